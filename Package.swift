@@ -1,0 +1,79 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "defaultsd",
+    products: [
+        .library(name: "DefaultsKit", targets: ["DefaultsKit"]),
+        .library(name: "PropertyList", targets: ["PropertyList"]),
+        .executable(name: "defaultsd", targets: ["defaultsd"]),
+        .executable(name: "defaults", targets: ["defaults"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    // The layers, lowest first. A target may import only what it lists here: `.ci/run` builds with
+    // `--explicit-target-dependency-import-check error`.
+    targets: [
+        // Layer 0: the system, and the property-list codec.
+        .systemLibrary(name: "CInotifyTools", providers: [.apt(["libinotifytools0-dev"])]),
+        .target(name: "CLinux"),
+        .target(name: "PropertyList", swiftSettings: settings),
+
+        // Layer 1: watching a directory, and the engine.
+        .target(name: "DirectoryWatcher", dependencies: ["CInotifyTools", "CLinux"], swiftSettings: settings),
+        .target(name: "DefaultsCore", dependencies: ["CLinux", "PropertyList"], swiftSettings: settings),
+
+        // Layer 2: the library for apps.
+        .target(name: "DefaultsKit", dependencies: ["DefaultsCore", "PropertyList"], swiftSettings: settings),
+
+        // Layer 3: the agent and the command.
+        .executableTarget(
+            name: "defaultsd",
+            dependencies: [
+                "CLinux", "DefaultsCore", "DirectoryWatcher", "PropertyList",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "defaults",
+            dependencies: [
+                "DefaultsCore", "DefaultsKit", "PropertyList",
+                // Built before the command, and not linked into it: `defaults tail` starts the agent beside it.
+                "defaultsd",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings
+        ),
+
+        // Tests, a target a layer; the last runs the real programs.
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+        .testTarget(name: "PropertyListTests", dependencies: ["PropertyList", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "DirectoryWatcherTests", dependencies: ["DirectoryWatcher", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "DefaultsCoreTests", dependencies: ["DefaultsCore", "PropertyList", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "AgentTests",
+            dependencies: ["DefaultsCore", "DefaultsKit", "PropertyList", "TestSupport", "defaults", "defaultsd"],
+            swiftSettings: settings),
+    ]
+)

@@ -1,0 +1,85 @@
+#define _GNU_SOURCE
+#include "CLinux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+
+int linux_rename_exchange(int old_directory, const char *old_name, int new_directory, const char *new_name) {
+    return renameat2(old_directory, old_name, new_directory, new_name, RENAME_EXCHANGE);
+}
+
+int linux_rename_noreplace(int old_directory, const char *old_name, int new_directory, const char *new_name) {
+    return renameat2(old_directory, old_name, new_directory, new_name, RENAME_NOREPLACE);
+}
+
+int linux_lease_read(int fd) { return fcntl(fd, F_SETLEASE, F_RDLCK); }
+
+int linux_lease_release(int fd) { return fcntl(fd, F_SETLEASE, F_UNLCK); }
+
+int linux_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+
+int linux_peer_of(int fd, struct linux_peer *peer) {
+    struct ucred credentials;
+    socklen_t length = sizeof credentials;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return -1;
+    peer->pid = credentials.pid;
+    peer->uid = credentials.uid;
+    peer->gid = credentials.gid;
+    return 0;
+}
+
+int64_t linux_file_system_type(int fd) {
+    struct statfs information;
+    if (fstatfs(fd, &information) != 0) return -1;
+    return (int64_t)(uint32_t)information.f_type;
+}
+
+uint64_t linux_mount_id(int fd) {
+#ifdef STATX_MNT_ID
+    struct statx information;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &information) == 0 && (information.stx_mask & STATX_MNT_ID))
+        return information.stx_mnt_id;
+#endif
+    return 0;
+}
+
+int linux_copy_attributes(int from, int to) {
+    ssize_t size = flistxattr(from, NULL, 0);
+    if (size <= 0) return size < 0 && errno != ENOTSUP ? -1 : 0;
+    char *names = malloc((size_t)size);
+    if (names == NULL) return -1;
+    size = flistxattr(from, names, (size_t)size);
+    int refused = 0;
+    for (char *name = names; size > 0 && name < names + size; name += strlen(name) + 1) {
+        ssize_t length = fgetxattr(from, name, NULL, 0);
+        if (length < 0) continue; // removed since it was listed
+        void *value = malloc(length > 0 ? (size_t)length : 1);
+        if (value == NULL) {
+            refused = -1;
+            break;
+        }
+        length = fgetxattr(from, name, value, (size_t)length);
+        if (length >= 0 && fsetxattr(to, name, value, (size_t)length, 0) != 0) {
+            if (errno == ENOTSUP || errno == EPERM) {
+                refused += 1;
+            } else {
+                int error = errno;
+                free(value);
+                free(names);
+                errno = error;
+                return -1;
+            }
+        }
+        free(value);
+    }
+    free(names);
+    return refused;
+}

@@ -1,0 +1,45 @@
+// What Linux offers and Swift's Glibc module hides, under names of our own.
+//
+// The header includes nothing that depends on _GNU_SOURCE: Swift's Glibc module was built without it, and one type
+// with two definitions does not compile. Each function returns what the system call returns, and sets errno.
+
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/// Swaps two names in one step (renameat2, RENAME_EXCHANGE); ENOENT when either is missing, EINVAL or ENOSYS where
+/// the file system can't.
+int linux_rename_exchange(int old_directory, const char *old_name, int new_directory, const char *new_name);
+
+/// Renames, unless the new name exists: then EEXIST (renameat2, RENAME_NOREPLACE).
+int linux_rename_noreplace(int old_directory, const char *old_name, int new_directory, const char *new_name);
+
+/// Takes a read lease (F_SETLEASE, F_RDLCK). The kernel refuses it with EAGAIN while anyone has the file open for
+/// writing, and makes who opens it for writing later wait until it is released. SIGIO must be ignored: its default
+/// action ends the process.
+int linux_lease_read(int fd);
+
+/// Lets a lease go.
+int linux_lease_release(int fd);
+
+/// Makes a non-blocking, close-on-exec eventfd whose counter is 0.
+int linux_eventfd(void);
+
+/// Who is at the other end of a connected Unix socket (SO_PEERCRED).
+struct linux_peer {
+    pid_t pid;
+    uid_t uid;
+    gid_t gid;
+};
+int linux_peer_of(int fd, struct linux_peer *peer);
+
+/// The magic number of the file system that holds an open file (fstatfs, f_type), or -1.
+int64_t linux_file_system_type(int fd);
+
+/// The mount that holds an open file (statx, STATX_MNT_ID), or 0 where the kernel doesn't tell.
+uint64_t linux_mount_id(int fd);
+
+/// Copies every extended attribute, ACLs included, from one open file to another. What the file system refuses to
+/// take (ENOTSUP, EPERM) is passed over, and counted in the result; -1 for any other failure.
+int linux_copy_attributes(int from, int to);
