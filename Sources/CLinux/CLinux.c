@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,10 @@ int linux_rename_noreplace(int old_directory, const char *old_name, int new_dire
     return renameat2(old_directory, old_name, new_directory, new_name, RENAME_NOREPLACE);
 }
 
-int linux_lease_read(int fd) { return fcntl(fd, F_SETLEASE, F_RDLCK); }
+int linux_lease_read(int fd) {
+    if (fcntl(fd, F_SETSIG, SIGURG) != 0) return -1;
+    return fcntl(fd, F_SETLEASE, F_RDLCK);
+}
 
 int linux_lease_release(int fd) { return fcntl(fd, F_SETLEASE, F_UNLCK); }
 

@@ -16,8 +16,9 @@ int linux_rename_exchange(int old_directory, const char *old_name, int new_direc
 int linux_rename_noreplace(int old_directory, const char *old_name, int new_directory, const char *new_name);
 
 /// Takes a read lease (F_SETLEASE, F_RDLCK). The kernel refuses it with EAGAIN while anyone has the file open for
-/// writing, and makes who opens it for writing later wait until it is released. SIGIO must be ignored: its default
-/// action ends the process.
+/// writing, and makes who opens it for writing later wait until it is released. The kernel tells the holder of a waiting
+/// writer by a signal: SIGURG here, which is ignored by default. (SIGIO, the usual one, would end the process, and to
+/// ignore it is not for a library to decide.)
 int linux_lease_read(int fd);
 
 /// Lets a lease go.

@@ -1,0 +1,83 @@
+/// The recent records, oldest first; the oldest are let go when there are too many or they are too large.
+///
+/// It does no I/O and has no lock; `Store` keeps it beside the domains, so that a record and the state it describes are
+/// one step.
+package struct ChangeLog: Sendable {
+    /// How much is kept.
+    package struct Capacity: Hashable, Sendable {
+        /// The number of records.
+        package var records: Int
+        /// Bytes of keys and values, roughly. The newest record is kept whatever its size.
+        package var bytes: Int
+
+        package init(records: Int = 65_536, bytes: Int = 16 << 20) {
+            self.records = max(1, records)
+            self.bytes = max(1, bytes)
+        }
+    }
+
+    /// How much is kept; a smaller one takes effect with the next record.
+    package var capacity: Capacity
+    package let epoch: Epoch
+    /// The revision of the newest record, or of the last one let go.
+    package private(set) var head: Revision
+    /// The kept records, from `start` on; what is before is let go.
+    private var kept: [(record: LogRecord, size: Int)?] = []
+    private var start = 0
+    private var bytes = 0
+
+    /// Begins a log, or takes up one that was kept.
+    ///
+    /// - Parameters:
+    ///   - head: the revision of the last of `records`, or of the last one that was ever posted.
+    ///   - records: with revisions that follow each other.
+    package init(
+        capacity: Capacity = Capacity(), epoch: Epoch = .random(), head: Revision = 0, records: [LogRecord] = []
+    ) {
+        self.capacity = capacity
+        self.epoch = epoch
+        self.head = head
+        for record in records { keep(record) }
+    }
+
+    /// The revision of the oldest record that is kept, `head + 1` when there is none.
+    package var oldest: Revision { head + 1 - Revision(kept.count - start) }
+
+    /// Where the log ends now.
+    package var cursor: Cursor { Cursor(epoch: epoch, revision: head) }
+
+    /// Adds a record under the next revision.
+    @discardableResult
+    package mutating func append(_ event: LogRecord.Event, at time: Timestamp) -> LogRecord {
+        head += 1
+        let record = LogRecord(revision: head, time: time, event: event)
+        keep(record)
+        return record
+    }
+
+    /// The records after a revision, oldest first.
+    ///
+    /// - Returns: at most `limit` records, or `nil` when some of them are let go already.
+    package func records(after revision: Revision, limit: Int = .max) -> [LogRecord]? {
+        guard revision + 1 >= oldest, revision <= head else { return nil }
+        let count = Int(min(head - revision, Revision(clamping: limit)))
+        let first = start + Int(revision + 1 - oldest)
+        return kept[first..<first + count].compactMap { $0?.record }
+    }
+
+    private mutating func keep(_ record: LogRecord) {
+        let size = record.estimatedSize
+        kept.append((record, size))
+        bytes += size
+        while kept.count - start > 1, kept.count - start > capacity.records || bytes > capacity.bytes {
+            bytes -= kept[start]?.size ?? 0
+            kept[start] = nil
+            start += 1
+        }
+        // The array is moved together once half of it is let go, so that each record is moved once on average.
+        if start > 64, start > kept.count / 2 {
+            kept.removeFirst(start)
+            start = 0
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import Glibc
+package import PropertyList
+
+/// The change log's copy in a file, so that cursors and unsaved edits outlive a crash or an upgrade of the agent.
+///
+/// The file is a header and then entries, each with its length and hash. It is appended to, and written anew when it has
+/// grown to twice what is kept. It lies in the runtime directory, which is memory: it needn't outlive the machine, and
+/// is never waited for.
+package final class ChangeLogFile {
+    /// An entry.
+    package enum Entry: Sendable {
+        case record(LogRecord)
+        case mark(FileMark)
+    }
+
+    private static let magic = Array("defaultsd log 1\n".utf8)
+    private let path: String
+    private var file: FileDescriptor
+    private var size: Int
+
+    /// The number of bytes after which the file wants to be written anew.
+    package var sizeLimit: Int
+
+    private init(path: String, file: consuming FileDescriptor, size: Int, sizeLimit: Int) {
+        self.path = path
+        self.file = file
+        self.size = size
+        self.sizeLimit = sizeLimit
+    }
+
+    /// Whether `rewrite` is due.
+    package var isOversized: Bool { size > sizeLimit }
+
+    /// Begins a file that holds what is given, in place of one that may be there.
+    package static func create(
+        at path: String, log: ChangeLog, marks: [FileMark], sizeLimit: Int
+    ) throws(SystemCall.Failure) -> ChangeLogFile {
+        let temporary = path + ".new"
+        let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, mode: 0o600)
+        var bytes = magic + Frame.bigEndian(log.epoch.value) + Frame.bigEndian(log.oldest - 1)
+        for record in log.records(after: log.oldest - 1) ?? [] { bytes += encode(.record(record)) }
+        for mark in marks { bytes += encode(.mark(mark)) }
+        try file.write(bytes)
+        try SystemCall.run { rename(temporary, path) }
+        return ChangeLogFile(path: path, file: file, size: bytes.count, sizeLimit: max(sizeLimit, bytes.count * 2))
+    }
+
+    /// Adds entries at the end.
+    package func append(_ entries: [Entry]) throws(SystemCall.Failure) {
+        let bytes = entries.flatMap(Self.encode)
+        try file.write(bytes)
+        size += bytes.count
+    }
+
+    /// Writes the file anew with what is given.
+    package func rewrite(log: ChangeLog, marks: [FileMark]) throws(SystemCall.Failure) {
+        let new = try Self.create(at: path, log: log, marks: marks, sizeLimit: sizeLimit)
+        swap(&file, &new.file)
+        size = new.size
+        sizeLimit = new.sizeLimit
+    }
+
+    /// Removes the file, since it can't be kept up.
+    package func abandon() {
+        unlink(path)
+    }
+
+    private static func encode(_ entry: Entry) -> [UInt8] {
+        let fields =
+            switch entry {
+            case .record(let record): record.fields
+            case .mark(let mark): mark.fields
+            }
+        // A value that a domain holds can always be written as binary; an entry that can't is left out by recovery.
+        let payload = (try? PropertyListValue.dictionary(fields).write(as: .binary)) ?? []
+        return Frame.bigEndian(UInt32(clamping: payload.count)) + Frame.bigEndian(ContentHash(payload).value) + payload
+    }
+
+    /// What was in a file that an earlier agent left.
+    package struct Recovered: Sendable {
+        package var epoch: Epoch
+        /// The revision of the last record, or of the last one that was let go.
+        package var head: Revision
+        package var records: [LogRecord]
+        /// Each domain's marks, oldest first.
+        package var marks: [Domain: [FileMark]]
+    }
+
+    /// Reads what an earlier agent left; `nil` when there is nothing, or nothing that can be trusted.
+    ///
+    /// A torn entry at the end is what a crash leaves, and is let go. Damage before the end makes the log untrustworthy:
+    /// then a new epoch must begin, so that every cursor meets an explicit gap.
+    package static func recover(from path: String, limits: PropertyListLimits) -> Recovered? {
+        guard let file = try? FileDescriptor(opening: path, O_RDONLY), let status = try? file.status(),
+            let bytes = try? file.read(upTo: Int(status.st_size)), bytes.count >= magic.count + 16,
+            bytes.starts(with: magic)
+        else { return nil }
+        let epoch = Epoch(value: Frame.number(bytes, at: magic.count))
+        var recovered = Recovered(
+            epoch: epoch, head: Frame.number(bytes, at: magic.count + 8), records: [], marks: [:])
+        var position = magic.count + 16
+        while position < bytes.count {
+            guard bytes.count - position >= 12 else { break }
+            let length = Int(Frame.length(bytes, at: position))
+            let hash = ContentHash(value: Frame.number(bytes, at: position + 4))
+            guard length <= bytes.count - position - 12 else { break }
+            let payload = Array(bytes[position + 12..<position + 12 + length])
+            guard ContentHash(payload) == hash, recovered.take(payload, limits: limits) else { return nil }
+            position += 12 + length
+        }
+        return recovered
+    }
+}
+
+extension ChangeLogFile.Recovered {
+    /// Takes an entry; false when it can't follow what is there.
+    fileprivate mutating func take(_ payload: [UInt8], limits: PropertyListLimits) -> Bool {
+        guard let (value, _) = try? PropertyListValue.read(payload, limits: limits),
+            let fields = try? Fields(value, of: "An entry")
+        else { return false }
+        if fields.values["type"] == "mark" {
+            guard let mark = try? FileMark(fields), mark.revision <= head else { return false }
+            marks[mark.domain, default: []].append(mark)
+            return true
+        }
+        guard let record = try? LogRecord(fields), record.revision == head + 1 else { return false }
+        head = record.revision
+        records.append(record)
+        return true
+    }
+}

@@ -1,0 +1,50 @@
+/// A place in the agent's change log: everything up to `revision` has been seen.
+///
+/// Its text, `<epoch>:<revision>`, outlives a restart of the agent. The epoch names one log; a log that is lost or
+/// damaged begins a new one, so that a cursor never names a wrong place.
+package struct Cursor: Hashable, Sendable, CustomStringConvertible {
+    /// The log, as 16 hexadecimal digits.
+    package var epoch: Epoch
+    /// The revision of the last record seen; 0 before the first.
+    package var revision: Revision
+
+    package init(epoch: Epoch, revision: Revision) {
+        self.epoch = epoch
+        self.revision = revision
+    }
+
+    package var description: String { "\(epoch):\(revision)" }
+
+    /// Reads a cursor's text.
+    package init(_ text: String) throws(DefaultsError) {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0].utf8.count == 16, let epoch = UInt64(parts[0], radix: 16),
+            let revision = Revision(parts[1])
+        else {
+            throw DefaultsError(
+                .invalidCursor,
+                "\"\(text.prefix(80))\" is no cursor; one looks like \"00f1e2d3c4b5a697:42\", as `defaults tail --json` prints."
+            )
+        }
+        self.init(epoch: Epoch(value: epoch), revision: revision)
+    }
+}
+
+/// The number of a record in a change log: 1 for the first, without gaps.
+package typealias Revision = UInt64
+
+/// The name of one change log.
+package struct Epoch: Hashable, Sendable, CustomStringConvertible {
+    package var value: UInt64
+
+    package init(value: UInt64) {
+        self.value = value
+    }
+
+    /// A new log's name.
+    package static func random() -> Epoch {
+        Epoch(value: .random(in: 1 ... .max))
+    }
+
+    package var description: String { ContentHash(value: value).description }
+}

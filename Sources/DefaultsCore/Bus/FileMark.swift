@@ -1,0 +1,17 @@
+/// What the change log's file notes about a domain's file, so that a later agent knows whether it changed meanwhile.
+package struct FileMark: Hashable, Sendable {
+    package var domain: Domain
+    /// The hash of the file's bytes, `nil` for no file.
+    package var hash: ContentHash?
+    /// The file and `pending` together are what the log's records up to this revision led to.
+    package var revision: Revision
+    /// Edits that the file doesn't hold.
+    package var pending: [String: Edit]
+
+    package init(domain: Domain, hash: ContentHash?, revision: Revision, pending: [String: Edit] = [:]) {
+        self.domain = domain
+        self.hash = hash
+        self.revision = revision
+        self.pending = pending
+    }
+}

@@ -1,0 +1,31 @@
+/// One immutable entry of the change log.
+package struct LogRecord: Hashable, Sendable {
+    package var revision: Revision
+    /// When it was posted, by the wall clock; for people, not for order.
+    package var time: Timestamp
+    package var event: Event
+
+    package init(revision: Revision, time: Timestamp, event: Event) {
+        self.revision = revision
+        self.time = time
+        self.event = event
+    }
+
+    /// What happened.
+    package enum Event: Hashable, Sendable {
+        /// A change set, all its keys at once.
+        case change(ChangeSet)
+        /// A file can't be taken as it is; the domain keeps its last good values.
+        case damaged(Domain, reason: String)
+        /// The file changed while no agent ran: what happened to the domain's keys since the last record is not known.
+        case unknown(Domain)
+    }
+
+    /// The domain that it is about.
+    package var domain: Domain {
+        switch event {
+        case .change(let changeSet): changeSet.domain
+        case .damaged(let domain, _), .unknown(let domain): domain
+        }
+    }
+}

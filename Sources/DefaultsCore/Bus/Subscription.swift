@@ -1,0 +1,89 @@
+/// One subscriber: a place in the log, a filter, and what to do when it falls behind.
+///
+/// There is no queue. The subscriber is asked to come when there is something, and reads from the log where it was.
+package struct Subscription: Sendable {
+    /// What a subscriber gets that is slower than the changes.
+    package enum Mode: String, Hashable, Sendable, CaseIterable {
+        /// What waits is handed out as each key's net change. Past the log's end: a gap, then a snapshot.
+        case latest
+        /// Every record. Past the log's end: a gap, then a snapshot.
+        case everything
+        /// Every record. Past the log's end: the end.
+        case disconnect
+    }
+
+    /// Where to begin.
+    package enum Start: Hashable, Sendable {
+        /// With what comes next.
+        case now
+        /// After a place that was reached before.
+        case after(Cursor)
+        /// With the values as they are, then what comes next.
+        case snapshot
+    }
+
+    package let filter: SubscriptionFilter
+    package let mode: Mode
+    /// The revision up to which everything has been handed out.
+    package private(set) var revision: Revision
+    /// The place from which on the subscriber has missed records that are let go.
+    private var missedFrom: Cursor?
+    private var needsSnapshot: Bool
+    private var hasEnded = false
+    /// The revision that the last bookmark named.
+    private var bookmarked: Revision?
+
+    /// Subscribes at a place of the log.
+    package init(_ start: Start, filter: SubscriptionFilter, mode: Mode, log: ChangeLog) {
+        self.filter = filter
+        self.mode = mode
+        self.revision = log.head
+        self.needsSnapshot = start == .snapshot
+        guard case .after(let cursor) = start else { return }
+        if cursor.epoch == log.epoch, cursor.revision <= log.head {
+            revision = cursor.revision
+        } else {
+            missedFrom = cursor
+        }
+    }
+
+    /// How many records are waiting.
+    package func lag(in log: ChangeLog) -> Revision { log.head - min(revision, log.head) }
+
+    /// Takes the next events, oldest first; none when the subscriber is caught up and has been told so.
+    package mutating func next(from log: ChangeLog, limit: Int = 64) -> [SubscriptionEvent] {
+        if hasEnded { return [] }
+        if missedFrom == nil, log.records(after: revision, limit: 0) == nil {
+            missedFrom = Cursor(epoch: log.epoch, revision: revision)
+        }
+        if missedFrom != nil || needsSnapshot { return begin(at: log.cursor) }
+
+        var events: [SubscriptionEvent] = []
+        // In `latest` mode all that waits is one batch, whatever its size: its net changes are bounded by the keys.
+        if let records = log.records(after: revision, limit: mode == .latest ? .max : limit), let last = records.last {
+            revision = last.revision
+            let wanted = records.compactMap { filter($0) }
+            events = (mode == .latest ? NetChange.coalesce(wanted) : wanted).map {
+                .record($0, cursor: Cursor(epoch: log.epoch, revision: $0.revision))
+            }
+        }
+        if revision == log.head, bookmarked != revision {
+            bookmarked = revision
+            events.append(.bookmark(log.cursor))
+        }
+        return events
+    }
+
+    /// Goes on at the log's end, after a gap or with a snapshot.
+    private mutating func begin(at cursor: Cursor) -> [SubscriptionEvent] {
+        let gap = missedFrom.map { SubscriptionEvent.gap(from: $0, to: cursor) }
+        revision = cursor.revision
+        missedFrom = nil
+        needsSnapshot = false
+        if gap != nil, mode == .disconnect {
+            hasEnded = true
+            return [gap, .ended].compactMap(\.self)
+        }
+        return [gap, .snapshotDue(at: cursor)].compactMap(\.self)
+    }
+}

@@ -1,0 +1,85 @@
+import Glibc
+import PropertyList
+
+/// The agent's settings, which are the domain `org.defaultsd.agent`; `Config/org.defaultsd.agent.plist` explains each.
+package struct AgentSettings: Hashable, Sendable {
+    /// The agent's own domain.
+    package static let domainName = "org.defaultsd.agent"
+
+    /// `LogLevel`: trace, debug, info, notice, warning, error or critical.
+    package var logLevel = "notice"
+    /// `PublishDelay`, milliseconds: edits are published together this long after the last one.
+    package var publishDelay = 10
+    /// `PublishLimit`, milliseconds: and this long after the first one at the latest.
+    package var publishLimit = 1_000
+    /// `HoldDelay`, milliseconds: a file that is gone or doesn't parse is believed after this long.
+    package var holdDelay = 250
+    /// `LogRecords`: so many change sets are kept for subscribers that come back.
+    package var logRecords = 65_536
+    /// `LogBytes`: or so many bytes of them.
+    package var logBytes = 16 << 20
+    /// `MaximumFileSize`, bytes: a larger file counts as damaged.
+    package var maximumFileSize = 64 << 20
+    /// `MaximumConnections`: one more is refused.
+    package var maximumConnections = 4_096
+    /// `MaximumSubscriptions`, of one connection: one more is refused.
+    package var maximumSubscriptions = 256
+
+    package init() {}
+
+    /// Reads settings; what is wrong keeps its default and is told.
+    package init(_ values: DomainValues) {
+        var problems: [String] = []
+        self.init(values, problems: &problems)
+    }
+
+    /// Reads settings; what is wrong keeps its default, and is told in `problems`, a sentence each.
+    package init(_ values: DomainValues, problems: inout [String]) {
+        for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+            switch (key, value) {
+            case ("LogLevel", .string(let level)) where Self.logLevels.contains(level): logLevel = level
+            case ("LogLevel", _):
+                problems.append("LogLevel must be one of \(Self.logLevels.joined(separator: ", ")).")
+            case ("Directory", .string(let path)) where path.hasPrefix("/") || path.hasPrefix("~/"): break
+            case ("Directory", _):
+                problems.append("Directory must be a string that begins with \"/\" or \"~/\".")
+            default:
+                guard let (path, range) = Self.numbers[key] else {
+                    problems.append("\(key) is no setting of the agent.")
+                    continue
+                }
+                if case .integer(let number) = value, range.contains(Int(number)) {
+                    self[keyPath: path] = Int(number)
+                } else {
+                    problems.append("\(key) must be an integer from \(range.lowerBound) to \(range.upperBound).")
+                }
+            }
+        }
+    }
+
+    private static let logLevels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
+
+    private static var numbers: [String: (WritableKeyPath<AgentSettings, Int>, ClosedRange<Int>)] {
+        [
+            "PublishDelay": (\.publishDelay, 0...60_000),
+            "PublishLimit": (\.publishLimit, 0...60_000),
+            "HoldDelay": (\.holdDelay, 0...60_000),
+            "LogRecords": (\.logRecords, 1...10_000_000),
+            "LogBytes": (\.logBytes, 1_024...(1 << 32)),
+            "MaximumFileSize": (\.maximumFileSize, 1_024...(1 << 30)),
+            "MaximumConnections": (\.maximumConnections, 1...100_000),
+            "MaximumSubscriptions": (\.maximumSubscriptions, 1...100_000),
+        ]
+    }
+
+    /// The directory that the key `Directory` names in the usual place, if there is one.
+    static func directory(redirectedFrom standard: String, home: String?) -> String? {
+        guard let domain = try? Domain(DomainName(domainName)) else { return nil }
+        let path = PreferencesDirectory(path: standard).path(of: domain)
+        guard case .contents(let contents) = DomainFile(path: path, limits: PropertyListLimits()).read(known: nil),
+            case .string(let text)? = contents.values["Directory"]
+        else { return nil }
+        if text.hasPrefix("~/"), let home { return home + text.dropFirst() }
+        return text.hasPrefix("/") ? text : nil
+    }
+}

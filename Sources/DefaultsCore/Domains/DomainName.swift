@@ -1,0 +1,46 @@
+/// A domain's name: 1 to 200 bytes of UTF-8 that can stand in a file's name.
+///
+/// ```swift
+/// let name = try DomainName("org.example.editor")
+/// ```
+package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// The name as people write it; "NSGlobalDomain" for the global domain.
+    package let description: String
+
+    /// The domain that every app reads, in `.GlobalPreferences.plist`.
+    package static let global = DomainName(unchecked: "NSGlobalDomain")
+
+    private init(unchecked name: String) {
+        self.description = name
+    }
+
+    /// Checks a name. The error says which rule it breaks.
+    package init(_ name: String) throws(DefaultsError) {
+        if let rule = Self.ruleBroken(by: name) {
+            throw DefaultsError(.invalidDomainName, "\(Self.quoted(name)) can't be a domain's name: \(rule).")
+        }
+        self.description = name
+    }
+
+    /// Whether this is the global domain.
+    package var isGlobal: Bool { self == .global }
+
+    package static func < (first: DomainName, second: DomainName) -> Bool {
+        first.description < second.description
+    }
+
+    private static func ruleBroken(by name: String) -> String? {
+        if name.isEmpty { return "a name has at least one character" }
+        if name.utf8.count > 200 { return "a name has at most 200 bytes, this one has \(name.utf8.count)" }
+        if name.utf8.contains(UInt8(ascii: "/")) { return "a name has no \"/\"" }
+        if name.utf8.contains(0) { return "a name has no NUL" }
+        if name.utf8.first == UInt8(ascii: ".") { return "a name doesn't begin with \".\"" }
+        return nil
+    }
+
+    /// The name between quotes, cut and with control characters shown, so that it can stand in a message.
+    private static func quoted(_ name: String) -> String {
+        let shown = name.unicodeScalars.prefix(60).map { $0.value < 0x20 ? "\u{FFFD}" : String($0) }.joined()
+        return "\"\(shown)\(name.unicodeScalars.count > 60 ? "…" : "")\""
+    }
+}

@@ -1,0 +1,93 @@
+import Glibc
+
+/// The directory whose `*.plist` files, and those in its `ByHost`, are the domains.
+package struct PreferencesDirectory: Hashable, Sendable {
+    /// The absolute path.
+    package let path: String
+    /// Whether someone named this directory, so that a missing one is more likely a mistake than a first run.
+    package let isExplicit: Bool
+
+    /// Finds the directory: the option, `DEFAULTS_DIRECTORY`, the key `Directory` of the agent's own domain in the
+    /// default place, or that place itself, `$XDG_CONFIG_HOME` or else `~/.config`.
+    package init(option: String? = nil, environment: Environment) throws(DefaultsError) {
+        if let given = option ?? environment["DEFAULTS_DIRECTORY"] {
+            self.init(path: try Self.absolute(given), isExplicit: true)
+            return
+        }
+        let standard = try Self.standardPath(environment)
+        if let redirected = AgentSettings.directory(redirectedFrom: standard, home: environment.home) {
+            self.init(path: redirected, isExplicit: true)
+        } else {
+            self.init(path: standard, isExplicit: false)
+        }
+    }
+
+    /// Names a directory by its absolute path.
+    package init(path: String, isExplicit: Bool = true) {
+        var path = path[...]
+        while path.count > 1, path.hasSuffix("/") { path = path.dropLast() }
+        self.path = String(path)
+        self.isExplicit = isExplicit
+    }
+
+    /// The path with links resolved, where the directory exists: what two names of one directory have in common.
+    package var resolvedPath: String {
+        guard let resolved = realpath(path, nil) else { return path }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    /// The absolute path of a domain's file.
+    package func path(of domain: Domain) -> String {
+        "\(path)/\(domain.fileName)"
+    }
+
+    /// Every domain that has a file here now, in order.
+    package func domains() throws(DefaultsError) -> [Domain] {
+        var found = try names(in: "").compactMap { Domain(fileName: $0) }
+        found += try names(in: Domain.hostDirectory).compactMap { Domain(fileName: "\(Domain.hostDirectory)/\($0)") }
+        return found.sorted()
+    }
+
+    /// The names in the directory, or in one below it; none when it doesn't exist.
+    package func names(in subdirectory: String) throws(DefaultsError) -> [String] {
+        let path = subdirectory.isEmpty ? self.path : "\(self.path)/\(subdirectory)"
+        guard let stream = opendir(path) else {
+            let number = errno
+            if number == ENOENT { return [] }
+            throw DefaultsError(.directory, errno: number, "The directory \(path) can't be read")
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
+            }
+            if let name, name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    private static func absolute(_ path: String) throws(DefaultsError) -> String {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw DefaultsError(.directory, "The preferences directory's path is empty; name a directory.")
+        }
+        return path.hasPrefix("/") ? path : "\(workingDirectory())/\(path)"
+    }
+
+    /// The working directory; "." where it can't be told.
+    static func workingDirectory() -> String {
+        guard let working = getcwd(nil, 0) else { return "." }
+        defer { free(working) }
+        return String(cString: working)
+    }
+
+    private static func standardPath(_ environment: Environment) throws(DefaultsError) -> String {
+        // A relative XDG_CONFIG_HOME is to be ignored: https://specifications.freedesktop.org/basedir-spec/latest/
+        if let configured = environment["XDG_CONFIG_HOME"], configured.hasPrefix("/") { return configured }
+        guard let home = environment.home else {
+            throw DefaultsError(.directory, "No home directory is known; set HOME or DEFAULTS_DIRECTORY.")
+        }
+        return home + "/.config"
+    }
+}

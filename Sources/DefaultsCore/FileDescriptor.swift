@@ -1,0 +1,68 @@
+package import Glibc
+
+/// An open file that is closed when its last owner lets go.
+package struct FileDescriptor: ~Copyable, Sendable {
+    /// The number, valid while this value lives.
+    package let number: Int32
+
+    /// Takes over an open file.
+    package init(owning number: Int32) {
+        self.number = number
+    }
+
+    deinit {
+        // Not repeated on EINTR: Linux has closed the number by then.
+        close(number)
+    }
+
+    /// Opens a file, close-on-exec.
+    package init(opening path: String, _ flags: Int32, mode: mode_t = 0) throws(SystemCall.Failure) {
+        self.number = try SystemCall.run { open(path, flags | O_CLOEXEC, mode) }
+    }
+
+    /// What the system knows of the file.
+    package func status() throws(SystemCall.Failure) -> stat {
+        var status = stat()
+        try SystemCall.run { fstat(number, &status) }
+        return status
+    }
+
+    /// Reads from where the last read ended, up to a number of bytes; all there is when it is less.
+    package func read(upTo count: Int) throws(SystemCall.Failure) -> [UInt8] {
+        var failure: SystemCall.Failure?
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            filled = 0
+            while filled < count {
+                do throws(SystemCall.Failure) {
+                    let got = try SystemCall.run {
+                        Glibc.read(number, buffer.baseAddress?.advanced(by: filled), count - filled)
+                    }
+                    if got == 0 { return }
+                    filled += got
+                } catch {
+                    failure = error
+                    return
+                }
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    /// Writes all bytes, at the file's position.
+    package func write(_ bytes: [UInt8]) throws(SystemCall.Failure) {
+        var written = 0
+        while written < bytes.count {
+            written += try SystemCall.run {
+                bytes.withUnsafeBytes {
+                    Glibc.write(number, $0.baseAddress?.advanced(by: written), bytes.count - written)
+                }
+            }
+        }
+    }
+
+    /// Waits until what was written is on the disk.
+    package func synchronize() throws(SystemCall.Failure) {
+        try SystemCall.run { fsync(number) }
+    }
+}

@@ -1,0 +1,45 @@
+import Glibc
+
+/// A version of a file that was replaced, kept open until it is sure that nobody wrote to it any more.
+///
+/// A writer that had resolved the file's name before the exchange may open, or go on writing, the displaced inode
+/// afterwards. So it is read once the last writer has closed it, and once more a second later.
+package final class DisplacedFile: Sendable {
+    /// Where the file was, before it was displaced.
+    package let original: DomainFile
+    private let file: FileDescriptor
+    private let temporaryPath: String
+
+    init(_ original: DomainFile, file: consuming FileDescriptor, temporaryPath: String) {
+        self.original = original
+        self.file = file
+        self.temporaryPath = temporaryPath
+    }
+
+    /// Reads what the displaced file holds now.
+    ///
+    /// - Parameter known: the state that is merged already.
+    package func examine(known: FileVersion?, patience: DomainFile.Patience) -> FileReading {
+        do throws(SystemCall.Failure) {
+            guard let (bytes, version) = try original.readWhole(file, patience: patience) else { return .beingWritten }
+            if known?.hash == version.hash { return .unchanged(version) }
+            return original.parse(bytes, version)
+        } catch {
+            return .unusable(
+                FileDamage(
+                    error: DefaultsError(
+                        .unreadable, errno: error.number, "The version of \(original.path) just replaced can't be read"),
+                    version: nil))
+        }
+    }
+
+    /// The bytes that the displaced file holds now, parsing or not.
+    package func bytes() throws(SystemCall.Failure) -> [UInt8] {
+        try original.readWhole(file, patience: .insist)?.bytes ?? []
+    }
+
+    /// Removes the file's temporary name; the file itself stays readable here.
+    package func removeName() {
+        unlink(temporaryPath)
+    }
+}

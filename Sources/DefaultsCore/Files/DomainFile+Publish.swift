@@ -1,0 +1,42 @@
+import CLinux
+import Glibc
+
+extension DomainFile {
+    /// Puts a new version of the file in place, unless the file has changed since it was last seen.
+    ///
+    /// The new version is written beside the file and made durable, then exchanged with it in one step, so that readers
+    /// see the old one or the new one and a crash leaves one of them. A foreign writer may still come between the last
+    /// look and the exchange; so what was displaced is handed back to be examined. Call it with the directory's lock held.
+    ///
+    /// - Parameters:
+    ///   - bytes: the new content, or `nil` to remove the file.
+    ///   - expected: the state last seen; `nil` when there should be no file.
+    package func publish(_ bytes: [UInt8]?, expecting expected: FileVersion?) throws(DefaultsError) -> Publication {
+        do throws(SystemCall.Failure) {
+            return try Replacement(of: self, at: Self.resolvingLinks(path), expecting: expected).run(bytes)
+        } catch {
+            throw DefaultsError(
+                .notSaved, errno: error.number,
+                "\(path) can't be written; its edits are kept in memory and tried again. The system says")
+        }
+    }
+
+    /// The path of the real file behind symbolic links, existing or not: links are kept, what they point to is replaced.
+    static func resolvingLinks(_ path: String) -> String {
+        var path = path
+        for _ in 0..<40 {
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            let length = buffer.withUnsafeMutableBytes { bytes in
+                bytes.bindMemory(to: CChar.self).baseAddress.map { readlink(path, $0, bytes.count) } ?? -1
+            }
+            guard length > 0 else { return path }
+            let target = String(decoding: buffer.prefix(length), as: UTF8.self)
+            path = target.hasPrefix("/") ? target : "\(directory(of: path))/\(target)"
+        }
+        return path
+    }
+
+    static func directory(of path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    }
+}

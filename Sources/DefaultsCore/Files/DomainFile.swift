@@ -1,0 +1,107 @@
+import CLinux
+import Glibc
+package import PropertyList
+
+/// Reads a domain's file whole or not at all.
+///
+/// The file is read under a read lease (`F_SETLEASE`): the kernel refuses the lease while anyone has the file open for
+/// writing, and makes a writer that comes later wait until it is released. So what was read is what some writer left
+/// behind, never the middle of its work. Where leases are refused (not the owner, a network file system), two readings
+/// 20 ms apart must be equal.
+package struct DomainFile: Sendable {
+    /// The absolute path.
+    package let path: String
+    /// The limits of a file.
+    package let limits: PropertyListLimits
+
+    package init(path: String, limits: PropertyListLimits) {
+        self.path = path
+        self.limits = limits
+    }
+
+    /// How hard to insist on reading a file that someone has open for writing.
+    package enum Patience: Sendable {
+        /// Answer `beingWritten`.
+        case wait
+        /// It has been open for long: take what two equal readings say.
+        case insist
+    }
+
+    /// Looks at the file.
+    ///
+    /// - Parameters:
+    ///   - known: the state that is known already; equal bytes are not parsed again.
+    ///   - patience: what to do about a file that is open for writing.
+    package func read(known: FileVersion?, patience: Patience = .wait) -> FileReading {
+        do throws(SystemCall.Failure) {
+            // O_NONBLOCK, so that a FIFO in the file's place blocks nobody.
+            let file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+            let status = try file.status()
+            guard status.st_mode & S_IFMT == S_IFREG else {
+                return .unusable(damage(.unreadable, "\(path) is no regular file; move it away or write a file there."))
+            }
+            let identity = FileIdentity(status)
+            if let known, known.identity == identity, !identity.isFresh(at: .now()) { return .unchanged(known) }
+            guard identity.size <= limits.bytes else {
+                return .unusable(
+                    damage(
+                        .damaged,
+                        "\(path) has \(identity.size) bytes, more than the limit of \(limits.bytes); "
+                            + "make it smaller or raise the setting MaximumFileSize."))
+            }
+            guard let (bytes, version) = try readWhole(file, patience: patience) else { return .beingWritten }
+            if known?.hash == version.hash { return .unchanged(version) }
+            return parse(bytes, version)
+        } catch {
+            if error.number == ENOENT { return .missing }
+            let failure = DefaultsError(.unreadable, errno: error.number, "\(path) can't be read")
+            return .unusable(FileDamage(error: failure, version: nil))
+        }
+    }
+
+    /// Reads an open file's bytes as some writer left them; `nil` while it is being written.
+    func readWhole(
+        _ file: borrowing FileDescriptor, patience: Patience
+    ) throws(SystemCall.Failure) -> (bytes: [UInt8], version: FileVersion)? {
+        if linux_lease_read(file.number) == 0 {
+            defer { linux_lease_release(file.number) }
+            return try readOnce(file)
+        }
+        // EAGAIN: someone has it open for writing. Anything else: no lease is to be had here.
+        if errno == EAGAIN, patience == .wait { return nil }
+        let first = try readOnce(file)
+        poll(nil, 0, 20)
+        let second = try readOnce(file)
+        return first.version == second.version ? second : nil
+    }
+
+    private func readOnce(
+        _ file: borrowing FileDescriptor
+    ) throws(SystemCall.Failure) -> (bytes: [UInt8], version: FileVersion) {
+        let identity = FileIdentity(try file.status())
+        try SystemCall.run { lseek(file.number, 0, SEEK_SET) }
+        let bytes = try file.read(upTo: Int(identity.size))
+        return (bytes, FileVersion(identity: identity, hash: ContentHash(bytes)))
+    }
+
+    /// Takes a file's bytes as a domain's values.
+    func parse(_ bytes: [UInt8], _ version: FileVersion) -> FileReading {
+        if bytes.isEmpty {
+            return .unusable(damage(.damaged, "\(path) is empty, which no property list is.", version))
+        }
+        do throws(PropertyListError) {
+            let (value, format) = try PropertyListValue.read(bytes, limits: limits)
+            guard case .dictionary(let values) = value else {
+                return .unusable(
+                    damage(.damaged, "\(path) holds no dictionary at its top, so it holds no preferences.", version))
+            }
+            return .contents(FileContents(values: values, format: format, version: version))
+        } catch {
+            return .unusable(damage(.damaged, "\(path): \(error)", version))
+        }
+    }
+
+    private func damage(_ code: DefaultsError.Code, _ sentence: String, _ version: FileVersion? = nil) -> FileDamage {
+        FileDamage(error: DefaultsError(code, sentence), version: version)
+    }
+}

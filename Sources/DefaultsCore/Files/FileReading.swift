@@ -1,0 +1,21 @@
+/// What came of a look at a domain's file.
+package enum FileReading: Sendable {
+    /// No file has the name.
+    case missing
+    /// The file holds the bytes that it held before; its identity may have moved.
+    case unchanged(FileVersion)
+    /// The file holds something else.
+    case contents(FileContents)
+    /// Someone has the file open for writing; look again in a moment.
+    case beingWritten
+    /// The file can't be taken as it is: it doesn't parse, is empty, too large, no regular file, or can't be read.
+    case unusable(FileDamage)
+}
+
+/// Why a file can't be taken, told once for each state of the file.
+package struct FileDamage: Hashable, Sendable {
+    /// The kind of failure and a sentence with file, line or byte, and remedy.
+    package var error: DefaultsError
+    /// The state of the file, where it could be read at all.
+    package var version: FileVersion?
+}

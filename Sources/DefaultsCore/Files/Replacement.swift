@@ -1,0 +1,173 @@
+import CLinux
+import Glibc
+
+/// One attempt to replace a file by a new version, with the steps in the order in which they must happen.
+struct Replacement {
+    private let original: DomainFile
+    private let target: String
+    private let expected: FileVersion?
+
+    init(of original: DomainFile, at target: String, expecting expected: FileVersion?) {
+        self.original = original
+        self.target = target
+        self.expected = expected
+    }
+
+    func run(_ bytes: [UInt8]?) throws(SystemCall.Failure) -> Publication {
+        let newHash = bytes.map(ContentHash.init) ?? ContentHash(value: 0)
+        let temporary = TemporaryFile(for: original.path, new: newHash, expected: expected?.hash)
+        let temporaryPath = "\(DomainFile.directory(of: target))/\(temporary.name)"
+        guard let bytes else { return try remove(to: temporaryPath) }
+
+        try makeDirectory()
+        let new = try FileDescriptor(opening: temporaryPath, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
+        var published = false
+        defer { if !published { unlink(temporaryPath) } }
+        try new.write(bytes)
+
+        guard let expected else {
+            try new.synchronize()
+            guard try place(temporaryPath) else { return .overtaken }
+            published = true
+            try synchronizeDirectory()
+            return .done(FileVersion(identity: FileIdentity(try new.status()), hash: newHash), displaced: nil)
+        }
+
+        guard let old = try openTarget() else { return .overtaken }
+        let status = try old.status()
+        try copyAttributes(from: old, status, to: new)
+        try new.synchronize()
+        guard try holdsExpected(old, expected) else { return .overtaken }
+        if status.st_nlink > 1 {
+            // Other names of the file must go on to name it: it is written in place. The durable copy stays until then.
+            linux_lease_release(old.number)
+            let version = try overwrite(bytes, newHash)
+            return .done(version, displaced: nil)
+        }
+        guard try exchange(temporaryPath) else { return .overtaken }
+        published = true
+        linux_lease_release(old.number)
+        try synchronizeDirectory()
+        let version = FileVersion(identity: FileIdentity(try new.status()), hash: newHash)
+        return .done(version, displaced: try displaced(at: temporaryPath))
+    }
+
+    /// Removes the file: moves it aside, so that it can be examined like a displaced one.
+    private func remove(to temporaryPath: String) throws(SystemCall.Failure) -> Publication {
+        guard let expected else {
+            return access(target, F_OK) == 0 ? .overtaken : .done(nil, displaced: nil)
+        }
+        guard let old = try openTarget(), try holdsExpected(old, expected) else { return .overtaken }
+        try SystemCall.run { rename(target, temporaryPath) }
+        linux_lease_release(old.number)
+        try synchronizeDirectory()
+        return .done(nil, displaced: try displaced(at: temporaryPath))
+    }
+
+    private func openTarget() throws(SystemCall.Failure) -> FileDescriptor? {
+        do throws(SystemCall.Failure) {
+            return try FileDescriptor(opening: target, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+        } catch {
+            if error.number == ENOENT { return nil }
+            throw error
+        }
+    }
+
+    /// Waits until nobody has the file open for writing, and compares it with what was last seen. On true its read lease
+    /// is held, where leases are to be had, so that no writer opens it before the exchange.
+    private func holdsExpected(
+        _ old: borrowing FileDescriptor, _ expected: FileVersion
+    ) throws(SystemCall.Failure) -> Bool {
+        var pause: Int32 = 1
+        var waited: Int32 = 0
+        while linux_lease_read(old.number) != 0, errno == EAGAIN, waited < 1_000 {
+            poll(nil, 0, pause)
+            waited += pause
+            pause = min(pause * 2, 50)
+        }
+        let identity = FileIdentity(try old.status())
+        if identity == expected.identity, !identity.isFresh(at: .now()) { return true }
+        guard identity.size == expected.identity.size else { return false }
+        try SystemCall.run { lseek(old.number, 0, SEEK_SET) }
+        return ContentHash(try old.read(upTo: Int(identity.size))) == expected.hash
+    }
+
+    /// Gives the new file the old one's mode, owner and extended attributes, before anyone can see it.
+    private func copyAttributes(
+        from old: borrowing FileDescriptor, _ status: stat, to new: borrowing FileDescriptor
+    ) throws(SystemCall.Failure) {
+        if status.st_uid != geteuid() || status.st_gid != getegid() {
+            // Only root may give a file away; for others the file becomes theirs, as with any save by rename.
+            _ = fchown(new.number, status.st_uid, status.st_gid)
+        }
+        try SystemCall.run { linux_copy_attributes(old.number, new.number) }
+        try SystemCall.run { fchmod(new.number, status.st_mode & 0o7777) }
+    }
+
+    /// Names the new file; false when a file of the name has appeared.
+    private func place(_ temporaryPath: String) throws(SystemCall.Failure) -> Bool {
+        do throws(SystemCall.Failure) {
+            try SystemCall.run { linux_rename_noreplace(AT_FDCWD, temporaryPath, AT_FDCWD, target) }
+            return true
+        } catch {
+            if error.number == EEXIST { return false }
+            guard error.number == EINVAL || error.number == ENOSYS else { throw error }
+        }
+        // No RENAME_NOREPLACE on this file system: a hard link refuses an existing name as well.
+        do throws(SystemCall.Failure) {
+            try SystemCall.run { link(temporaryPath, target) }
+            unlink(temporaryPath)
+            return true
+        } catch {
+            if error.number == EEXIST { return false }
+            throw error
+        }
+    }
+
+    /// Swaps the new file and the old one; false when the old one has vanished.
+    private func exchange(_ temporaryPath: String) throws(SystemCall.Failure) -> Bool {
+        do throws(SystemCall.Failure) {
+            try SystemCall.run { linux_rename_exchange(AT_FDCWD, temporaryPath, AT_FDCWD, target) }
+            return true
+        } catch {
+            if error.number == ENOENT { return false }
+            guard error.number == EINVAL || error.number == ENOSYS else { throw error }
+        }
+        // No RENAME_EXCHANGE on this file system: keep the old file by a second name, then rename over it.
+        let backup = temporaryPath + ".old"
+        unlink(backup)
+        try SystemCall.run { link(target, backup) }
+        try SystemCall.run { rename(temporaryPath, target) }
+        try SystemCall.run { rename(backup, temporaryPath) }
+        return true
+    }
+
+    /// Writes the content into the file that is there, for one with several names.
+    private func overwrite(_ bytes: [UInt8], _ hash: ContentHash) throws(SystemCall.Failure) -> FileVersion {
+        let file = try FileDescriptor(opening: target, O_WRONLY)
+        try file.write(bytes)
+        try SystemCall.run { ftruncate(file.number, off_t(bytes.count)) }
+        try file.synchronize()
+        return FileVersion(identity: FileIdentity(try file.status()), hash: hash)
+    }
+
+    private func displaced(at temporaryPath: String) throws(SystemCall.Failure) -> DisplacedFile {
+        let file = try FileDescriptor(opening: temporaryPath, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+        return DisplacedFile(original, file: file, temporaryPath: temporaryPath)
+    }
+
+    private func makeDirectory() throws(SystemCall.Failure) {
+        let directory = DomainFile.directory(of: target)
+        if access(directory, F_OK) == 0 { return }
+        do throws(SystemCall.Failure) {
+            try SystemCall.run { mkdir(directory, 0o700) }
+        } catch {
+            if error.number != EEXIST { throw error }
+        }
+    }
+
+    private func synchronizeDirectory() throws(SystemCall.Failure) {
+        let directory = try FileDescriptor(opening: DomainFile.directory(of: target), O_RDONLY | O_DIRECTORY)
+        try directory.synchronize()
+    }
+}

@@ -1,0 +1,20 @@
+/// What one writer changed in one domain, in one step.
+package struct ChangeSet: Hashable, Sendable {
+    package var domain: Domain
+    /// Who changed it.
+    package var source: Writer
+    /// The changed keys, each once, in the order of their names.
+    package var changes: [KeyChange]
+    /// What lost against it, or against what it didn't overrule.
+    package var overruled: [Overruled]
+
+    package init(domain: Domain, source: Writer, changes: [KeyChange], overruled: [Overruled] = []) {
+        self.domain = domain
+        self.source = source
+        self.changes = changes.sorted { $0.key < $1.key }
+        self.overruled = overruled.sorted { $0.key < $1.key }
+    }
+
+    /// Whether nothing changed and nothing was lost.
+    package var isEmpty: Bool { changes.isEmpty && overruled.isEmpty }
+}

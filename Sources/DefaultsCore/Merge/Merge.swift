@@ -1,0 +1,148 @@
+package import PropertyList
+
+/// The three-way merge: what a foreign writer changed, against what apps have set since. Last writer wins, by key.
+///
+/// It is a function of its inputs alone. The rules are DESIGN's: a file's writer has changed what differs from the version
+/// it had loaded; where an edit is pending, the later of the two stands, the edit on a tie; values are whole.
+package struct Merge: Sendable {
+    /// A domain's file as it was last read or published.
+    package var base: DomainValues
+    /// The versions before `base`.
+    package var history: VersionHistory
+    /// What was set since, by key.
+    package var pending: [String: Edit]
+    /// When `base` came to be.
+    package var baseTime: Timestamp
+
+    package init(
+        base: DomainValues = [:], history: VersionHistory = VersionHistory(), pending: [String: Edit] = [:],
+        baseTime: Timestamp = Timestamp(nanoseconds: .min)
+    ) {
+        self.base = base
+        self.history = history
+        self.pending = pending
+        self.baseTime = baseTime
+    }
+
+    /// The value in force: a pending edit's, else the file's.
+    package func current(_ key: String) -> PropertyListValue? {
+        if let edit = pending[key] { return edit.value }
+        return base[key]
+    }
+
+    /// All values in force.
+    package var current: DomainValues {
+        var values = base
+        for (key, edit) in pending { values[key] = edit.value }
+        return values
+    }
+
+    /// What a merge changed in the values in force, and what lost.
+    package struct Result: Hashable, Sendable {
+        package var changes: [KeyChange] = []
+        package var overruled: [Overruled] = []
+    }
+
+    /// Takes over what is in the file now.
+    ///
+    /// - Parameters:
+    ///   - disk: the file's values.
+    ///   - format: its format.
+    ///   - time: when it changed.
+    package mutating func reload(
+        _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp
+    ) -> Result {
+        let difference = Difference(from: base, to: disk, readFrom: format)
+        let changed = history.keysChanged(by: disk, differing: Set(difference.keys), readFrom: format)
+        var result = Result()
+        for key in changed {
+            if decide(key, disk[key], time, format, &result) { pending[key] = nil }
+        }
+        for key in difference.keys where !changed.contains(key) && pending[key] == nil {
+            // Its writer had loaded an older version, and has not meant to change this key back.
+            pending[key] = Edit(value: base[key], time: baseTime, writer: .agent, sequence: 0)
+        }
+        advance(by: difference, at: time)
+        pending = pending.filter { !PropertyListValue.areSame($1.value, base[$0], readFrom: format) }
+        return result
+    }
+
+    /// Takes over that the file is gone: its writer has removed every key.
+    package mutating func removeFile(at time: Timestamp) -> Result {
+        let difference = Difference(uniqueKeysWithValues: base.keys.map { ($0, .none) })
+        var result = Result()
+        for key in difference.keys {
+            if decide(key, nil, time, .binary, &result) { pending[key] = nil }
+        }
+        advance(by: difference, at: time)
+        pending = pending.filter { $1.value != nil }
+        return result
+    }
+
+    /// Takes over what a foreign writer wrote just before its file was replaced by `base`.
+    ///
+    /// What it changed becomes pending, since the file has it no more.
+    package mutating func displace(
+        _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp
+    ) -> Result {
+        let difference = Difference(from: base, to: disk, readFrom: format)
+        let changed = history.keysChanged(by: disk, differing: Set(difference.keys), readFrom: format, skipping: 1)
+        var result = Result()
+        for key in changed where decide(key, disk[key], time, format, &result) {
+            pending[key] = Edit(value: disk[key], time: time, writer: .file, sequence: 0)
+        }
+        // Someone may have loaded it; then the published version came again.
+        history.append(back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }))
+        history.append(back: difference)
+        return result
+    }
+
+    /// Takes over that the file now holds `base` and these edits.
+    package mutating func publish(_ edits: [String: Edit], at time: Timestamp) {
+        advance(by: edits.mapValues(\.value), at: time)
+        for (key, edit) in edits where pending[key] == edit { pending[key] = nil }
+    }
+
+    /// Sets or removes keys; what isn't changed by it is left out.
+    ///
+    /// - Returns: the changes in the values in force.
+    package mutating func edit(_ values: Difference, time: Timestamp, writer: Writer, sequence: UInt64) -> [KeyChange] {
+        values.compactMap { key, value in
+            let old = current(key)
+            if old == value { return nil }
+            pending[key] = Edit(value: value, time: time, writer: writer, sequence: sequence)
+            return KeyChange(key: key, old: old, new: value)
+        }
+    }
+
+    /// Whether a foreign writer's value for a key stands; notes the change, and what lost.
+    private func decide(
+        _ key: String, _ theirs: PropertyListValue?, _ time: Timestamp, _ format: PropertyListFormat,
+        _ result: inout Result
+    ) -> Bool {
+        let mine = current(key)
+        if PropertyListValue.areSame(mine, theirs, readFrom: format) { return false }
+        if let edit = pending[key] {
+            if edit.time >= time {
+                result.overruled.append(Overruled(key: key, value: theirs, writer: .file))
+                return false
+            }
+            if case .app = edit.writer {
+                result.overruled.append(Overruled(key: key, value: edit.value, writer: edit.writer))
+            }
+        }
+        result.changes.append(KeyChange(key: key, old: mine, new: theirs))
+        return true
+    }
+
+    private mutating func advance(by difference: Difference, at time: Timestamp) {
+        var back: Difference = [:]
+        back.reserveCapacity(difference.count)
+        for (key, value) in difference {
+            back[key] = .some(base[key])
+            base[key] = value
+        }
+        history.append(back: back)
+        baseTime = time
+    }
+}

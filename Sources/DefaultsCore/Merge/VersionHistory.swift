@@ -1,0 +1,74 @@
+package import PropertyList
+
+/// The recent versions of a domain's file, newest first, each kept as its difference from the next newer one.
+///
+/// A foreign writer has loaded one of them. Which one tells what it changed: a key that isn't in the file because its
+/// writer had loaded an older version was not deleted by it.
+package struct VersionHistory: Sendable {
+    /// How far back a writer may have loaded: 40 s of publishing without a pause, hours in practice.
+    package static let capacity = 4096
+    /// Keys in all differences, over which old versions are let go before `capacity` is reached.
+    package static let keyCapacity = 65_536
+
+    /// Differences that lead from a version to the one before it; the newest version's last.
+    private var steps: [Difference] = []
+    private var keys = 0
+
+    package init() {}
+
+    /// How many versions before the newest are known.
+    package var count: Int { steps.count }
+
+    /// Notes that a new version came.
+    ///
+    /// - Parameter back: what leads from the new version back to the one before.
+    package mutating func append(back: Difference) {
+        if back.isEmpty { return }
+        steps.append(back)
+        keys += back.count
+        guard steps.count > Self.capacity || keys > Self.keyCapacity else { return }
+        // Let go an eighth at once, since the array moves what remains.
+        var surplus = 0
+        repeat {
+            keys -= steps[surplus].count
+            surplus += 1
+        } while surplus < steps.count - 1
+            && (surplus < steps.count / 8 || keys > Self.keyCapacity)
+        steps.removeFirst(surplus)
+    }
+
+    /// Finds which keys a file's writer changed: those in which the file differs from the version that it is nearest to,
+    /// the newest of several.
+    ///
+    /// A file that equals an older version was put back by someone: then all that differs from the newest is their change.
+    ///
+    /// - Parameters:
+    ///   - disk: the file's values.
+    ///   - differing: the keys in which the newest version differs from them.
+    ///   - format: the file's format.
+    ///   - skipped: how many of the newest versions the writer can't have loaded, nor put another back in place of.
+    package func keysChanged(
+        by disk: DomainValues, differing: Set<String>, readFrom format: PropertyListFormat, skipping skipped: Int = 0
+    ) -> Set<String> {
+        var current = differing
+        var newest = differing
+        var nearest = differing
+        for (index, step) in steps.reversed().enumerated() {
+            if current.isEmpty, index >= skipped { return newest }
+            for (key, value) in step {
+                if PropertyListValue.areSame(value, disk[key], readFrom: format) {
+                    current.remove(key)
+                } else {
+                    current.insert(key)
+                }
+            }
+            if index + 1 == skipped {
+                newest = current
+                nearest = current
+            } else if current.count < nearest.count {
+                nearest = current
+            }
+        }
+        return current.isEmpty ? newest : nearest
+    }
+}

@@ -1,0 +1,17 @@
+import PropertyList
+
+/// All that is known of one domain.
+struct DomainState {
+    /// The file's values, its recent versions, and the edits that it doesn't hold yet.
+    var merge = Merge()
+    /// The state of the file that `merge.base` was read from or published as; `nil` for no file.
+    var file: FileVersion?
+    /// The format in which the file is, or will be when there is none.
+    var format = PropertyListFormat.xml
+    /// Why the file can't be taken as it is; `merge.base` is then its last good state.
+    var damage: FileDamage?
+    /// The content of a damaged file that has been copied aside already.
+    var keptAside: ContentHash?
+    /// Why the last attempt to publish failed.
+    var failure: DefaultsError?
+}

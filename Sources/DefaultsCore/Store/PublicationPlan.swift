@@ -1,0 +1,16 @@
+import PropertyList
+
+/// What is to be published for a domain, as it was decided in one moment.
+struct PublicationPlan {
+    /// The edits that the new version takes in.
+    var edits: [String: Edit]
+    /// The new version; empty for none.
+    var values: DomainValues
+    var format: PropertyListFormat
+    /// The state of the file that is to be replaced.
+    var expected: FileVersion?
+    /// Why that file can't be taken, and must be copied aside first.
+    var damage: FileDamage?
+    /// All of the log up to here is in the new version.
+    var revision: Revision
+}

@@ -1,0 +1,33 @@
+import Synchronization
+
+extension Store {
+    /// Tells the log's file what it hasn't been told yet.
+    ///
+    /// A file that can't be written is given up: the log goes on in memory, and an agent that comes later begins a new
+    /// epoch, so that every cursor meets an explicit gap.
+    func writeLog() {
+        logFile.withLock { file in
+            guard file != nil else { return }
+            let entries = state.withLock { state in
+                defer { state.outbox = [] }
+                return state.outbox ?? []
+            }
+            do throws(SystemCall.Failure) {
+                if entries.isEmpty { return }
+                try file?.append(entries)
+                if file?.isOversized == true {
+                    let (log, marks) = state.withLock { state in
+                        // What was posted since the entries were taken is in both.
+                        state.outbox = []
+                        return (state.log, state.marks())
+                    }
+                    try file?.rewrite(log: log, marks: marks)
+                }
+            } catch {
+                file?.abandon()
+                file = nil
+                state.withLock { $0.outbox = nil }
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import Synchronization
+
+extension Store {
+    /// What a look at files leaves to be done.
+    package struct Unsettled: Hashable, Sendable {
+        /// Files that someone has open for writing: look again in a moment.
+        package var beingWritten: Set<Domain> = []
+        /// Files that have gone, or that don't parse: look again in a while, since editors move a file away for a moment
+        /// and some writers finish it in a second step. Then `settle` it.
+        package var doubtful: Set<Domain> = []
+
+        package var isEmpty: Bool { beingWritten.isEmpty && doubtful.isEmpty }
+    }
+
+    /// Whether bad news of a file is taken at once.
+    package enum Haste: Sendable {
+        /// No: a file that is gone or doesn't parse is left as it was known, and reported as doubtful.
+        case patient
+        /// Yes: it has been doubtful for long enough.
+        case settle
+    }
+
+    /// Looks at files, and merges what changed. Reads from the disk.
+    ///
+    /// - Parameters:
+    ///   - domains: whose files.
+    ///   - patience: what to do about files that are open for writing.
+    ///   - haste: what to do about files that are gone or don't parse.
+    ///   - isBaseline: what a domain holds that was never seen is no change.
+    package func look(
+        at domains: some Sequence<Domain>, patience: DomainFile.Patience = .wait, haste: Haste = .patient,
+        isBaseline: Bool = false
+    ) -> Unsettled {
+        files.withLock { _ in
+            var unsettled = Unsettled()
+            for domain in domains {
+                look(at: domain, patience, haste, isBaseline: isBaseline, &unsettled)
+            }
+            return unsettled
+        }
+    }
+
+    /// Looks at every domain that has a file, and at every one that is known. Reads from the disk.
+    ///
+    /// A directory that can't be read is an error; no domain counts as gone then.
+    package func lookAtAll(
+        haste: Haste = .patient, isBaseline: Bool = false
+    ) throws(DefaultsError) -> Unsettled {
+        let present = try directory.domains()
+        let known = state.withLock { Set($0.domains.keys) }
+        return look(at: known.union(present).sorted(), haste: haste, isBaseline: isBaseline)
+    }
+
+    private func look(
+        at domain: Domain, _ patience: DomainFile.Patience, _ haste: Haste, isBaseline: Bool,
+        _ unsettled: inout Unsettled
+    ) {
+        let (file, isKnown) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain] != nil) }
+        let reading = self.file(of: domain).read(known: file, patience: patience)
+        if haste == .patient {
+            switch reading {
+            case .missing where file != nil, .unusable where file != nil || !isBaseline:
+                unsettled.doubtful.insert(domain)
+                return
+            default: break
+            }
+        }
+        if case .beingWritten = reading { unsettled.beingWritten.insert(domain) }
+        transition { state in
+            ((), state.take(reading, of: domain, isBaseline: isBaseline && !isKnown, now: .now()))
+        }
+    }
+
+    /// Takes up a log that an earlier agent left, and looks at every file for the first time. Reads from the disk.
+    package func resume(_ recovered: ChangeLogFile.Recovered) throws(DefaultsError) -> Unsettled {
+        let domains = try Set(directory.domains()).union(recovered.marks.keys).sorted()
+        let records = Dictionary(grouping: recovered.records, by: \.domain)
+        return files.withLock { _ in
+            var unsettled = Unsettled()
+            for domain in domains {
+                let reading = file(of: domain).read(known: nil)
+                if case .beingWritten = reading { unsettled.beingWritten.insert(domain) }
+                transition { state in
+                    let actions = state.resume(
+                        domain, marks: recovered.marks[domain] ?? [], records: records[domain] ?? [],
+                        reading: reading, now: .now())
+                    return ((), actions)
+                }
+            }
+            return unsettled
+        }
+    }
+
+    func file(of domain: Domain) -> DomainFile {
+        DomainFile(path: directory.path(of: domain), limits: limits)
+    }
+}

@@ -1,0 +1,210 @@
+import Glibc
+import PropertyList
+import Synchronization
+
+extension Store {
+    /// Publishes a domain's edits, merging with whatever foreign writers did meanwhile. Waits for the disk.
+    ///
+    /// When it returns, every edit that was made before the call is durable. On an error the edits stay pending, the
+    /// error is kept for `failures()`, and nothing in the directory has changed but perhaps for a copy of a damaged file.
+    package func publish(_ domain: Domain) throws(DefaultsError) {
+        guard state.withLock({ $0.plan(for: domain) }) != nil else { return }
+        do throws(DefaultsError) {
+            try files.withLock { inHand throws(DefaultsError) in
+                try makeDirectory()
+                let lock = try DirectoryLock(directory)
+                if !inHand.hasRecovered {
+                    inHand.hasRecovered = true
+                    try keepLeftovers()
+                }
+                try publish(domain, &inHand)
+                _ = consume lock
+            }
+        } catch {
+            state.withLock { $0.domains[domain]?.failure = error }
+            throw error
+        }
+    }
+
+    /// Publishes all edits that are pending. Waits for the disk.
+    ///
+    /// - Returns: what couldn't be published, and why.
+    package func publishAll() -> [(domain: Domain, error: DefaultsError)] {
+        pending().compactMap { domain, _ in
+            do throws(DefaultsError) {
+                try publish(domain)
+                return nil
+            } catch {
+                return (domain, error)
+            }
+        }
+    }
+
+    private func publish(_ domain: Domain, _ inHand: inout FilesInHand) throws(DefaultsError) {
+        let file = file(of: domain)
+        // Each round that doesn't end it was overtaken by a foreign writer. One that writes all the time is let win for
+        // a while; the edits stay pending, and the next attempt comes soon.
+        for _ in 0..<100 {
+            guard let plan = state.withLock({ $0.plan(for: domain) }) else { return }
+            if let damage = plan.damage { try keepAside(domain, file, damage) }
+            let (bytes, format) = try encode(plan, for: domain)
+            let hash = bytes.map(ContentHash.init)
+            state.withLock { $0.intend(plan, for: domain, hash: hash) }
+            writeLog()
+            switch try file.publish(bytes, expecting: plan.expected) {
+            case .overtaken:
+                var unsettled = Unsettled()
+                relook(at: domain, &unsettled)
+                if !unsettled.isEmpty { poll(nil, 0, 5) }
+            case .done(let version, let displaced):
+                transition { state in
+                    ((), state.published(plan, for: domain, as: version, format: format, now: .now()))
+                }
+                if let displaced { examine(displaced, of: domain, known: plan.expected, &inHand) }
+            }
+        }
+        throw DefaultsError(
+            .notSaved,
+            "\(file.path) is being rewritten all the time by someone else; its edits are kept and tried again.")
+    }
+
+    /// Reads a file that isn't as expected. What it holds now is final for this purpose: it is about to be replaced.
+    private func relook(at domain: Domain, _ unsettled: inout Unsettled) {
+        let known = state.withLock { $0.domains[domain]?.file }
+        let reading = file(of: domain).read(known: known)
+        if case .beingWritten = reading { unsettled.beingWritten.insert(domain) }
+        transition { state in ((), state.take(reading, of: domain, isBaseline: false, now: .now())) }
+    }
+
+    /// The new version's bytes: in the file's format, or as binary where that can't hold a value; `nil` for no file.
+    private func encode(
+        _ plan: PublicationPlan, for domain: Domain
+    ) throws(DefaultsError) -> (bytes: [UInt8]?, format: PropertyListFormat) {
+        if plan.values.isEmpty { return (nil, plan.format) }
+        let value = PropertyListValue.dictionary(plan.values)
+        if plan.format == .xml, let bytes = try? value.write(as: .xml) { return (bytes, .xml) }
+        do throws(PropertyListError) {
+            // Old-style text would make every number a string.
+            return (try value.write(as: .binary), .binary)
+        } catch {
+            throw DefaultsError(.invalidValue, "The domain \(domain) can't be written: \(error)")
+        }
+    }
+
+    /// Copies a damaged file aside, once for each content, before it is replaced.
+    private func keepAside(_ domain: Domain, _ file: DomainFile, _ damage: FileDamage) throws(DefaultsError) {
+        guard let version = damage.version else {
+            // It can't be read, or is no file: then it can't be kept either, and is left alone.
+            throw DefaultsError(.notSaved, "Edits are kept in memory: \(damage.error)", errno: damage.error.errno)
+        }
+        if state.withLock({ $0.domains[domain]?.keptAside == version.hash }) { return }
+        do throws(SystemCall.Failure) {
+            let source = try FileDescriptor(opening: file.path, O_RDONLY)
+            guard let (bytes, _) = try file.readWhole(source, patience: .insist) else { return }
+            _ = try AsideFile.keep(bytes, of: file.path, because: .damaged)
+        } catch {
+            throw DefaultsError(
+                .notSaved, errno: error.number,
+                "\(file.path) is damaged and can't be copied aside, so it isn't replaced; the edits are kept in memory")
+        }
+        state.withLock { $0.domains[domain]?.keptAside = version.hash }
+    }
+
+    // MARK: Displaced versions
+
+    /// Reads a version that was just replaced. If a foreign writer wrote it, its changes become pending.
+    private func examine(
+        _ displaced: DisplacedFile, of domain: Domain, known: FileVersion?, _ inHand: inout FilesInHand
+    ) {
+        var known = known
+        var pause: Int32 = 1
+        var waited: Int32 = 0
+        while waited < 200 {
+            switch displaced.examine(known: known, patience: .wait) {
+            case .beingWritten:
+                poll(nil, 0, pause)
+                waited += pause
+                pause = min(pause * 2, 50)
+                continue
+            case let reading:
+                known = take(reading, displaced, of: domain) ?? known
+                displaced.removeName()
+            }
+            break
+        }
+        inHand.displaced.append((displaced, domain, known))
+    }
+
+    /// Looks once more at versions that were replaced a while ago, and lets them go. Reads from the disk.
+    ///
+    /// - Parameter patience: `insist` to have none left, at the end.
+    /// - Returns: whether some are still being written, and must be looked at again.
+    package func examineDisplaced(_ patience: DomainFile.Patience) -> Bool {
+        files.withLock { inHand in
+            inHand.displaced.removeAll { displaced, domain, known in
+                let reading = displaced.examine(known: known, patience: patience)
+                if case .beingWritten = reading { return false }
+                _ = take(reading, displaced, of: domain)
+                displaced.removeName()
+                return true
+            }
+            return !inHand.displaced.isEmpty
+        }
+    }
+
+    private func take(_ reading: FileReading, _ displaced: DisplacedFile, of domain: Domain) -> FileVersion? {
+        switch reading {
+        case .contents(let contents):
+            transition { state in ((), state.takeDisplaced(contents, of: domain, now: .now())) }
+            return contents.version
+        case .unusable(let damage):
+            // Written by someone, to no good end, just when it was replaced. It is theirs: keep it.
+            if let version = damage.version, let bytes = try? displaced.bytes() {
+                _ = try? AsideFile.keep(bytes, of: displaced.original.path, because: .displaced)
+                return version
+            }
+            return nil
+        case .unchanged, .missing, .beingWritten:
+            return nil
+        }
+    }
+
+    // MARK: The directory
+
+    /// Makes the directory, for the user alone, if nobody named one and the usual one isn't there yet.
+    private func makeDirectory() throws(DefaultsError) {
+        guard access(directory.path, F_OK) != 0, !directory.isExplicit else { return }
+        if mkdir(directory.path, 0o700) != 0, errno != EEXIST {
+            throw DefaultsError(.directory, errno: errno, "The directory \(directory.path) can't be made")
+        }
+    }
+
+    /// Keeps or removes the temporary files that a crash left behind.
+    private func keepLeftovers() throws(DefaultsError) {
+        for subdirectory in ["", Domain.hostDirectory] {
+            for name in try directory.names(in: subdirectory) {
+                guard let temporary = TemporaryFile(name: name),
+                    temporary.owner == getpid() || (kill(temporary.owner, 0) != 0 && errno == ESRCH)
+                else { continue }
+                let place = subdirectory.isEmpty ? directory.path : "\(directory.path)/\(subdirectory)"
+                keepLeftover(temporary, at: "\(place)/\(name)", in: place)
+            }
+        }
+    }
+
+    private func keepLeftover(_ temporary: TemporaryFile, at path: String, in place: String) {
+        guard let file = try? FileDescriptor(opening: path, O_RDONLY), let status = try? file.status(),
+            let bytes = try? file.read(upTo: Int(status.st_size))
+        else { return }
+        let hash = ContentHash(bytes)
+        if hash != temporary.expected, hash != temporary.new, !bytes.isEmpty,
+            (try? PropertyListValue.read(bytes, limits: limits)) != nil
+        {
+            // A foreign writer's, displaced in the moment of the crash: what it belongs to is told by the name's hash.
+            let names = (try? directory.domains())?.map { directory.path(of: $0) } ?? []
+            let original = names.first { TemporaryFile.hash(ofNameAt: $0) == temporary.target } ?? "\(place)/recovered"
+            guard (try? AsideFile.keep(bytes, of: original, because: .displaced)) != nil else { return }
+        }
+        unlink(path)
+    }
+}

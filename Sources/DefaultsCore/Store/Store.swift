@@ -1,0 +1,114 @@
+package import PropertyList
+import Synchronization
+
+/// The domains of one directory: reads and publishes their files, merges, and keeps the change log.
+///
+/// The agent has one, and so has a process that works with no agent. All methods may be called from any thread and are
+/// synchronous; those that say so wait for the disk.
+///
+/// Locks, in their order: `files`, then `state`, then `logFile`. None is held while the observer is called.
+package final class Store: Sendable {
+    package let directory: PreferencesDirectory
+    /// What a file may be; larger or deeper ones are reported as damaged.
+    package let limits: PropertyListLimits
+
+    /// What only one thread at a time may do: look at files and publish them. Held during I/O.
+    let files = Mutex(FilesInHand())
+    /// The domains and the log. Only transitions run under it: no I/O, no call to anyone else.
+    let state: Mutex<StoreState>
+    /// The log's file, if it has one. Held while it is written, so that entries reach it in their order.
+    let logFile: Mutex<ChangeLogFile?>
+    /// Who is told of records and of edits to publish. Set once, before the store is used by several threads.
+    private let observer = Mutex<WeakObserver>(WeakObserver())
+
+    /// Files that a thread has in hand.
+    struct FilesInHand {
+        /// Replaced versions that a late writer may still write to, with what they were seen to hold.
+        var displaced: [(file: DisplacedFile, domain: Domain, known: FileVersion?)] = []
+        /// Whether what a crash left behind has been looked for.
+        var hasRecovered = false
+    }
+
+    private struct WeakObserver {
+        weak var object: (any StoreObserver)?
+    }
+
+    /// Makes a store that keeps its log in memory alone.
+    package init(
+        directory: PreferencesDirectory, limits: PropertyListLimits = PropertyListLimits(),
+        log: ChangeLog = ChangeLog(), logFile: sending ChangeLogFile? = nil
+    ) {
+        self.directory = directory
+        self.limits = limits
+        self.state = Mutex(StoreState(log: log, hasFile: logFile != nil))
+        self.logFile = Mutex(logFile)
+    }
+
+    /// Names who is told; it isn't retained.
+    package func observe(with object: any StoreObserver) {
+        observer.withLock { $0.object = object }
+    }
+
+    /// Runs a transition, and then what it asks for.
+    func transition<Value>(_ body: (inout StoreState) -> (Value, [StoreAction])) -> Value {
+        let (value, actions) = state.withLock { state in body(&state) }
+        perform(actions)
+        return value
+    }
+
+    /// Does what transitions asked for, each thing once.
+    func perform(_ actions: [StoreAction]) {
+        writeLog()
+        guard !actions.isEmpty, let observer = observer.withLock({ $0.object }) else { return }
+        if actions.contains(.announce) { observer.storePosted() }
+        for case .publish(let domain, let urgency) in actions {
+            observer.storeNeedsPublishing(domain, urgency)
+        }
+    }
+
+    // MARK: Reading
+
+    /// A domain's values in force. No I/O: what was last seen.
+    package func snapshot(of domain: Domain) -> DomainSnapshot {
+        state.withLock { $0.snapshot(of: domain) }
+    }
+
+    /// The domains that have values, in order.
+    package func domains() -> [Domain] {
+        state.withLock { state in state.domains.filter { !$1.merge.isEmpty }.keys.sorted() }
+    }
+
+    /// Where the log ends.
+    package var cursor: Cursor { state.withLock { $0.log.cursor } }
+
+    /// Keeps more or less of the log, from the next record on.
+    package func setLogCapacity(_ capacity: ChangeLog.Capacity) {
+        state.withLock { $0.log.capacity = capacity }
+    }
+
+    // MARK: Editing
+
+    /// Takes an app's edits: they are in force at once, and pending until published.
+    ///
+    /// - Returns: the revision of their record, or the log's head when they changed nothing.
+    @discardableResult
+    package func edit(_ request: EditRequest) -> Revision {
+        transition { $0.edit(request, now: .now()) }
+    }
+
+    /// The domains that have edits which their files don't hold, in order, and how many edits.
+    package func pending() -> [(domain: Domain, edits: Int)] {
+        state.withLock { state in
+            state.domains.compactMap { $1.merge.pending.isEmpty ? nil : ($0, $1.merge.pending.count) }
+        }.sorted { $0.domain < $1.domain }
+    }
+
+    /// What is wrong with domains: files that can't be taken, edits that can't be saved.
+    package func failures() -> [(domain: Domain, error: DefaultsError)] {
+        state.withLock { state in
+            state.domains.flatMap { domain, state in
+                [state.damage?.error, state.failure].compactMap { $0 }.map { (domain, $0) }
+            }
+        }.sorted { $0.domain < $1.domain }
+    }
+}

@@ -1,0 +1,17 @@
+/// Who is told what a store wants: the agent, which has timers and subscribers. An embedded store needs none.
+///
+/// Both methods are called on the thread that changed the store, with none of its locks held; they may call it.
+package protocol StoreObserver: AnyObject, Sendable {
+    /// Records were posted.
+    func storePosted()
+    /// A domain has edits to be published.
+    func storeNeedsPublishing(_ domain: Domain, _ urgency: StoreUrgency)
+}
+
+/// How soon edits are to be published.
+package enum StoreUrgency: Hashable, Sendable {
+    /// A little later, together with those that follow.
+    case soon
+    /// At once: other readers miss in the file what its last writer has overwritten.
+    case atOnce
+}

@@ -1,0 +1,22 @@
+extension StoreState {
+    /// A domain's values in force.
+    func snapshot(of domain: Domain) -> DomainSnapshot {
+        DomainSnapshot(domain: domain, values: domains[domain]?.merge.current ?? [:], cursor: log.cursor)
+    }
+
+    /// The values of all domains that a filter lets through, keys filtered too, in order.
+    func snapshots(_ filter: SubscriptionFilter) -> [DomainSnapshot] {
+        domains.keys.filter { filter.includes($0) }.sorted().compactMap { domain in
+            var snapshot = snapshot(of: domain)
+            if !filter.keys.isEmpty { snapshot.values = snapshot.values.filter { filter.includes(key: $0.key) } }
+            return snapshot.values.isEmpty ? nil : snapshot
+        }
+    }
+}
+
+extension Merge {
+    /// Whether no key has a value.
+    var isEmpty: Bool {
+        pending.isEmpty ? base.isEmpty : current.isEmpty
+    }
+}

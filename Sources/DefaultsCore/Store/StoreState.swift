@@ -1,0 +1,206 @@
+import PropertyList
+
+/// The domains and the change log, and every transition between their states.
+///
+/// Pure: no I/O, no clock, no lock. What must be done about a transition is returned, and done by `Store` afterwards.
+struct StoreState {
+    var domains: [Domain: DomainState] = [:]
+    var log: ChangeLog
+    /// What the log's file hasn't been told yet, in order; `nil` when the log has no file.
+    var outbox: [ChangeLogFile.Entry]?
+    private var lastSequence: UInt64 = 0
+
+    init(log: ChangeLog, hasFile: Bool) {
+        self.log = log
+        self.outbox = hasFile ? [] : nil
+    }
+
+    // MARK: Looking at files
+
+    /// Takes what came of a look at a domain's file.
+    ///
+    /// - Parameter isBaseline: the domain is seen for the first time, and what it holds is no change.
+    mutating func take(
+        _ reading: FileReading, of domain: Domain, isBaseline: Bool, now: Timestamp
+    ) -> [StoreAction] {
+        switch reading {
+        case .beingWritten:
+            return []
+        case .unchanged(let version):
+            domains[domain]?.file = version
+            domains[domain]?.damage = nil
+            return []
+        case .missing:
+            guard let state = domains[domain], state.file != nil || state.damage != nil else { return [] }
+            return changeFile(of: domain, to: nil, at: now) { $0.removeFile(at: now) }
+        case .contents(let contents):
+            let time = contents.version.identity.changed
+            guard isBaseline, domains[domain]?.merge.pending.isEmpty ?? true else {
+                return changeFile(of: domain, to: contents.version, format: contents.format, at: now) {
+                    $0.reload(contents.values, format: contents.format, changedAt: time)
+                }
+            }
+            var state = DomainState()
+            state.merge = Merge(base: contents.values, baseTime: time)
+            (state.file, state.format) = (contents.version, contents.format)
+            domains[domain] = state
+            note(domain)
+            return []
+        case .unusable(let damage):
+            if domains[domain]?.damage == damage { return [] }
+            domains[domain, default: DomainState()].damage = damage
+            return post(.damaged(domain, reason: damage.error.description), at: now)
+        }
+    }
+
+    /// Takes what a replaced version of a domain's file turned out to hold.
+    mutating func takeDisplaced(_ contents: FileContents, of domain: Domain, now: Timestamp) -> [StoreAction] {
+        change(domain, source: .file, at: now) {
+            $0.merge.displace(
+                contents.values, format: contents.format, changedAt: contents.version.identity.changed)
+        }
+    }
+
+    private mutating func changeFile(
+        of domain: Domain, to version: FileVersion?, format: PropertyListFormat? = nil, at now: Timestamp,
+        by merging: (inout Merge) -> Merge.Result
+    ) -> [StoreAction] {
+        change(domain, source: .file, at: now) { state in
+            state.file = version
+            state.damage = nil
+            if let format { state.format = format }
+            return merging(&state.merge)
+        }
+    }
+
+    private mutating func change(
+        _ domain: Domain, source: Writer, at now: Timestamp, by merging: (inout DomainState) -> Merge.Result
+    ) -> [StoreAction] {
+        let result = merging(&domains[domain, default: DomainState()])
+        let changeSet = ChangeSet(
+            domain: domain, source: source, changes: result.changes, overruled: result.overruled)
+        var actions = changeSet.isEmpty ? [] : post(.change(changeSet), at: now)
+        note(domain)
+        if domains[domain]?.merge.pending.isEmpty == false { actions.append(.publish(domain, .atOnce)) }
+        return actions
+    }
+
+    // MARK: Editing
+
+    /// Takes an app's edits; the result's revision is that of their record, or the log's head when nothing changed.
+    mutating func edit(_ request: EditRequest, now: Timestamp) -> (revision: Revision, actions: [StoreAction]) {
+        lastSequence += 1
+        var values = request.values
+        var state = domains[request.domain] ?? DomainState()
+        if request.replacesAll {
+            for key in state.merge.current.keys where values[key] == nil { values[key] = .some(nil) }
+        }
+        let changes = state.merge.edit(
+            values, time: min(request.time, now), writer: request.writer, sequence: lastSequence)
+        if changes.isEmpty { return (log.head, []) }
+        domains[request.domain] = consume state
+        let changeSet = ChangeSet(domain: request.domain, source: request.writer, changes: changes)
+        let actions = post(.change(changeSet), at: now)
+        return (log.head, actions + [.publish(request.domain, .soon)])
+    }
+
+    // MARK: Publishing
+
+    /// What is to be published for a domain; `nil` when its file holds all of it.
+    func plan(for domain: Domain) -> PublicationPlan? {
+        guard let state = domains[domain], !state.merge.pending.isEmpty else { return nil }
+        return PublicationPlan(
+            edits: state.merge.pending, values: state.merge.current, format: state.format,
+            expected: state.damage == nil ? state.file : state.damage?.version, damage: state.damage, revision: log.head
+        )
+    }
+
+    /// Notes, before it happens, that a file is about to be replaced: a crash may come before `published`.
+    mutating func intend(_ plan: PublicationPlan, for domain: Domain, hash: ContentHash?) {
+        outbox?.append(.mark(FileMark(domain: domain, hash: hash, revision: plan.revision)))
+    }
+
+    /// Takes that a plan has been carried out.
+    mutating func published(
+        _ plan: PublicationPlan, for domain: Domain, as version: FileVersion?, format: PropertyListFormat,
+        now: Timestamp
+    ) -> [StoreAction] {
+        domains[domain, default: DomainState()].merge.publish(plan.edits, at: version?.identity.changed ?? now)
+        domains[domain]?.file = version
+        domains[domain]?.format = format
+        domains[domain]?.damage = nil
+        domains[domain]?.failure = nil
+        note(domain)
+        return domains[domain]?.merge.pending.isEmpty == false ? [.publish(domain, .soon)] : []
+    }
+
+    // MARK: The log
+
+    /// Takes up what an earlier agent left, for one domain, before its file is first looked at.
+    ///
+    /// - Parameter reading: what the file holds now.
+    mutating func resume(
+        _ domain: Domain, marks: [FileMark], records: [LogRecord], reading: FileReading, now: Timestamp
+    ) -> [StoreAction] {
+        let hash: ContentHash?
+        let time: Timestamp
+        switch reading {
+        case .contents(let contents): (hash, time) = (contents.version.hash, contents.version.identity.changed)
+        case .missing: (hash, time) = (nil, now)
+        case .unchanged, .beingWritten, .unusable: return take(reading, of: domain, isBaseline: true, now: now)
+        }
+        if marks.isEmpty {
+            // The earlier agent knew every domain that had a file: this one came since, whole.
+            return take(reading, of: domain, isBaseline: false, now: now)
+        }
+        let mark = marks.last { $0.hash == hash }
+        var pending = mark?.pending ?? [:]
+        for record in records where record.revision > mark?.revision ?? 0 {
+            guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
+            for change in changeSet.changes {
+                if case .app = changeSet.source {
+                    lastSequence += 1
+                    pending[change.key] = Edit(
+                        value: change.new, time: record.time, writer: changeSet.source, sequence: lastSequence)
+                } else {
+                    pending[change.key] = nil
+                }
+            }
+        }
+        var actions = take(reading, of: domain, isBaseline: true, now: now)
+        if mark == nil {
+            // Nobody knows what the file held before. Edits that are younger than it are still to be published.
+            pending = pending.filter { $1.time >= time }
+            actions += post(.unknown(domain), at: now)
+        }
+        let base = domains[domain]?.merge.base ?? [:]
+        pending = pending.filter { $1.value != base[$0] }
+        if !pending.isEmpty {
+            domains[domain, default: DomainState()].merge.pending = pending
+            note(domain)
+            actions.append(.publish(domain, .atOnce))
+        }
+        return actions
+    }
+
+    /// How each domain's file stands to the log.
+    func marks() -> [FileMark] {
+        domains.keys.sorted().compactMap(mark)
+    }
+
+    private func mark(_ domain: Domain) -> FileMark? {
+        domains[domain].map {
+            FileMark(domain: domain, hash: $0.file?.hash, revision: log.head, pending: $0.merge.pending)
+        }
+    }
+
+    private mutating func note(_ domain: Domain) {
+        if outbox != nil, let mark = mark(domain) { outbox?.append(.mark(mark)) }
+    }
+
+    private mutating func post(_ event: LogRecord.Event, at now: Timestamp) -> [StoreAction] {
+        let record = log.append(event, at: now)
+        outbox?.append(.record(record))
+        return [.announce]
+    }
+}

@@ -1,0 +1,27 @@
+import Glibc
+
+/// Calls to the system: interrupted ones are made again, and `errno` is read at once.
+package enum SystemCall {
+    /// A failed call, by its error number.
+    package struct Failure: Error, Hashable {
+        package let number: Int32
+    }
+
+    /// Runs a call that answers -1 on failure, and runs it again when a signal interrupted it.
+    @discardableResult
+    package static func run<Number: SignedInteger>(_ call: () -> Number) throws(Failure) -> Number {
+        while true {
+            let result = call()
+            if result != -1 { return result }
+            let number = errno
+            if number != EINTR { throw Failure(number: number) }
+        }
+    }
+
+    /// The system's words for an error number.
+    package static func message(_ number: Int32) -> String {
+        var buffer = [CChar](repeating: 0, count: 160)
+        guard strerror_r(number, &buffer, buffer.count) == 0 else { return "error \(number)" }
+        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

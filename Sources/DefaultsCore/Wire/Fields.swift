@@ -1,0 +1,91 @@
+package import PropertyList
+
+/// Reads the entries of a dictionary that came from outside; each error names the entry.
+package struct Fields {
+    package let values: DomainValues
+
+    /// Takes a value as a dictionary.
+    package init(_ value: PropertyListValue, of what: String) throws(DefaultsError) {
+        guard case .dictionary(let values) = value else {
+            throw DefaultsError(.protocolViolation, "\(what) must be a dictionary.")
+        }
+        self.values = values
+    }
+
+    package func string(_ key: String) throws(DefaultsError) -> String {
+        guard let text = try optionalString(key) else { throw Self.wrong(key, "a string") }
+        return text
+    }
+
+    package func optionalString(_ key: String) throws(DefaultsError) -> String? {
+        switch values[key] {
+        case nil: return nil
+        case .string(let text)?: return text
+        default: throw Self.wrong(key, "a string")
+        }
+    }
+
+    package func integer(_ key: String) throws(DefaultsError) -> Int64 {
+        guard case .integer(let number)? = values[key] else { throw Self.wrong(key, "an integer") }
+        return number
+    }
+
+    package func unsigned(_ key: String) throws(DefaultsError) -> UInt64 {
+        switch values[key] {
+        case .integer(let number)? where number >= 0: return UInt64(number)
+        case .unsigned(let number)?: return number
+        default: throw Self.wrong(key, "a whole number from 0 on")
+        }
+    }
+
+    /// A Boolean, false when it isn't there.
+    package func flag(_ key: String) throws(DefaultsError) -> Bool {
+        switch values[key] {
+        case nil: return false
+        case .boolean(let flag)?: return flag
+        default: throw Self.wrong(key, "a Boolean")
+        }
+    }
+
+    /// An array, empty when it isn't there.
+    package func array(_ key: String) throws(DefaultsError) -> [PropertyListValue] {
+        switch values[key] {
+        case nil: return []
+        case .array(let elements)?: return elements
+        default: throw Self.wrong(key, "an array")
+        }
+    }
+
+    /// An array of strings, empty when it isn't there.
+    package func strings(_ key: String) throws(DefaultsError) -> [String] {
+        try array(key).map { element throws(DefaultsError) in
+            guard case .string(let text) = element else { throw Self.wrong(key, "an array of strings") }
+            return text
+        }
+    }
+
+    package func dictionary(_ key: String) throws(DefaultsError) -> DomainValues {
+        guard case .dictionary(let values)? = values[key] else { throw Self.wrong(key, "a dictionary") }
+        return values
+    }
+
+    /// A domain, from the entries `domain` and `host`.
+    package func domain() throws(DefaultsError) -> Domain {
+        Domain(
+            try DomainName(string("domain")),
+            host: try DomainHost(identifier: optionalString("host")))
+    }
+
+    package static func wrong(_ key: String, _ expected: String) -> DefaultsError {
+        DefaultsError(.protocolViolation, "The entry \"\(key)\" must be \(expected).")
+    }
+}
+
+extension Domain {
+    /// The entries that name a domain in a message.
+    package var fields: DomainValues {
+        var fields: DomainValues = ["domain": .string(name.description)]
+        if let host = host.identifier { fields["host"] = .string(host) }
+        return fields
+    }
+}

@@ -1,0 +1,38 @@
+import PropertyList
+
+extension FileMark {
+    package var fields: DomainValues {
+        var fields = domain.fields
+        fields["type"] = "mark"
+        fields["revision"] = .number(revision)
+        fields["hash"] = hash.map { .number($0.value) }
+        if !pending.isEmpty {
+            fields["pending"] = .array(pending.map { .dictionary(Self.fields(of: $1, key: $0)) })
+        }
+        return fields
+    }
+
+    package init(_ fields: Fields) throws(DefaultsError) {
+        var pending: [String: Edit] = [:]
+        for value in try fields.array("pending") {
+            let entry = try Fields(value, of: "A pending edit")
+            pending[try entry.string("key")] = Edit(
+                value: entry.values["value"], time: Timestamp(nanoseconds: try entry.integer("time")),
+                writer: try Writer(Fields(.dictionary(entry.dictionary("source")), of: "A source")),
+                sequence: try entry.unsigned("sequence"))
+        }
+        self.init(
+            domain: try fields.domain(),
+            hash: fields.values["hash"] == nil ? nil : ContentHash(value: try fields.unsigned("hash")),
+            revision: try fields.unsigned("revision"), pending: pending)
+    }
+
+    private static func fields(of edit: Edit, key: String) -> DomainValues {
+        var fields: DomainValues = [
+            "key": .string(key), "time": .integer(edit.time.nanoseconds),
+            "source": .dictionary(edit.writer.fields), "sequence": .number(edit.sequence),
+        ]
+        fields["value"] = edit.value
+        return fields
+    }
+}

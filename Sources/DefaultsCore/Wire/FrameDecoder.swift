@@ -1,0 +1,48 @@
+package import PropertyList
+
+/// Cuts a stream of bytes into messages.
+package struct FrameDecoder: Sendable {
+    private var bytes: [UInt8] = []
+    private var position = 0
+    private let limits: PropertyListLimits
+
+    /// - Parameter limits: what is let in; `bytes` bounds a frame.
+    package init(limits: PropertyListLimits) {
+        self.limits = limits
+    }
+
+    /// Adds bytes that came.
+    package mutating func append(_ more: some Sequence<UInt8>) {
+        if position > 0, position == bytes.count || position > 1 << 16 {
+            bytes.removeFirst(position)
+            position = 0
+        }
+        bytes.append(contentsOf: more)
+    }
+
+    /// Takes the next whole message; `nil` when more bytes must come first.
+    ///
+    /// - Throws: `protocolViolation`. The stream can't be read on after it.
+    package mutating func next() throws(DefaultsError) -> Fields? {
+        guard bytes.count - position >= 4 else { return nil }
+        let length = Int(Frame.length(bytes, at: position))
+        guard length <= limits.bytes else {
+            throw DefaultsError(
+                .protocolViolation, "A frame announces \(length) bytes; the limit is \(limits.bytes).")
+        }
+        guard bytes.count - position - 4 >= length else { return nil }
+        let payload = Array(bytes[position + 4..<position + 4 + length])
+        position += 4 + length
+        // Another format would be read as well; the protocol has one.
+        guard PropertyListFormat.detect(payload) == .binary else {
+            throw DefaultsError(.protocolViolation, "A frame holds no binary property list.")
+        }
+        let value: PropertyListValue
+        do throws(PropertyListError) {
+            value = try PropertyListValue(parsing: payload, limits: limits)
+        } catch {
+            throw DefaultsError(.protocolViolation, "A frame holds no binary property list: \(error)")
+        }
+        return try Fields(value, of: "A message")
+    }
+}

@@ -1,0 +1,105 @@
+import PropertyList
+
+extension NumberedMessage {
+    package var fields: DomainValues {
+        var fields = message.fields
+        fields["request"] = .number(number)
+        return fields
+    }
+
+    package init(_ fields: Fields) throws(DefaultsError) {
+        self.init(number: try fields.unsigned("request"), message: try Message(fields))
+    }
+}
+
+extension Message {
+    fileprivate var fields: DomainValues {
+        switch self {
+        case .welcome(let version, let pid, let directory, let cursor):
+            [
+                "type": "welcome", "protocol": .integer(version), "pid": .integer(pid),
+                "directory": .string(directory), "cursor": .string(cursor.description),
+            ]
+        case .values(let snapshot): snapshot.fields.merging(["type": "values"]) { $1 }
+        case .domains(let domains): ["type": "domains", "domains": .array(domains.map { .dictionary($0.fields) })]
+        case .edited(let cursor): ["type": "edited", "cursor": .string(cursor.description)]
+        case .synchronized(let cursor, let failures):
+            [
+                "type": "synchronized", "cursor": .string(cursor.description),
+                "failures": .array(failures.map { .string($0) }),
+            ]
+        case .subscribed(let cursor): ["type": "subscribed", "cursor": .string(cursor.description)]
+        case .unsubscribed: ["type": "unsubscribed"]
+        case .status(let values): ["type": "status", "status": .dictionary(values)]
+        case .failure(let error):
+            ["type": "failure", "code": .string(error.code.description), "message": .string(error.description)]
+        case .event(let event): event.fields
+        }
+    }
+
+    fileprivate init(_ fields: Fields) throws(DefaultsError) {
+        switch try fields.string("type") {
+        case "welcome":
+            self = .welcome(
+                protocolVersion: try fields.integer("protocol"), pid: try fields.integer("pid"),
+                directory: try fields.string("directory"), cursor: try fields.cursor("cursor"))
+        case "values": self = .values(try DomainSnapshot(fields))
+        case "domains":
+            self = .domains(
+                try fields.array("domains").map { value throws(DefaultsError) in
+                    try Fields(value, of: "A domain").domain()
+                })
+        case "edited": self = .edited(try fields.cursor("cursor"))
+        case "synchronized":
+            self = .synchronized(try fields.cursor("cursor"), failures: try fields.strings("failures"))
+        case "subscribed": self = .subscribed(try fields.cursor("cursor"))
+        case "unsubscribed": self = .unsubscribed
+        case "status": self = .status(try fields.dictionary("status"))
+        case "failure":
+            let code = DefaultsError.Code(named: try fields.string("code")) ?? .agentRefused
+            self = .failure(DefaultsError(code, try fields.string("message")))
+        default: self = .event(try StreamEvent(fields))
+        }
+    }
+}
+
+extension StreamEvent {
+    fileprivate var fields: DomainValues {
+        switch self {
+        case .record(let record, let cursor):
+            record.fields.merging(["cursor": .string(cursor.description)]) { $1 }
+        case .initial(let snapshot): snapshot.fields.merging(["type": "initial"]) { $1 }
+        case .gap(let from, let to):
+            ["type": "gap", "from": .string(from.description), "to": .string(to.description)]
+        case .bookmark(let cursor): ["type": "bookmark", "cursor": .string(cursor.description)]
+        case .ended: ["type": "ended"]
+        }
+    }
+
+    fileprivate init(_ fields: Fields) throws(DefaultsError) {
+        switch try fields.string("type") {
+        case "initial": self = .initial(try DomainSnapshot(fields))
+        case "gap": self = .gap(from: try fields.cursor("from"), to: try fields.cursor("to"))
+        case "bookmark": self = .bookmark(try fields.cursor("cursor"))
+        case "ended": self = .ended
+        default: self = .record(try LogRecord(fields), cursor: try fields.cursor("cursor"))
+        }
+    }
+}
+
+extension DomainSnapshot {
+    fileprivate var fields: DomainValues {
+        domain.fields.merging(["values": .dictionary(values), "cursor": .string(cursor.description)]) { $1 }
+    }
+
+    fileprivate init(_ fields: Fields) throws(DefaultsError) {
+        self.init(
+            domain: try fields.domain(), values: try fields.dictionary("values"), cursor: try fields.cursor("cursor"))
+    }
+}
+
+extension Fields {
+    fileprivate func cursor(_ key: String) throws(DefaultsError) -> Cursor {
+        try Cursor(string(key))
+    }
+}

@@ -1,0 +1,92 @@
+import PropertyList
+
+extension NumberedRequest {
+    package var fields: DomainValues {
+        var fields = request.fields
+        fields["request"] = .number(number)
+        return fields
+    }
+
+    /// Reads a request.
+    ///
+    /// - Parameter app: who sent it, by the socket's word; a client can't name itself as the writer of edits.
+    package init(_ fields: Fields, from app: AppIdentity) throws(DefaultsError) {
+        self.init(number: try fields.unsigned("request"), request: try Request(fields, from: app))
+    }
+}
+
+extension Request {
+    fileprivate var fields: DomainValues {
+        switch self {
+        case .hello(let version, let client):
+            ["type": "hello", "protocol": .integer(version), "client": .string(client)]
+        case .read(let domain): domain.fields.merging(["type": "read"]) { $1 }
+        case .domains: ["type": "domains"]
+        case .edit(let edit):
+            edit.domain.fields.merging([
+                "type": "edit", "time": .integer(edit.time.nanoseconds),
+                "replaces": .boolean(edit.replacesAll),
+                "set": .dictionary(edit.values.compactMapValues { $0 }),
+                "remove": .array(edit.values.filter { $1 == nil }.keys.sorted().map { .string($0) }),
+            ]) { $1 }
+        case .synchronize: ["type": "synchronize"]
+        case .subscribe(let start, let filter, let mode):
+            [
+                "type": "subscribe", "from": .string(start.text), "mode": .string(mode.rawValue),
+                "domains": .array(filter.domains.map { .string($0.text) }),
+                "keys": .array(filter.keys.map { .string($0.text) }),
+            ]
+        case .unsubscribe(let number): ["type": "unsubscribe", "subscription": .number(number)]
+        case .status: ["type": "status"]
+        }
+    }
+
+    fileprivate init(_ fields: Fields, from app: AppIdentity) throws(DefaultsError) {
+        switch try fields.string("type") {
+        case "hello":
+            self = .hello(protocolVersion: try fields.integer("protocol"), client: try fields.string("client"))
+        case "read": self = .read(try fields.domain())
+        case "domains": self = .domains
+        case "edit":
+            var values = Difference()
+            for key in try fields.strings("remove") { values[key] = .some(nil) }
+            for (key, value) in try fields.dictionary("set") { values[key] = .some(value) }
+            self = .edit(
+                EditRequest(
+                    domain: try fields.domain(), values: values, replacesAll: try fields.flag("replaces"),
+                    time: Timestamp(nanoseconds: try fields.integer("time")), writer: .app(app)))
+        case "synchronize": self = .synchronize
+        case "subscribe":
+            guard let mode = Subscription.Mode(rawValue: try fields.string("mode")) else {
+                throw Fields.wrong("mode", "\"latest\", \"everything\" or \"disconnect\"")
+            }
+            self = .subscribe(
+                try Subscription.Start(text: fields.string("from")),
+                SubscriptionFilter(
+                    domains: try fields.strings("domains").map(GlobPattern.init),
+                    keys: try fields.strings("keys").map(GlobPattern.init)),
+                mode)
+        case "unsubscribe": self = .unsubscribe(try fields.unsigned("subscription"))
+        case "status": self = .status
+        case let type: throw DefaultsError(.protocolViolation, "\"\(type.prefix(40))\" is no request of this protocol.")
+        }
+    }
+}
+
+extension Subscription.Start {
+    fileprivate var text: String {
+        switch self {
+        case .now: "now"
+        case .snapshot: "snapshot"
+        case .after(let cursor): cursor.description
+        }
+    }
+
+    fileprivate init(text: String) throws(DefaultsError) {
+        switch text {
+        case "now": self = .now
+        case "snapshot": self = .snapshot
+        default: self = .after(try Cursor(text))
+        }
+    }
+}

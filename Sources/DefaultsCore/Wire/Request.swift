@@ -1,0 +1,33 @@
+/// What a client asks of the agent.
+package enum Request: Hashable, Sendable {
+    /// The first message: who speaks, and which protocol.
+    case hello(protocolVersion: Int64, client: String)
+    /// The values of a domain.
+    case read(Domain)
+    /// The domains that have values.
+    case domains
+    /// Edits, answered when they are in force.
+    case edit(EditRequest)
+    /// Answered when all edits made before are durable, and all that happened in the directory before is in the log.
+    case synchronize
+    /// Begins a stream of events under this request's number.
+    case subscribe(Subscription.Start, SubscriptionFilter, Subscription.Mode)
+    /// Ends the stream with a request's number.
+    case unsubscribe(UInt64)
+    /// How the agent does.
+    case status
+
+    /// The protocol that this code speaks.
+    package static let protocolVersion: Int64 = 1
+}
+
+/// A request and its number, which its answers bear.
+package struct NumberedRequest: Hashable, Sendable {
+    package var number: UInt64
+    package var request: Request
+
+    package init(number: UInt64, request: Request) {
+        self.number = number
+        self.request = request
+    }
+}
