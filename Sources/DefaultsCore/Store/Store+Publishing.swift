@@ -100,7 +100,7 @@ extension Store {
         if state.withLock({ $0.domains[domain]?.keptAside == version.hash }) { return }
         do throws(SystemCall.Failure) {
             let source = try FileDescriptor(opening: file.path, O_RDONLY)
-            guard let (bytes, _) = try file.readWhole(source, patience: .insist) else { return }
+            guard let bytes = try file.readWhole(source, patience: .insist)?.bytes else { return }
             _ = try AsideFile.keep(bytes, of: file.path, because: .damaged)
         } catch {
             throw DefaultsError(
