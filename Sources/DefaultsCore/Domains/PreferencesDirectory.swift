@@ -37,6 +37,19 @@ package struct PreferencesDirectory: Hashable, Sendable {
         return String(cString: resolved)
     }
 
+    /// Checks that the directory exists, if someone named it: then a missing one is more likely a mistake than a first run.
+    package func checkExistence() throws(DefaultsError) {
+        var status = stat()
+        if stat(path, &status) != 0 {
+            let number = errno
+            if number == ENOENT, !isExplicit { return }
+            throw DefaultsError(.directory, errno: number, "The preferences directory \(path) can't be used")
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw DefaultsError(.directory, errno: ENOTDIR, "The preferences directory \(path) can't be used")
+        }
+    }
+
     /// The absolute path of a domain's file.
     package func path(of domain: Domain) -> String {
         "\(path)/\(domain.fileName)"

@@ -1,9 +1,17 @@
-import PropertyList
+package import PropertyList
 
 /// A message as it goes through the socket: its length in four bytes, big-endian, then a binary property list.
 package enum Frame {
     /// The largest message that is taken, unless a limit says otherwise.
     package static let standardLimit = 64 << 20
+
+    /// What a message may be: as large as said, and a little deeper than the values in it.
+    package static func limits(bytes: Int) -> PropertyListLimits {
+        var limits = PropertyListLimits()
+        limits.depth += 8
+        limits.bytes = bytes
+        return limits
+    }
 
     /// Frames a message.
     package static func encode(_ message: DomainValues) throws(DefaultsError) -> [UInt8] {
