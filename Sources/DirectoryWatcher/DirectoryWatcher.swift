@@ -114,7 +114,7 @@ package final class DirectoryWatcher: Sendable {
     ///
     /// One tick stands for any number of changes; it finishes at ``stop()``.
     ///
-    /// There is one stream: it is for one consumer.
+    /// There is one stream, for one consumer; when its task is cancelled, the stream ends for good, as any `AsyncStream`.
     package var ticks: AsyncStream<Void> { channel.ticks }
 
     /// Takes what has gathered, in one step.

@@ -5,7 +5,7 @@ internal import Glibc
 ///
 /// The library is one set of static variables: at most one value of this type may live in a process, and only one
 /// thread may use it. ``DirectoryWatcher`` sees to both. Of the library only what is free of traps is used: its
-/// instance, adding and removing watches, and reading with `next_events(0, 1)` after a `poll` of our own (a timeout of
+/// instance, adding watches, and reading with `next_events(0, 1)` after a `poll` of our own (a timeout of
 /// 0 in `next_event` blocks for ever; more than one event asked for spins; its names and statistics go stale).
 struct InotifyTools: ~Copyable {
     /// The inotify instance, to poll.
@@ -74,11 +74,12 @@ struct InotifyTools: ~Copyable {
         return inotifytools_wd_from_filename(path)
     }
 
-    /// Ends a live watch.
+    /// Ends a watch, if the kernel hasn't ended it.
     ///
-    /// It must not be called for a watch that the kernel has ended (`IN_IGNORED`).
+    /// Not through the library: the directory may vanish at any moment, and for a watch that the kernel has ended the
+    /// library complains on stderr. What it remembers of the watch is 176 bytes, and is given back with the instance.
     func unwatch(_ watch: Int32) {
-        inotifytools_remove_watch_by_wd(watch)
+        inotify_rm_watch(descriptor, watch)
     }
 
     /// How many bytes of events wait in the kernel.

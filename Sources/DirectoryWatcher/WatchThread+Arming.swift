@@ -71,7 +71,9 @@ extension WatchThread {
         while let slash = next.lastIndex(of: "/"), next != "/" {
             let path = slash == next.startIndex ? "/" : String(next[..<slash])
             state.awaitedName = String(next[next.index(after: slash)...])
-            if let ancestor = try? OpenDirectory(path), (try? arm(.ancestor, ancestor, for: .entries)) != nil {
+            if let ancestor = try? OpenDirectory(path) {
+                // Without a watch here, the identity check does its work.
+                if (try? arm(.ancestor, ancestor, for: .entries)) == nil { lose(.ancestor) }
                 return next
             }
             next = path

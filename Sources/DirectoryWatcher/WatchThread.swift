@@ -13,7 +13,9 @@ final class WatchThread {
     var library: InotifyTools?
     var state: WatcherState
     var mode = WatcherStatus.Mode.waiting(.missing)
-    var listing: PollingScan?
+    /// Whether listings are compared; they are also where the mode is to wait for a directory without inotify.
+    private var isPolling = false
+    private var listing: PollingScan?
 
     private let clock = ContinuousClock()
     private var lastCheck: ContinuousClock.Instant
@@ -96,8 +98,7 @@ final class WatchThread {
     /// How long until the paths are to be looked at.
     private func timeToCheck() -> Duration {
         if state.checkIsDue { return configuration.rearmInterval - (clock.now - lastRearm) }
-        let interval =
-            if case .polling = mode { configuration.pollInterval } else { configuration.identityCheckInterval }
+        let interval = isPolling ? configuration.pollInterval : configuration.identityCheckInterval
         return interval - (clock.now - lastCheck)
     }
 
@@ -157,7 +158,7 @@ final class WatchThread {
             }
         move(to: next)
         lastCheck = clock.now
-        if state.rearms != rearms { lastRearm = clock.now }
+        if state.rearms != rearms || state.checkIsDue { lastRearm = clock.now }
     }
 
     private func openLibrary() {
@@ -172,15 +173,13 @@ final class WatchThread {
     }
 
     private func move(to next: WatcherStatus.Mode) {
-        guard case .polling = next else {
-            listing = nil
-            mode = next
-            return
-        }
         mode = next
-        let isFirst = listing == nil
-        let old = listing ?? PollingScan()
-        let new: PollingScan
+        isPolling = if case .polling = next { true } else { false }
+        if isPolling { compareListings() } else { listing = nil }
+    }
+
+    private func compareListings() {
+        var new = PollingScan()
         do {
             let directory = try OpenDirectory(directory)
             new = try PollingScan(
@@ -188,17 +187,16 @@ final class WatchThread {
         } catch {
             let reason = WatcherStatus.WaitingReason(errno: error.code)
             mode = .waiting(reason)
-            // Without descriptors nothing is known: keep what was.
+            // For want of descriptors, say, nothing can be known: what was known stays.
             if case .unreadable(let code) = reason, code != EACCES { return }
-            new = PollingScan()
         }
-        listing = new
-        if isFirst {
-            state.markRescan(.polled)
-        } else {
+        if let old = listing {
             if new.identity != old.identity { state.markRescan(.replaced) }
             state.noteChanges(of: new.changes(since: old))
+        } else {
+            state.markRescan(.polled)
         }
+        listing = new
     }
 
     private var status: WatcherStatus {

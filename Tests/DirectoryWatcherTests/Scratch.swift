@@ -23,26 +23,32 @@ final class Scratch: Sendable {
             try FileManager.default.createDirectory(
                 atPath: preferences + "/ByHost", withIntermediateDirectories: true)
             try write("old", to: "a.plist")
-            try write("other", to: "../other")
+            try write("other", to: "other", above: true)
         }
     }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Writes in place, as a shell's `>` does.
-    func write(_ text: String, to name: String) throws {
-        try Data(text.utf8).write(to: URL(fileURLWithPath: preferences + "/" + name))
+    /// Writes in place, as a shell's `>` does, in the preferences directory, or in the scratch directory.
+    func write(_ text: String, to name: String, above: Bool = false) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: (above ? path : preferences) + "/" + name))
     }
 
     /// Runs a shell script in the preferences directory, or in the scratch directory.
     func sh(_ script: String, above: Bool = false) throws {
+        let status = try status(of: script, above: above)
+        #expect(status == 0, "\(script)")
+    }
+
+    /// Runs a shell script that may fail.
+    func status(of script: String, above: Bool = false) throws -> Int32 {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = ["-ec", script]
         process.currentDirectoryURL = URL(fileURLWithPath: above ? path : preferences)
         try process.run()
         process.waitUntilExit()
-        #expect(process.terminationStatus == 0, "\(script)")
+        return process.terminationStatus
     }
 
     /// A configuration as the agent's, whose timers don't go off in a test unless it sets them.
