@@ -40,29 +40,8 @@ struct OpenDirectory: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// The name of the directory's file system, if it is one whose changes by other machines, or behind the kernel's
-    /// back, don't come as inotify events.
-    var unreportingFileSystem: String? {
-        switch linux_file_system_type(descriptor) {
-        case 0x6969: "NFS"
-        case 0x517B: "SMB"
-        case 0xFF53_4D42: "CIFS"
-        case 0xFE53_4D42: "SMB2"
-        case 0x6573_5546: "FUSE"
-        case 0x0102_1997: "9P"
-        case 0x00C3_6400: "Ceph"
-        case 0x5346_414F: "AFS"
-        case 0x6B41_4653: "AFS"
-        case 0x7375_7245: "Coda"
-        case 0x0116_1970: "GFS2"
-        case 0x7461_636F: "OCFS2"
-        case 0x0BD0_0BD0: "Lustre"
-        case 0x1983_0326: "FhGFS/BeeGFS"
-        case 0x786F_4256: "VirtualBox's shared folders"
-        case 0xBACB_ACBC: "VMware's shared folders"
-        default: nil
-        }
-    }
+    /// The magic number of the directory's file system.
+    var fileSystem: Int64 { linux_file_system_type(descriptor) }
 }
 
 /// An error number of the system, as an error.

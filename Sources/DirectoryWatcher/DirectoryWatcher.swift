@@ -22,51 +22,6 @@ internal import Synchronization
 ///
 /// All members may be used from any thread.
 package final class DirectoryWatcher: Sendable {
-    /// When to compare listings instead of using inotify.
-    package enum PollingChoice: Sendable, Hashable {
-        /// Where inotify can't be had, or the file system doesn't report what others do.
-        case automatic
-        case always
-    }
-
-    /// What to watch, and how.
-    package struct Configuration: Sendable {
-        /// The directory's path; a relative one counts from the current directory at the start.
-        package var directory: String
-        /// Names of directories directly below, to be watched too.
-        package var subdirectories: [String]
-        package var polling: PollingChoice
-        /// How often the paths are looked at for what inotify can't tell.
-        package var identityCheckInterval: Duration
-        /// How often listings are compared when polling.
-        package var pollInterval: Duration
-        /// The least time between two settings of watches: a directory that is replaced all the time costs no more.
-        package var rearmInterval: Duration
-        /// How often inotify is tried again after it could not be had.
-        package var retryInterval: Duration
-        /// Whether a name, relative to the directory, matters.
-        ///
-        /// Names that don't make no tick. It is called on the watcher's thread, which waits for it; it must not call
-        /// the watcher.
-        package var isRelevant: @Sendable (String) -> Bool
-
-        package init(
-            directory: String, subdirectories: [String] = [], polling: PollingChoice = .automatic,
-            identityCheckInterval: Duration = .seconds(5), pollInterval: Duration = .seconds(2),
-            rearmInterval: Duration = .milliseconds(100), retryInterval: Duration = .seconds(60),
-            isRelevant: @escaping @Sendable (String) -> Bool = { _ in true }
-        ) {
-            self.directory = directory
-            self.subdirectories = subdirectories
-            self.polling = polling
-            self.identityCheckInterval = identityCheckInterval
-            self.pollInterval = pollInterval
-            self.rearmInterval = rearmInterval
-            self.retryInterval = retryInterval
-            self.isRelevant = isRelevant
-        }
-    }
-
     /// Whether a watcher lives in this process.
     private static let isClaimed = Atomic<Bool>(false)
 

@@ -30,7 +30,7 @@ extension WatchThread {
 
     /// Watches the directory and its subdirectories; `nil` if it was removed meanwhile.
     private func arm(_ directory: borrowing OpenDirectory) throws(ErrorNumber) -> WatcherStatus.Mode? {
-        if let name = directory.unreportingFileSystem {
+        if let name = unreportingFileSystem(directory) {
             loseContents()
             return .polling(.fileSystem(name: name))
         }
@@ -43,10 +43,6 @@ extension WatchThread {
                     lose(.subdirectory(name))
                     continue
                 }
-                if let name = subdirectory.unreportingFileSystem {
-                    loseContents()
-                    return .polling(.fileSystem(name: name))
-                }
                 try arm(.subdirectory(name), subdirectory, for: .contents)
             }
             return .inotify
@@ -55,12 +51,25 @@ extension WatchThread {
             case ENOENT:
                 return nil
             case ENOSPC, ENOMEM:
-                loseContents()
-                return .polling(.inotifyUnavailable(.noWatch(errno: error.code)))
+                let failure = InotifyFailure.noWatch(errno: error.code)
+                giveUpLibrary(failure)
+                return .polling(.inotifyUnavailable(failure))
             default:
                 throw error
             }
         }
+    }
+
+    /// The file system, if the directory or a subdirectory is on one that doesn't report every change.
+    ///
+    /// Asked before any watch is set, so that a poll sets none in vain: each would mark a rescan.
+    private func unreportingFileSystem(_ directory: borrowing OpenDirectory) -> String? {
+        if let name = configuration.unreportingFileSystems[directory.fileSystem] { return name }
+        for name in configuration.subdirectories {
+            guard let subdirectory = try? OpenDirectory(self.directory + "/" + name) else { continue }
+            if let name = configuration.unreportingFileSystems[subdirectory.fileSystem] { return name }
+        }
+        return nil
     }
 
     /// Watches the nearest directory above that can be opened.

@@ -133,10 +133,8 @@ final class WatchThread {
                 }
             }
         } catch {
-            // Nothing can be known of the watches. Set the library up anew; what was missed, a rescan finds.
-            _ = state.forgetWatches()
-            library = nil
-            libraryFailure = error
+            // Nothing can be known of the watches; what was missed, a rescan finds.
+            giveUpLibrary(error)
             state.markRescan(.replaced)
             state.requestCheck()
         }
@@ -170,6 +168,14 @@ final class WatchThread {
         } catch {
             libraryFailure = error
         }
+    }
+
+    /// Gives the library back, to be tried again after the retry interval.
+    func giveUpLibrary(_ failure: InotifyFailure) {
+        for watch in state.forgetWatches() { library?.unwatch(watch) }
+        library = nil
+        libraryFailure = failure
+        lastTry = clock.now
     }
 
     private func move(to next: WatcherStatus.Mode) {

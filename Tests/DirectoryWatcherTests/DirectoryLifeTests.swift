@@ -98,6 +98,39 @@ extension WatcherTests {
             }
         }
 
+        @Test(
+            "A directory on a network's file system is polled, and one that replaces it is watched",
+            .enabled(if: FileManager.default.fileExists(atPath: "/dev/shm")))
+        func fileSystem() async throws {
+            let scratch = try Scratch()
+            let remote = "/dev/shm/" + (scratch.path as NSString).lastPathComponent
+            defer { try? FileManager.default.removeItem(atPath: remote) }
+            try scratch.sh("mkdir \(remote); ln -s \(remote) l", above: true)
+            var configuration = scratch.configuration()
+            configuration.directory = scratch.path + "/l"
+            configuration.unreportingFileSystems = [0x0102_1994: "a network's"]  // tmpfs's number
+            try await watching(configuration) { watcher in
+                #expect(watcher.status.mode == .polling(.fileSystem(name: "a network's")))
+                #expect(watcher.status.watches == 1, "the directory above")
+                try await watcher.settle()
+                try scratch.sh("echo new > l/a.plist", above: true)
+                #expect(await watcher.taken() == DirtyNames(changed: ["a.plist"]))
+
+                try scratch.sh("ln -sfn preferences l", above: true)
+                #expect(await watcher.taken().rescan == .replaced)
+                #expect(watcher.status.mode == .inotify)
+                try scratch.write("new", to: "b.plist")
+                #expect(await watcher.taken() == DirtyNames(changed: ["b.plist"]))
+
+                try scratch.sh("rmdir ByHost; ln -s \(remote) ByHost")
+                #expect(await watcher.taken().rescan != nil)
+                #expect(watcher.status.mode == .polling(.fileSystem(name: "a network's")))
+                try await watcher.settle()
+                try scratch.sh("echo newer > \(remote)/a.plist")
+                #expect(await watcher.taken() == DirtyNames(changed: ["ByHost/a.plist"]))
+            }
+        }
+
         @Test("A directory that doesn't exist is awaited, however many are missing above it", arguments: [false, true])
         func missing(atOnce: Bool) async throws {
             let scratch = try Scratch(withPreferences: false)
