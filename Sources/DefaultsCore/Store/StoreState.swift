@@ -10,9 +10,8 @@ struct StoreState {
     var outbox: [ChangeLogFile.Entry]?
     private var lastSequence: UInt64 = 0
 
-    init(log: ChangeLog, hasFile: Bool) {
+    init(log: ChangeLog) {
         self.log = log
-        self.outbox = hasFile ? [] : nil
     }
 
     // MARK: Looking at files
