@@ -46,7 +46,7 @@ enum Agent {
         // They end in the reverse order: the server takes no more edits when the engine saves the last ones.
         let group = ServiceGroup(
             services: [engine, server, HangUpService(watcher: watcher), ready],
-            gracefulShutdownSignals: [.sigterm, .sigint], logger: log.logger)
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: log.lifecycle)
         try await group.run()
     }
 
@@ -66,9 +66,9 @@ enum Agent {
         _ directory: PreferencesDirectory, _ address: AgentAddress, _ settings: AgentSettings, _ log: AgentLog
     ) throws(DefaultsError) -> (Store, Store.Unsettled) {
         let start = ContinuousClock.now
-        var limits = PropertyListLimits()
+        var limits = DomainFile.standardLimits
         limits.bytes = settings.maximumFileSize
-        let recovered = ChangeLogFile.recover(from: address.logPath, limits: Frame.limits(bytes: limits.bytes))
+        let recovered = ChangeLogFile.recover(from: address.logPath, limits: Frame.limits())
         let changeLog = ChangeLog(
             capacity: settings.logCapacity, epoch: recovered?.epoch ?? .random(), head: recovered?.head ?? 0,
             records: recovered?.records ?? [])

@@ -73,7 +73,7 @@ package struct AgentSettings: Hashable, Sendable {
     package static func read(from directory: PreferencesDirectory) -> (settings: AgentSettings, problems: [String]) {
         var problems: [String] = []
         let values: DomainValues
-        switch domain.map({ DomainFile(path: directory.path(of: $0), limits: PropertyListLimits()).read(known: nil) }) {
+        switch domain.map({ DomainFile(path: directory.path(of: $0)).read(known: nil) }) {
         case .contents(let contents)?: values = contents.values
         case .unusable(let damage)?:
             problems.append(damage.error.description)
@@ -90,7 +90,7 @@ package struct AgentSettings: Hashable, Sendable {
     static func directory(redirectedFrom standard: String, home: String?) -> String? {
         guard let domain else { return nil }
         let path = PreferencesDirectory(path: standard).path(of: domain)
-        guard case .contents(let contents) = DomainFile(path: path, limits: PropertyListLimits()).read(known: nil),
+        guard case .contents(let contents) = DomainFile(path: path).read(known: nil),
             case .string(let text)? = contents.values["Directory"]
         else { return nil }
         if text.hasPrefix("~/"), let home { return home + text.dropFirst() }

@@ -14,7 +14,10 @@ package struct DomainFile: Sendable {
     /// The limits of a file.
     package let limits: PropertyListLimits
 
-    package init(path: String, limits: PropertyListLimits) {
+    /// What a file may be, unless the settings say otherwise. See `Frame.limits` for the depth.
+    package static let standardLimits = PropertyListLimits(depth: 500)
+
+    package init(path: String, limits: PropertyListLimits = standardLimits) {
         self.path = path
         self.limits = limits
     }

@@ -5,11 +5,15 @@ package enum Frame {
     /// The largest message that is taken, unless a limit says otherwise.
     package static let standardLimit = 64 << 20
 
-    /// What a message may be: as large as said, and a little deeper than the values in it.
-    package static func limits(bytes: Int) -> PropertyListLimits {
+    /// What a message may be.
+    ///
+    /// A value lies a few levels deep in a message. A file may be deep enough to leave room for that below the codec's
+    /// own limit, and a request one level deeper than a file: so no request makes a file that can't be read again, and
+    /// no file makes a message that can't be sent.
+    package static func limits(bytes: Int = standardLimit, ofRequests: Bool = false) -> PropertyListLimits {
         var limits = PropertyListLimits()
-        limits.depth += 8
         limits.bytes = bytes
+        if ofRequests { limits.depth = DomainFile.standardLimits.depth + 1 }
         return limits
     }
 

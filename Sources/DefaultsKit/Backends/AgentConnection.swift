@@ -38,7 +38,7 @@ package final class AgentConnection: Backend {
 
     private init(_ socket: consuming FileDescriptor) {
         self.socket = socket
-        self.decoder = FrameDecoder(limits: Frame.limits(bytes: Frame.standardLimit))
+        self.decoder = FrameDecoder(limits: Frame.limits())
         self.welcome = Welcome(pid: 0, directory: "", cursor: Cursor(epoch: Epoch(value: 0), revision: 0))
     }
 
@@ -105,10 +105,10 @@ package final class AgentConnection: Backend {
     ///
     /// - Parameters:
     ///   - milliseconds: how long to wait, -1 for ever.
-    ///   - interruptible: whether a signal ends the wait.
-    /// - Returns: `nil` when the time is over or a signal came.
+    ///   - output: a descriptor whose closing by its reader ends the wait.
+    /// - Returns: `nil` when the time is over, or nobody reads the output any more.
     package func nextEvent(
-        within milliseconds: Int32, interruptible: Bool = false
+        within milliseconds: Int32, whileReading output: Int32
     ) throws(DefaultsError) -> StreamEvent? {
         let end = Self.now() + Int64(milliseconds)
         while events.isEmpty {
@@ -117,7 +117,7 @@ package final class AgentConnection: Backend {
                 continue
             }
             let left = milliseconds < 0 ? -1 : Int32(clamping: max(0, end - Self.now()))
-            if try !receive(within: left, interruptible: interruptible) { return nil }
+            if try !receive(within: left, whileReading: output) { return nil }
         }
         return events.removeFirst()
     }
@@ -134,7 +134,7 @@ package final class AgentConnection: Backend {
         let end = Self.now() + Int64(Self.patience)
         while true {
             guard let message = try nextMessage() else {
-                guard try receive(within: Int32(clamping: max(0, end - Self.now())), interruptible: false) else {
+                guard try receive(within: Int32(clamping: max(0, end - Self.now()))) else {
                     throw DefaultsError(
                         .agentUnavailable, "The agent (pid \(welcome.pid)) hasn't answered for \(Self.patience / 1_000) s.")
                 }
@@ -156,13 +156,16 @@ package final class AgentConnection: Backend {
 
     /// Waits for bytes and takes them.
     ///
-    /// - Returns: false when the time is over or a signal came.
-    private func receive(within milliseconds: Int32, interruptible: Bool) throws(DefaultsError) -> Bool {
-        var poll = pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0)
-        let ready = Glibc.poll(&poll, 1, milliseconds)
-        if ready == 0 { return false }
+    /// - Returns: false when the time is over, or nobody reads the output any more.
+    private func receive(within milliseconds: Int32, whileReading output: Int32 = -1) throws(DefaultsError) -> Bool {
+        // A descriptor of -1 is passed over; of the output only its closing is asked for.
+        var polls = [
+            pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0), pollfd(fd: output, events: 0, revents: 0),
+        ]
+        let ready = poll(&polls, 2, milliseconds)
+        if ready == 0 || polls[1].revents & Int16(POLLERR) != 0 { return false }
         if ready < 0 {
-            if errno == EINTR { return !interruptible }
+            if errno == EINTR { return true }
             throw Self.lost(errno)
         }
         do throws(SystemCall.Failure) {

@@ -1,5 +1,5 @@
 /// Base64 of RFC 4648, with whitespace anywhere.
-enum Base64 {
+package enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let space: UInt8 = 64
     private static let padding: UInt8 = 65
@@ -58,7 +58,7 @@ enum Base64 {
     }
 
     /// Appends the base64 of the bytes, with padding.
-    static func encode(_ bytes: ArraySlice<UInt8>, to output: inout [UInt8]) {
+    package static func encode(_ bytes: ArraySlice<UInt8>, to output: inout [UInt8]) {
         let alphabet = alphabet
         var index = bytes.startIndex
         while index < bytes.endIndex {

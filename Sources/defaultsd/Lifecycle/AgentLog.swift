@@ -18,6 +18,13 @@ final class AgentLog: Sendable {
     /// A logger with the level as it is now.
     var logger: Logger { current.withLock { $0 } }
 
+    /// A logger for the library that starts and ends services, which tells of each step.
+    var lifecycle: Logger {
+        var logger = logger
+        logger.logLevel = max(logger.logLevel, .warning)
+        return logger
+    }
+
     /// Takes the level from changed settings.
     func follow(_ settings: AgentSettings) {
         guard fixedLevel == nil, let level = Logger.Level(rawValue: settings.logLevel) else { return }

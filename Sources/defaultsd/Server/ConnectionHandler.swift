@@ -16,7 +16,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private(set) var subscriptions: [UInt64: Subscription] = [:]
     private let server: Server
     private let refusal: DefaultsError?
-    private var decoder = FrameDecoder(limits: Frame.limits(bytes: Frame.standardLimit))
+    private var decoder = FrameDecoder(limits: Frame.limits(ofRequests: true))
     private var hasGreeted = false
     private var context: ChannelHandlerContext?
 
