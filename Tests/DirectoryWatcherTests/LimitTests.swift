@@ -12,18 +12,27 @@ extension WatcherTests {
             "Where the kernel gives no watch or no instance, the watcher polls until it does",
             .enabled(if: try canUnshare()), arguments: ["max_inotify_watches", "max_inotify_instances"])
         func outside(limit: String) throws {
+            try runAgain("Inside a namespace", limit: "/proc/sys/user/\(limit)", through: "unshare -Ur")
+        }
+
+        @Test("Where descriptors run out, the watches stay", .enabled(if: limit == nil))
+        func descriptors() throws {
+            try runAgain("Without descriptors", limit: "descriptors", through: "")
+        }
+
+        private func runAgain(_ test: String, limit: String, through command: String) throws {
             let scratch = try Scratch()
             let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
             try scratch.sh(
                 """
-                export WATCHER_TESTS_LIMIT=/proc/sys/user/\(limit)
-                unshare -Ur '\(program)' --testing-library swift-testing --filter WatcherTests/Limits >out 2>&1 \
+                export WATCHER_TESTS_LIMIT=\(limit)
+                \(command) '\(program)' --testing-library swift-testing --filter WatcherTests/Limits >out 2>&1 \
                     || { cat out; exit 1; }
-                grep -q 'Inside a namespace.*passed' out
+                grep -q '\(test).*passed' out
                 """)
         }
 
-        @Test("Inside a namespace, a lowered limit makes the watcher poll", .enabled(if: limit != nil))
+        @Test("Inside a namespace, a lowered limit makes the watcher poll", .enabled(if: limit?.hasPrefix("/") == true))
         func inside() async throws {
             let scratch = try Scratch()
             let path = try #require(limit)
@@ -44,6 +53,29 @@ extension WatcherTests {
                 #expect(watcher.status.mode == .inotify)
                 try scratch.write("new", to: "ByHost/b.plist")
                 #expect(await watcher.taken() == DirtyNames(changed: ["ByHost/b.plist"]))
+            }
+        }
+
+        @Test("Without descriptors, nothing is looked at, and nothing given up", .enabled(if: limit == "descriptors"))
+        func exhausted() async throws {
+            let scratch = try Scratch()
+            try await watching(scratch.configuration()) { watcher in
+                _ = watcher.take()
+                let file = try FileHandle(forUpdating: URL(fileURLWithPath: scratch.preferences + "/a.plist"))
+                var limit = rlimit()
+                getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+                let before = limit.rlim_cur
+                limit.rlim_cur = 3
+                setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+                try file.write(contentsOf: Data("new".utf8))
+                let dirty = await watcher.taken()
+                let status = watcher.status
+                limit.rlim_cur = before
+                setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+                #expect(dirty == DirtyNames(beingWritten: ["a.plist"]))
+                #expect(status.mode == .inotify && status.watches == 3)
+                try file.close()
+                #expect(await watcher.taken() == DirtyNames(changed: ["a.plist"]))
             }
         }
 
