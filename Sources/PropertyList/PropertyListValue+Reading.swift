@@ -78,16 +78,13 @@ extension PropertyListValue {
                     position: PropertyListError.Position(byteOffset: error.offset), message: error.message)
             }
         }
-        let text = try TextSource(bytes, format: format)
-        defer { text.deallocate() }
+        let text = try TextSource.open(bytes, format: format)
         do throws(ReadingFailure) {
             guard format == .xml else {
                 var reader = OldStyleReader(text.utf8, limits: limits)
-                defer { reader.deallocate() }
                 return try reader.read()
             }
             var reader = XMLReader(text.utf8, limits: limits)
-            defer { reader.deallocate() }
             return try reader.read()
         } catch {
             throw text.error(error)

@@ -17,20 +17,20 @@ struct XMLWriter {
         try begin(value)
         while let last = levels.indices.last {
             let index = levels[last].next
-            guard index < levels[last].values.count else {
+            guard index < levels[last].count else {
                 let isDictionary = levels.removeLast().isDictionary
                 indent()
                 output.append(isDictionary ? "</dict>\n" : "</array>\n")
                 continue
             }
             levels[last].next += 1
-            if levels[last].isDictionary {
+            if let key = levels[last].key(at: index) {
                 indent()
                 output.append("<key>")
-                try append(escaping: levels[last].keys[index])
+                try append(escaping: key)
                 output.append("</key>\n")
             }
-            try begin(levels[last].values[index])
+            try begin(levels[last][index])
         }
         output.append("</plist>\n")
         return output
