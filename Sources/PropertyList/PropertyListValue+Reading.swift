@@ -51,6 +51,23 @@ extension PropertyListValue {
         return (try read(bytes, as: format, limits: limits), format)
     }
 
+    /// Reads a property list of a known format.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole document.
+    ///   - format: The format; anything else in the input is an error.
+    ///   - limits: What to refuse for its size.
+    /// - Returns: The value.
+    /// - Throws: A `PropertyListError` that says where and why.
+    public static func read(
+        _ bytes: [UInt8], as format: PropertyListFormat, limits: PropertyListLimits = PropertyListLimits()
+    ) throws(PropertyListError) -> PropertyListValue {
+        let result = bytes.withUnsafeBytes { bytes in
+            Result { () throws(PropertyListError) in try read(bytes, as: format, limits: limits) }
+        }
+        return try result.get()
+    }
+
     /// Reads a property list of a known format in place.
     ///
     /// - Parameters:

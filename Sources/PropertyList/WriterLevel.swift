@@ -46,13 +46,18 @@ struct WriterLevel {
 extension [WriterLevel] {
     /// Opens a container, unless too many are open.
     mutating func open(_ level: WriterLevel, format: PropertyListFormat) throws(PropertyListError) {
+        try checkRoom(format: format)
+        append(level)
+    }
+
+    /// Makes sure that one more container may be open.
+    func checkRoom(format: PropertyListFormat) throws(PropertyListError) {
         let limit = PropertyListLimits().depth
         guard count < limit else {
             throw PropertyListError(
                 code: .tooDeep, format: format, keyPath: keyPath,
                 message: "more than \(limit) containers are nested, which no reader would accept")
         }
-        append(level)
     }
 
     /// The value being written, as `Key.Key[index]`.

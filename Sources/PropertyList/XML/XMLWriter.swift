@@ -52,17 +52,22 @@ struct XMLWriter {
         case .date(let date): try append(date)
         case .data(let bytes): append(bytes)
         case .array(let values):
-            guard !values.isEmpty else { return output.append("<array/>\n") }
+            guard !values.isEmpty else { return try appendEmpty("<array/>\n") }
             output.append("<array>\n")
             try levels.open(WriterLevel(values), format: .xml)
         case .dictionary(let values):
-            guard !values.isEmpty else { return output.append("<dict/>\n") }
+            guard !values.isEmpty else { return try appendEmpty("<dict/>\n") }
             output.append("<dict>\n")
             try levels.open(WriterLevel(values), format: .xml)
         case .uid(let number):
             output.append("<dict>\n")
             try levels.open(WriterLevel(["CF$UID": .number(number)]), format: .xml)
         }
+    }
+
+    private mutating func appendEmpty(_ tag: StaticString) throws(PropertyListError) {
+        try levels.checkRoom(format: .xml)
+        output.append(tag)
     }
 
     private mutating func indent() {
