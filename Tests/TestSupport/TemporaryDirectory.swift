@@ -9,13 +9,6 @@ package func withTemporaryDirectory<Value>(_ body: (String) throws -> Value) thr
     return try body(path)
 }
 
-/// Makes an empty directory with a short path below `/tmp`, runs a test in it, and removes it with all it holds.
-package func withTemporaryDirectory<Value>(_ body: (String) async throws -> Value) async throws -> Value {
-    let path = try makeTemporaryDirectory()
-    defer { removeTree(path) }
-    return try await body(path)
-}
-
 /// A system call that a test needed has failed.
 package struct TestSystemError: Error, CustomStringConvertible {
     package let description: String
