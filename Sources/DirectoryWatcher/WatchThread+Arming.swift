@@ -19,6 +19,7 @@ extension WatchThread {
                 {
                     continue
                 }
+                if error.isShortage, mode == .inotify { return keepWatches() }
                 loseContents()
                 return .waiting(WatcherStatus.WaitingReason(errno: error.code))
             }
@@ -39,7 +40,11 @@ extension WatchThread {
             for name in configuration.subdirectories {
                 // Opened by the path, and not below the open directory: should that have been replaced meanwhile, an
                 // event of the directory above is on its way.
-                guard let subdirectory = try? OpenDirectory(self.directory + "/" + name) else {
+                let subdirectory: OpenDirectory
+                do {
+                    subdirectory = try OpenDirectory(self.directory + "/" + name)
+                } catch {
+                    if error.isShortage { return keepWatches() }
                     lose(.subdirectory(name))
                     continue
                 }
@@ -58,6 +63,12 @@ extension WatchThread {
                 throw error
             }
         }
+    }
+
+    /// For want of descriptors nothing can be looked at: what is watched stays so, and is looked at after the back-off.
+    private func keepWatches() -> WatcherStatus.Mode {
+        state.requestCheck()
+        return .inotify
     }
 
     /// The file system, if the directory or a subdirectory is on one that doesn't report every change.
@@ -80,10 +91,13 @@ extension WatchThread {
         while let slash = next.lastIndex(of: "/"), next != "/" {
             let path = slash == next.startIndex ? "/" : String(next[..<slash])
             state.awaitedName = String(next[next.index(after: slash)...])
-            if let ancestor = try? OpenDirectory(path) {
+            do {
+                let ancestor = try OpenDirectory(path)
                 // Without a watch here, the identity check does its work.
                 if (try? arm(.ancestor, ancestor, for: .entries)) == nil { lose(.ancestor) }
                 return next
+            } catch {
+                if error.isShortage { return nil }
             }
             next = path
         }
@@ -109,6 +123,11 @@ extension WatchThread {
     private func end(_ watch: Int32?) {
         if let watch { library?.unwatch(watch) }
     }
+}
+
+extension ErrorNumber {
+    /// Whether the error says nothing about the path: descriptors or memory are short.
+    fileprivate var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(code) }
 }
 
 extension WatcherStatus.WaitingReason {

@@ -230,9 +230,7 @@ final class WatchThread {
         return path
     }
 
-    /// Names the thread, for `top -H` and /proc.
-    ///
-    /// Pthread_setname_np is hidden from Swift.
+    /// Names the thread, for `top -H` and /proc; Swift's Glibc module hides `pthread_setname_np`.
     private static func setName(_ name: String) {
         let descriptor = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }

@@ -6,6 +6,15 @@ extension PropertyListValue: Hashable {
     /// the same number. Strings compare by Unicode scalar, as `NSString` does, so that storing a decomposed "é" over
     /// a composed one counts as a change.
     public static func == (first: PropertyListValue, second: PropertyListValue) -> Bool {
+        // Only what recurses is here: a small frame, so that the deepest tree fits a thread's small stack.
+        switch (first, second) {
+        case (.array(let first), .array(let second)): first == second
+        case (.dictionary(let first), .dictionary(let second)): first == second
+        default: areEqualScalars(first, second)
+        }
+    }
+
+    private static func areEqualScalars(_ first: PropertyListValue, _ second: PropertyListValue) -> Bool {
         switch (first, second) {
         case (.string(let first), .string(let second)): first.hasSameScalars(as: second)
         case (.integer(let first), .integer(let second)): first == second
@@ -17,8 +26,6 @@ extension PropertyListValue: Hashable {
         case (.boolean(let first), .boolean(let second)): first == second
         case (.date(let first), .date(let second)): first == second
         case (.data(let first), .data(let second)): first == second
-        case (.array(let first), .array(let second)): first == second
-        case (.dictionary(let first), .dictionary(let second)): first == second
         case (.uid(let first), .uid(let second)): first == second
         default: false
         }
@@ -26,6 +33,14 @@ extension PropertyListValue: Hashable {
 
     /// Feeds what `==` compares to the hasher.
     public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .array(let values): hasher.combine(values)
+        case .dictionary(let values): hasher.combine(values)
+        default: hashScalar(into: &hasher)
+        }
+    }
+
+    private func hashScalar(into hasher: inout Hasher) {
         switch self {
         case .string(let string):
             hasher.combine(0 as UInt8)
@@ -53,12 +68,7 @@ extension PropertyListValue: Hashable {
         case .data(let bytes):
             hasher.combine(6 as UInt8)
             hasher.combine(bytes)
-        case .array(let values):
-            hasher.combine(7 as UInt8)
-            hasher.combine(values)
-        case .dictionary(let values):
-            hasher.combine(8 as UInt8)
-            hasher.combine(values)
+        case .array, .dictionary: break
         case .uid(let number):
             hasher.combine(9 as UInt8)
             hasher.combine(number)

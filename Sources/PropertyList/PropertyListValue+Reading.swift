@@ -51,6 +51,23 @@ extension PropertyListValue {
         return (try read(bytes, as: format, limits: limits), format)
     }
 
+    /// Reads a property list of a known format.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole document.
+    ///   - format: The format; anything else in the input is an error.
+    ///   - limits: What to refuse for its size.
+    /// - Returns: The value.
+    /// - Throws: A `PropertyListError` that says where and why.
+    public static func read(
+        _ bytes: [UInt8], as format: PropertyListFormat, limits: PropertyListLimits = PropertyListLimits()
+    ) throws(PropertyListError) -> PropertyListValue {
+        let result = bytes.withUnsafeBytes { bytes in
+            Result { () throws(PropertyListError) in try read(bytes, as: format, limits: limits) }
+        }
+        return try result.get()
+    }
+
     /// Reads a property list of a known format in place.
     ///
     /// - Parameters:
@@ -78,16 +95,13 @@ extension PropertyListValue {
                     position: PropertyListError.Position(byteOffset: error.offset), message: error.message)
             }
         }
-        let text = try TextSource(bytes, format: format)
-        defer { text.deallocate() }
+        let text = try TextSource.open(bytes, format: format)
         do throws(ReadingFailure) {
             guard format == .xml else {
                 var reader = OldStyleReader(text.utf8, limits: limits)
-                defer { reader.deallocate() }
                 return try reader.read()
             }
             var reader = XMLReader(text.utf8, limits: limits)
-            defer { reader.deallocate() }
             return try reader.read()
         } catch {
             throw text.error(error)

@@ -13,17 +13,15 @@ extension PropertyListValue {
     /// - Parameter format: The format to write in.
     /// - Returns: The value as that format stores it.
     public func asStored(in format: PropertyListFormat) -> PropertyListValue {
+        guard format != .binary else { return self }
         switch self {
-        case .array(let values): .array(format == .binary ? values : values.map { $0.asStored(in: format) })
-        case .dictionary(let values):
-            .dictionary(format == .binary ? values : values.mapValues { $0.asStored(in: format) })
-        case .unsigned(let number) where format != .oldStyle: .number(number)
-        default:
-            switch format {
-            case .binary: self
-            case .xml: storedInXML
-            case .oldStyle: storedInOldStyle
-            }
+        case .array(var values):
+            for index in values.indices { values[index] = values[index].asStored(in: format) }
+            return .array(values)
+        case .dictionary(var values):
+            for index in values.values.indices { values.values[index] = values.values[index].asStored(in: format) }
+            return .dictionary(values)
+        default: return format == .xml ? storedInXML : storedInOldStyle
         }
     }
 
@@ -31,6 +29,7 @@ extension PropertyListValue {
         switch self {
         case .real(let number): .real(number.isNaN ? .nan : number)
         case .real32(let number): .real(number.isNaN ? .nan : Double("\(number)") ?? Double(number))
+        case .unsigned(let number): .number(number)
         case .date(let date): .date(date.wholeSeconds)
         case .uid(let number): .dictionary(["CF$UID": .number(number)])
         default: self

@@ -80,7 +80,7 @@ extension WatcherTests {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
                         // Two names in turn, so that the kernel can't merge their events.
-                        while !isDone.value.load(ordering: .relaxed) {
+                        while !Task.isCancelled, !isDone.value.load(ordering: .relaxed) {
                             for name in ["x.plist", "y.plist"] { try scratch.write("busy", to: name) }
                         }
                     }

@@ -18,22 +18,25 @@ extension Domain {
     ///
     /// - Parameter fileName: the name relative to the preferences directory.
     package init?(fileName: String) {
-        guard fileName.hasSuffix(Self.suffix) else { return nil }
-        var stem = fileName.dropLast(Self.suffix.count)
+        // By bytes: as characters, "/" and an accent that a name begins with would be one.
+        var stem = fileName.utf8[...]
+        guard stem.reversed().starts(with: Self.suffix.utf8.reversed()) else { return nil }
+        stem = stem.dropLast(Self.suffix.utf8.count)
         var host = DomainHost.any
-        if stem.hasPrefix(Self.hostDirectory + "/") {
-            stem = stem.dropFirst(Self.hostDirectory.count + 1)
-            guard let dot = stem.lastIndex(of: "."),
-                let only = try? DomainHost(identifier: String(stem[stem.index(after: dot)...]))
+        let hostPrefix = Self.hostDirectory + "/"
+        if stem.starts(with: hostPrefix.utf8) {
+            stem = stem.dropFirst(hostPrefix.utf8.count)
+            guard let dot = stem.lastIndex(of: UInt8(ascii: ".")),
+                let only = try? DomainHost(identifier: String(Substring(stem[stem.index(after: dot)...])))
             else { return nil }
             host = only
             stem = stem[..<dot]
         }
-        if stem == Self.globalStem {
+        if stem.elementsEqual(Self.globalStem.utf8) {
             self.init(.global, host: host)
         } else {
             // A file that bears the global domain's name is not its file: it would hide behind the real one.
-            guard let name = try? DomainName(String(stem)), !name.isGlobal else { return nil }
+            guard let name = try? DomainName(String(Substring(stem))), !name.isGlobal else { return nil }
             self.init(name, host: host)
         }
     }

@@ -25,8 +25,19 @@ package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertib
     /// Whether this is the global domain.
     package var isGlobal: Bool { self == .global }
 
+    /// Whether both are the same bytes: to the file system, and so here, "é" in one scalar and in two are two names.
+    package static func == (first: DomainName, second: DomainName) -> Bool {
+        first.description.utf8.elementsEqual(second.description.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        var copy = description
+        copy.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        hasher.combine(0 as UInt8)
+    }
+
     package static func < (first: DomainName, second: DomainName) -> Bool {
-        first.description < second.description
+        first.description.utf8.lexicographicallyPrecedes(second.description.utf8)
     }
 
     private static func ruleBroken(by name: String) -> String? {

@@ -16,7 +16,7 @@ package enum HostIdentifier {
     /// Writes 32 hexadecimal digits as a UUID; `nil` for any other text.
     package static func uuid(fromMachineID text: String) -> String? {
         let digits = text.prefix { !$0.isWhitespace }.uppercased()
-        guard digits.utf8.count == 32, digits.allSatisfy(\.isHexDigit) else { return nil }
+        guard digits.count == 32, digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return nil }
         var rest = digits[...]
         return [8, 4, 4, 4, 12].map { count in
             defer { rest = rest.dropFirst(count) }

@@ -44,7 +44,7 @@ package struct DomainFile: Sendable {
                 return .unusable(damage(.unreadable, "\(path) is no regular file; move it away or write a file there."))
             }
             let identity = FileIdentity(status)
-            if let known, known.identity == identity, !identity.isFresh(at: .now()) { return .unchanged(known) }
+            if let known, known.isSettled, known.identity == identity { return .unchanged(known) }
             guard identity.size <= limits.bytes else {
                 return .unusable(
                     damage(
@@ -89,9 +89,10 @@ package struct DomainFile: Sendable {
         _ file: borrowing FileDescriptor
     ) throws(SystemCall.Failure) -> (bytes: [UInt8], version: FileVersion) {
         let identity = FileIdentity(try file.status())
+        let isSettled = !identity.isFresh(at: .now())
         try SystemCall.run { lseek(file.number, 0, SEEK_SET) }
         let bytes = try file.read(upTo: Int(identity.size))
-        return (bytes, FileVersion(identity: identity, hash: ContentHash(bytes)))
+        return (bytes, FileVersion(identity: identity, hash: ContentHash(bytes), isSettled: isSettled))
     }
 
     /// Takes a file's bytes as a domain's values.

@@ -20,7 +20,9 @@ struct Replacement {
         guard let bytes else { return try remove(to: temporaryPath) }
 
         try makeDirectory()
-        let new = try FileDescriptor(opening: temporaryPath, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
+        // A version displaced a moment ago may still bear the name. It is open, and must keep its content.
+        unlink(temporaryPath)
+        let new = try FileDescriptor(opening: temporaryPath, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         var published = false
         defer { if !published { unlink(temporaryPath) } }
         try new.write(bytes)
@@ -30,7 +32,7 @@ struct Replacement {
             guard try place(temporaryPath) else { return .overtaken }
             published = true
             try synchronizeDirectory()
-            return .done(FileVersion(identity: FileIdentity(try new.status()), hash: newHash), displaced: nil)
+            return .done(try version(of: new, newHash), displaced: nil)
         }
 
         guard let old = try openTarget() else { return .overtaken }
@@ -48,8 +50,7 @@ struct Replacement {
         published = true
         linux_lease_release(old.number)
         try synchronizeDirectory()
-        let version = FileVersion(identity: FileIdentity(try new.status()), hash: newHash)
-        return .done(version, displaced: try displaced(at: temporaryPath))
+        return .done(try version(of: new, newHash), displaced: try displaced(at: temporaryPath))
     }
 
     /// Removes the file: moves it aside, so that it can be examined like a displaced one.
@@ -86,7 +87,7 @@ struct Replacement {
             pause = min(pause * 2, 50)
         }
         let identity = FileIdentity(try old.status())
-        if identity == expected.identity, !identity.isFresh(at: .now()) { return true }
+        if expected.isSettled, identity == expected.identity { return true }
         guard identity.size == expected.identity.size else { return false }
         try SystemCall.run { lseek(old.number, 0, SEEK_SET) }
         return ContentHash(try old.read(upTo: Int(identity.size))) == expected.hash
@@ -148,7 +149,15 @@ struct Replacement {
         try file.write(bytes)
         try SystemCall.run { ftruncate(file.number, off_t(bytes.count)) }
         try file.synchronize()
-        return FileVersion(identity: FileIdentity(try file.status()), hash: hash)
+        return try version(of: file, hash)
+    }
+
+    /// The state of a file that was written here. Another writer may have come before its times are asked for; so they
+    /// aren't trusted until the file was read.
+    private func version(
+        of file: borrowing FileDescriptor, _ hash: ContentHash
+    ) throws(SystemCall.Failure) -> FileVersion {
+        FileVersion(identity: FileIdentity(try file.status()), hash: hash, isSettled: false)
     }
 
     private func displaced(at temporaryPath: String) throws(SystemCall.Failure) -> DisplacedFile {

@@ -24,7 +24,8 @@ struct BinaryObject {
         let low = Int(marker & 0x0F)
         var content = offset + 1
         var count = low
-        if low == 0x0F, marker >= 0x40 {
+        // The low half of other types says something else.
+        if low == 0x0F, [0x4, 0x5, 0x6, 0xA, 0xD].contains(marker >> 4) {
             (count, content) = try Self.longCount(bytes, at: offset, end: end)
         }
         var unit = 1

@@ -9,8 +9,15 @@ struct BinaryReader {
     private var objects = 0
     private var levels: [Level] = []
     private var kept: [Kept] = []
-    /// For each object, its place in `kept` plus one; 0, not kept; -1, a container that is being read.
+    /// For each object, its place in `kept` plus one, or what else is known of it.
     private var places: [Int32]
+
+    /// An object not met so far.
+    private static let unknown: Int32 = 0
+    /// A container that is being read.
+    private static let open: Int32 = -1
+    /// A scalar that was met once.
+    private static let met: Int32 = -2
 
     /// A container being read.
     private struct Level {
@@ -40,7 +47,7 @@ struct BinaryReader {
         self.bytes = bytes
         self.limits = limits
         trailer = try BinaryTrailer(bytes)
-        places = [Int32](repeating: 0, count: trailer.objectCount)
+        places = [Int32](repeating: Self.unknown, count: trailer.objectCount)
     }
 
     mutating func read() throws(ReadingFailure) -> PropertyListValue {
@@ -100,7 +107,7 @@ struct BinaryReader {
     /// The value of an object, or nil if it is a container that has now been put on the stack.
     private mutating func value(of object: Int, referredAt place: Int) throws(ReadingFailure) -> PropertyListValue? {
         let known = places[object]
-        guard known == 0 else { return try keptValue(known, referredAt: place) }
+        if known > 0 || known == Self.open { return try keptValue(known, referredAt: place) }
         let found = try find(object, referredAt: place)
         try count(1, at: found.offset)
         switch found.kind {
@@ -149,8 +156,12 @@ struct BinaryReader {
     private mutating func keep(
         _ value: PropertyListValue, _ found: BinaryObject, as object: Int
     ) -> PropertyListValue {
-        // Fifteen bytes of text fit into the value itself.
+        // Fifteen bytes of text fit into the value itself; and most objects are never met again.
         guard found.count > 15 else { return value }
+        guard places[object] == Self.met else {
+            places[object] = Self.met
+            return value
+        }
         kept.append(Kept(value: value, objects: 1, height: 0))
         places[object] = Int32(truncatingIfNeeded: kept.count)
         return value
@@ -169,7 +180,7 @@ struct BinaryReader {
             level.array.reserveCapacity(found.count)
         }
         levels.append(level)
-        places[object] = -1
+        places[object] = Self.open
     }
 
     private func find(_ object: Int, referredAt place: Int) throws(ReadingFailure) -> BinaryObject {

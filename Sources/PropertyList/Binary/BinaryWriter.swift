@@ -25,7 +25,7 @@ struct BinaryWriter {
         _ = try object(for: value)
         while let last = levels.indices.last {
             let index = levels[last].next
-            guard index < levels[last].values.count else {
+            guard index < levels[last].count else {
                 levels.removeLast()
                 open.removeLast()
                 continue
@@ -33,7 +33,7 @@ struct BinaryWriter {
             levels[last].next += 1
             let container = containers[open[last]]
             let place = container.firstReference + index + (container.isDictionary ? container.count : 0)
-            references[place] = try object(for: levels[last].values[index])
+            references[place] = try object(for: levels[last][index])
         }
         finish()
         return output
@@ -52,14 +52,17 @@ struct BinaryWriter {
         try levels.open(level, format: .binary)
         let object = offsets.count
         offsets.append(0)
-        let count = level.values.count
+        let count = level.count
         open.append(containers.count)
         containers.append(
             Container(
                 object: object, isDictionary: level.isDictionary, firstReference: references.count, count: count))
         references.append(contentsOf: repeatElement(0, count: level.isDictionary ? 2 * count : count))
-        for (index, key) in level.keys.enumerated() {
-            references[references.count - 2 * count + index] = scalar(.string(key))
+        if count > 1000 { written.reserveCapacity(written.count + 2 * count) }
+        let first = references.count - 2 * count
+        for index in 0..<count {
+            guard let key = level.key(at: index) else { break }
+            references[first + index] = scalar(.string(key))
         }
         return object
     }

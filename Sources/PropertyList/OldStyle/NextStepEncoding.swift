@@ -1,6 +1,6 @@
 /// The NextStep character set, in which old-style property lists number characters by octal escapes.
 enum NextStepEncoding {
-    /// The characters 128 to 255; below, it is ASCII. The last two stand for nothing.
+    /// The characters 128 to 255; below, it is ASCII, and the last two stand for nothing.
     private static let upperHalf: [Unicode.Scalar] = Array(
         ("\u{A0}ÀÁÂÃÄÅÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖÙÚÛÜÝÞµ×÷©¡¢£⁄¥ƒ§¤’“«‹›ﬁﬂ®–†‡·¦¶•‚„”»…‰¬¿¹ˋ´ˆ˜¯˘˙¨²˚¸³˝˛ˇ"
             + "—±¼½¾àáâãäåçèéêëìÆíªîïðñŁØŒºòóôõöæùúûıüýłøœßþÿ\u{FFFD}\u{FFFD}").unicodeScalars)

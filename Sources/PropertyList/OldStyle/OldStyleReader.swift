@@ -1,7 +1,7 @@
 /// Reads old-style (OpenStep) property lists and strings files, with GNUstep's typed values.
 ///
 /// All else that isn't data or a container is a string.
-struct OldStyleReader {
+struct OldStyleReader: ~Copyable {
     private var scanner: OldStyleScanner
     private var tree: TreeBuilder
     /// The closing bytes of the open containers; nil for a strings file, which ends with the text.
@@ -10,10 +10,6 @@ struct OldStyleReader {
     init(_ text: UnsafeBufferPointer<UInt8>, limits: PropertyListLimits) {
         scanner = OldStyleScanner(text)
         tree = TreeBuilder(limits: limits)
-    }
-
-    func deallocate() {
-        scanner.deallocate()
     }
 
     mutating func read() throws(ReadingFailure) -> PropertyListValue {
@@ -33,12 +29,13 @@ struct OldStyleReader {
     }
 
     /// Whether the text is empty or begins with a key: `a = b;` or `a;`.
-    private func isStringsFile() throws(ReadingFailure) -> Bool {
-        var ahead = scanner
-        guard !ahead.isAtEnd else { return true }
-        guard try ahead.string() != nil else { return false }
-        try ahead.skipSpace()
-        return ahead.next == UInt8(ascii: "=") || ahead.next == UInt8(ascii: ";")
+    private mutating func isStringsFile() throws(ReadingFailure) -> Bool {
+        guard !scanner.isAtEnd else { return true }
+        let beginning = scanner.offset
+        defer { scanner.offset = beginning }
+        guard try scanner.string() != nil else { return false }
+        try scanner.skipSpace()
+        return scanner.next == UInt8(ascii: "=") || scanner.next == UInt8(ascii: ";")
     }
 
     /// Reads an array's element or a dictionary's key and the value or beginning of it, or closes the container.

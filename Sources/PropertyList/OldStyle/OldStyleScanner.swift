@@ -1,15 +1,14 @@
 /// A cursor over the UTF-8 of an old-style property list: its tokens, but not how they combine.
-struct OldStyleScanner {
+struct OldStyleScanner: ~Copyable {
     private let text: UnsafeBufferPointer<UInt8>
-    private(set) var offset = 0
-    private var scratch = ScratchBuffer()
+
+    /// Bytes before the cursor.
+    var offset = 0
+
+    private var scratch = MoveStack<UInt8>(minimumCapacity: 256)
 
     init(_ text: UnsafeBufferPointer<UInt8>) {
         self.text = text
-    }
-
-    func deallocate() {
-        scratch.deallocate()
     }
 
     var isAtEnd: Bool { offset == text.count }
@@ -95,7 +94,7 @@ struct OldStyleScanner {
             }
             scratch.append(UnsafeBufferPointer(rebasing: text[plain..<offset]))
             offset += 1
-            if byte == quote { return String(decoding: scratch.bytes, as: UTF8.self) }
+            if byte == quote { return String(decoding: scratch.elements, as: UTF8.self) }
             scratch.append(try escape(at: offset - 1))
             plain = offset
         }

@@ -10,18 +10,19 @@ struct OldStyleWriter {
         try begin(value)
         while let last = levels.indices.last {
             let index = levels[last].next
-            guard index < levels[last].values.count else {
+            guard index < levels[last].count else {
                 end()
                 continue
             }
             levels[last].next += 1
-            if !levels[last].isDictionary, index > 0 { output.append(",\n") }
+            let key = levels[last].key(at: index)
+            if key == nil, index > 0 { output.append(",\n") }
             indent()
-            if levels[last].isDictionary {
-                append(levels[last].keys[index])
+            if let key {
+                append(key)
                 output.append(" = ")
             }
-            try begin(levels[last].values[index])
+            try begin(levels[last][index])
         }
         output.append(UInt8(ascii: "\n"))
         return output
@@ -56,7 +57,7 @@ struct OldStyleWriter {
 
     private mutating func end() {
         let level = levels.removeLast()
-        if !level.isDictionary, !level.values.isEmpty { output.append(UInt8(ascii: "\n")) }
+        if !level.isDictionary, level.count > 0 { output.append(UInt8(ascii: "\n")) }
         indent()
         output.append(level.isDictionary ? "}" : ")")
         endValue()

@@ -2,8 +2,8 @@
 /// transcoded copy.
 ///
 /// It also turns an offset in that text into line, column and byte of the input.
-struct TextSource {
-    /// The text; valid while the input is, until `deallocate`.
+struct TextSource: ~Copyable {
+    /// The text; valid while both this and the input are.
     let utf8: UnsafeBufferPointer<UInt8>
 
     private let format: PropertyListFormat
@@ -11,59 +11,60 @@ struct TextSource {
     private let mark: Int
     private let copy: UnsafeMutableBufferPointer<UInt8>?
 
-    init(_ bytes: UnsafeRawBufferPointer, format: PropertyListFormat) throws(PropertyListError) {
+    private init(
+        _ body: UnsafeBufferPointer<UInt8>, copy: UnsafeMutableBufferPointer<UInt8>?, format: PropertyListFormat,
+        encoding: TextEncoding, mark: Int
+    ) {
+        utf8 = copy.map { UnsafeBufferPointer($0) } ?? body
+        self.copy = copy
         self.format = format
+        self.encoding = encoding
+        self.mark = mark
+    }
+
+    /// Finds out the encoding, checks the text, and transcodes it if need be.
+    static func open(
+        _ bytes: UnsafeRawBufferPointer, format: PropertyListFormat
+    ) throws(PropertyListError) -> TextSource {
         let input = bytes.assumingMemoryBound(to: UInt8.self)
+        let encoding: TextEncoding
+        let mark: Int
         do throws(ReadingFailure) {
             (encoding, mark) = try TextEncoding.detect(input, format: format)
         } catch {
-            // Only ASCII comes before the encoding's name, so offsets are the same in any encoding.
-            let before = input.prefix(error.offset)
-            let line = before.count { $0 == UInt8(ascii: "\n") } + 1
-            let column = before.reversed().prefix { $0 != UInt8(ascii: "\n") }.count + 1
-            throw PropertyListError(
-                code: error.code, format: format,
-                position: PropertyListError.Position(byteOffset: error.offset, line: line, column: column),
-                message: error.message)
+            // Only ASCII comes before the encoding's name, so that the input's bytes do for UTF-8.
+            throw TextSource(input, copy: nil, format: format, encoding: .utf8, mark: 0).error(error)
         }
         let body = UnsafeBufferPointer(rebasing: input[mark...])
+        var copy: UnsafeMutableBufferPointer<UInt8>?
         var failure: ReadingFailure?
         switch encoding {
         case .utf8:
-            copy = nil
-            utf8 = body
             if let offset = UTF8Validation.firstInvalidOffset(in: body) {
                 failure = ReadingFailure(
                     code: .invalidText, offset: offset, message: "byte \(hexadecimal(body[offset])) is not valid UTF-8")
             }
         case .ascii:
-            copy = nil
-            utf8 = body
-            if let offset = body.firstIndex(where: { $0 >= 0x80 }) {
+            if let offset = UTF8Validation.firstNonASCII(in: body) {
                 failure = ReadingFailure(
                     code: .invalidText, offset: offset,
                     message: "the document says it is in US-ASCII, but holds byte \(hexadecimal(body[offset]))")
             }
         case .latin1:
-            var output = ScratchBuffer()
+            var output = MoveStack<UInt8>(minimumCapacity: body.count)
             for byte in body { output.append(Unicode.Scalar(byte)) }
-            copy = Self.take(&output)
-            utf8 = UnsafeBufferPointer(start: copy?.baseAddress, count: copy?.count ?? 0)
+            copy = Self.copy(of: output)
         case .utf16LittleEndian, .utf16BigEndian:
-            var output = ScratchBuffer()
-            failure = Self.transcodeUTF16(body, bigEndian: encoding == .utf16BigEndian, to: &output)
-            copy = Self.take(&output)
-            utf8 = UnsafeBufferPointer(start: copy?.baseAddress, count: copy?.count ?? 0)
+            var output = MoveStack<UInt8>(minimumCapacity: body.count)
+            failure = transcodeUTF16(body, bigEndian: encoding == .utf16BigEndian, to: &output)
+            copy = Self.copy(of: output)
         }
-        if let failure {
-            let located = error(failure)
-            deallocate()
-            throw located
-        }
+        let source = TextSource(body, copy: copy, format: format, encoding: encoding, mark: mark)
+        if let failure { throw source.error(failure) }
+        return source
     }
 
-    /// Frees the transcoded copy; call once.
-    func deallocate() {
+    deinit {
         copy?.deallocate()
     }
 
@@ -102,15 +103,14 @@ struct TextSource {
             message: failure.message)
     }
 
-    private static func take(_ output: inout ScratchBuffer) -> UnsafeMutableBufferPointer<UInt8> {
-        defer { output.deallocate() }
+    private static func copy(of output: borrowing MoveStack<UInt8>) -> UnsafeMutableBufferPointer<UInt8> {
         let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: output.count)
-        _ = copy.initialize(fromContentsOf: output.bytes)
+        _ = copy.initialize(fromContentsOf: output.elements)
         return copy
     }
 
     private static func transcodeUTF16(
-        _ body: UnsafeBufferPointer<UInt8>, bigEndian: Bool, to output: inout ScratchBuffer
+        _ body: UnsafeBufferPointer<UInt8>, bigEndian: Bool, to output: inout MoveStack<UInt8>
     ) -> ReadingFailure? {
         func unit(_ index: Int) -> UInt16 {
             let first = UInt16(body[index])

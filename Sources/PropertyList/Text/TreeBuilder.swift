@@ -1,7 +1,7 @@
 /// Assembles the tree while a reader walks its text: a stack in place of recursion, so that depth costs no call stack.
 ///
 /// Values of open containers lie on one stack and keys on another; when a container closes, its exact size is known.
-struct TreeBuilder {
+struct TreeBuilder: ~Copyable {
     private struct Level {
         var isDictionary: Bool
         var firstValue: Int
@@ -9,8 +9,8 @@ struct TreeBuilder {
     }
 
     private let limits: PropertyListLimits
-    private var values: ContiguousArray<PropertyListValue> = []
-    private var keys: ContiguousArray<String> = []
+    private var values = MoveStack<PropertyListValue>()
+    private var keys = MoveStack<String>()
     private var levels: [Level] = []
     private var objects = 0
 
@@ -34,7 +34,7 @@ struct TreeBuilder {
     var isOutermost: Bool { levels.isEmpty }
 
     /// The key that waits for its value.
-    var pendingKey: String { keys.last ?? "" }
+    var pendingKey: String { keys.elements.last ?? "" }
 
     mutating func open(dictionary: Bool, at offset: Int) throws(ReadingFailure) {
         guard levels.count < limits.depth else {
@@ -45,12 +45,12 @@ struct TreeBuilder {
     }
 
     @inline(__always)
-    mutating func add(key: String) {
+    mutating func add(key: consuming String) {
         keys.append(key)
     }
 
     @inline(__always)
-    mutating func add(_ value: PropertyListValue, at offset: Int) throws(ReadingFailure) {
+    mutating func add(_ value: consuming PropertyListValue, at offset: Int) throws(ReadingFailure) {
         objects += 1
         guard objects <= limits.objects else {
             throw ReadingFailure(
@@ -65,21 +65,27 @@ struct TreeBuilder {
         guard let level = levels.popLast() else { return }
         let count = values.count - level.firstValue
         guard level.isDictionary else {
-            let array = Array(values[level.firstValue...])
-            values.removeLast(count)
+            let array = values.takeLast(count) { values in
+                [PropertyListValue](unsafeUninitializedCapacity: count) { output, initialized in
+                    output.baseAddress?.moveInitialize(from: values, count: count)
+                    initialized = count
+                }
+            }
             return try add(.array(array), at: offset)
         }
-        var dictionary = [String: PropertyListValue](minimumCapacity: count)
-        for index in 0..<count {
-            dictionary[keys[level.firstKey + index]] = values[level.firstValue + index]
+        let dictionary = keys.takeLast(count) { keys in
+            values.takeLast(count) { values in
+                var dictionary = [String: PropertyListValue](minimumCapacity: count)
+                // Of equal keys the last one's value stays, as in Foundation.
+                for index in 0..<count { dictionary[(keys + index).move()] = (values + index).move() }
+                return dictionary
+            }
         }
-        values.removeLast(count)
-        keys.removeLast(count)
         try add(.dictionary(dictionary), at: offset)
     }
 
     /// The outermost value, once it is complete.
     func finished() -> PropertyListValue? {
-        levels.isEmpty ? values.last : nil
+        levels.isEmpty ? values.elements.last : nil
     }
 }

@@ -2,17 +2,13 @@
 ///
 /// Beyond Foundation: comments and processing instructions in text, empty `<data/>`. Short of it: nothing may follow the
 /// document, a `<key>` is no value, dates and base64 must be correct, line ends become line feeds as XML says.
-struct XMLReader {
+struct XMLReader: ~Copyable {
     private var scanner: XMLScanner
     private var tree: TreeBuilder
 
     init(_ text: UnsafeBufferPointer<UInt8>, limits: PropertyListLimits) {
         scanner = XMLScanner(text)
         tree = TreeBuilder(limits: limits)
-    }
-
-    func deallocate() {
-        scanner.deallocate()
     }
 
     mutating func read() throws(ReadingFailure) -> PropertyListValue {
@@ -33,9 +29,9 @@ struct XMLReader {
     }
 
     private mutating func openWrapper() throws(ReadingFailure) -> Bool {
-        let beginning = scanner
+        let beginning = scanner.offset
         guard scanner.skip("<"), scanner.elementName() == .plist else {
-            scanner = beginning
+            scanner.offset = beginning
             return false
         }
         guard try !scanner.endOfOpeningTag() else { throw scanner.failure("<plist/> holds no value") }

@@ -1,27 +1,27 @@
 /// A cursor over the UTF-8 of an XML document: markup, names and text, but no meaning.
-struct XMLScanner {
+struct XMLScanner: ~Copyable {
     private let start: UnsafePointer<UInt8>
     private let end: UnsafePointer<UInt8>
     private var cursor: UnsafePointer<UInt8>
 
     /// Assembles text that isn't in the document as it is meant: with references, CDATA sections, comments.
-    private var scratch = ScratchBuffer()
+    private var scratch = MoveStack<UInt8>(minimumCapacity: 256)
 
     init(_ text: UnsafeBufferPointer<UInt8>) {
         // An empty document has no address; any will do, as nothing is read from it.
-        let base = text.baseAddress ?? UnsafePointer(scratch.bytes.baseAddress.unsafelyUnwrapped)
+        let base = text.baseAddress ?? ("" as StaticString).utf8Start
         start = base
         end = base + text.count
         cursor = base
     }
 
-    func deallocate() {
-        scratch.deallocate()
-    }
-
     // MARK: Position
 
-    var offset: Int { cursor - start }
+    /// Bytes before the cursor.
+    var offset: Int {
+        get { cursor - start }
+        set { cursor = start + newValue }
+    }
 
     var isAtEnd: Bool { cursor == end }
 
@@ -255,7 +255,7 @@ struct XMLScanner {
             default:
                 if isNext("</", at: cursor) {
                     try closingTag(of: element)
-                    return scratch.bytes
+                    return scratch.elements
                 }
                 if isNext("<![CDATA[", at: cursor) {
                     try characterData()

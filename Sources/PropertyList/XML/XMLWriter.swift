@@ -17,20 +17,20 @@ struct XMLWriter {
         try begin(value)
         while let last = levels.indices.last {
             let index = levels[last].next
-            guard index < levels[last].values.count else {
+            guard index < levels[last].count else {
                 let isDictionary = levels.removeLast().isDictionary
                 indent()
                 output.append(isDictionary ? "</dict>\n" : "</array>\n")
                 continue
             }
             levels[last].next += 1
-            if levels[last].isDictionary {
+            if let key = levels[last].key(at: index) {
                 indent()
                 output.append("<key>")
-                try append(escaping: levels[last].keys[index])
+                try append(escaping: key)
                 output.append("</key>\n")
             }
-            try begin(levels[last].values[index])
+            try begin(levels[last][index])
         }
         output.append("</plist>\n")
         return output
@@ -52,17 +52,22 @@ struct XMLWriter {
         case .date(let date): try append(date)
         case .data(let bytes): append(bytes)
         case .array(let values):
-            guard !values.isEmpty else { return output.append("<array/>\n") }
+            guard !values.isEmpty else { return try appendEmpty("<array/>\n") }
             output.append("<array>\n")
             try levels.open(WriterLevel(values), format: .xml)
         case .dictionary(let values):
-            guard !values.isEmpty else { return output.append("<dict/>\n") }
+            guard !values.isEmpty else { return try appendEmpty("<dict/>\n") }
             output.append("<dict>\n")
             try levels.open(WriterLevel(values), format: .xml)
         case .uid(let number):
             output.append("<dict>\n")
             try levels.open(WriterLevel(["CF$UID": .number(number)]), format: .xml)
         }
+    }
+
+    private mutating func appendEmpty(_ tag: StaticString) throws(PropertyListError) {
+        try levels.checkRoom(format: .xml)
+        output.append(tag)
     }
 
     private mutating func indent() {

@@ -1,0 +1,81 @@
+import DefaultsCore
+import TestSupport
+import Testing
+
+@Suite("Where the preferences are")
+struct PreferencesDirectoryTests {
+    /// Finds a directory in an environment that has nothing but what is given.
+    private func find(option: String? = nil, _ variables: [String: String]) throws -> PreferencesDirectory {
+        try PreferencesDirectory(option: option, environment: Environment(variables))
+    }
+
+    @Test("The option goes before DEFAULTS_DIRECTORY, that before the agent's setting, and that before the usual place")
+    func precedence() throws {
+        try withTemporaryDirectory { home in
+            try RawFile.makeDirectory(home + "/.config")
+            let usual = ["HOME": home]
+            #expect(try find(usual) == PreferencesDirectory(path: home + "/.config", isExplicit: false))
+
+            try RawFile.write("{ Directory = \"~/Library/Preferences\"; }", to: home + "/.config/org.defaultsd.agent.plist")
+            let redirected = try find(usual)
+            #expect(redirected == PreferencesDirectory(path: home + "/Library/Preferences", isExplicit: true))
+
+            let named = usual.merging(["DEFAULTS_DIRECTORY": "/named/"]) { $1 }
+            #expect(try find(named) == PreferencesDirectory(path: "/named", isExplicit: true))
+            #expect(try find(option: "/option//", named) == PreferencesDirectory(path: "/option", isExplicit: true))
+        }
+    }
+
+    @Test(
+        "XDG_CONFIG_HOME counts when it is absolute",
+        arguments: [("/x/config", "/x/config"), ("relative", "/nobody/.config"), ("", "/nobody/.config")])
+    func configHome(variable: String, path: String) throws {
+        let directory = try find(["HOME": "/nobody", "XDG_CONFIG_HOME": variable])
+        #expect(directory.path == path)
+        #expect(!directory.isExplicit)
+    }
+
+    @Test(
+        "A Directory setting that isn't a path is passed over",
+        arguments: ["{ Directory = relative; }", "{ Directory = (a); }", "{ Directory = \"\"; }", "torn {", ""])
+    func uselessRedirection(text: String) throws {
+        try withTemporaryDirectory { path in
+            try RawFile.write(text, to: path + "/org.defaultsd.agent.plist")
+            #expect(try find(["HOME": "/nobody", "XDG_CONFIG_HOME": path]).path == path)
+        }
+    }
+
+    @Test("A relative option is below the working directory, an empty one is an error")
+    func options() throws {
+        let directory = try find(option: "some/where", [:])
+        #expect(directory.path.hasPrefix("/") && directory.path.hasSuffix("/some/where"))
+        let error = #expect(throws: DefaultsError.self) { try find(option: "", [:]) }
+        #expect(error?.code == .directory)
+        #expect(error?.description == "The preferences directory's path is empty; name a directory.")
+    }
+
+    @Test("Without HOME, or with a relative one, the user database says where the home is")
+    func home() {
+        #expect(Environment(["HOME": "/h"]).home == "/h")
+        #expect(Environment(["HOME": "h"]).home?.hasPrefix("/") != false)
+        #expect(Environment(["HOME": "h"]).home == Environment([:]).home)
+    }
+
+    @Test("Slashes at the end don't matter, and the root stays the root")
+    func slashes() {
+        #expect(PreferencesDirectory(path: "/a/b//").path == "/a/b")
+        #expect(PreferencesDirectory(path: "/").path == "/")
+        #expect(PreferencesDirectory(path: "/a").path(of: Domain(.global)) == "/a/.GlobalPreferences.plist")
+    }
+
+    @Test("The machine-id is written as a UUID, and nothing else is")
+    func hostIdentifier() {
+        let identifier = HostIdentifier.uuid(fromMachineID: "0123456789abcdef0123456789abcdef\n")
+        #expect(identifier == "01234567-89AB-CDEF-0123-456789ABCDEF")
+        let useless = [
+            "", "\n", "0123", "uninitialized", "0123456789abcdef0123456789abcdeg", "0123456789abcdef0123456789abcdef0",
+            String(repeating: "\u{FF11}", count: 10) + "ab",
+        ]
+        for text in useless { #expect(HostIdentifier.uuid(fromMachineID: text) == nil, "\(text)") }
+    }
+}

@@ -1,0 +1,214 @@
+@testable import DefaultsCore
+import Glibc
+import PropertyList
+import TestSupport
+import Testing
+
+@Suite("Reading a domain's file")
+struct DomainFileReadingTests {
+    private func file(_ path: String, bytes: Int = 1 << 20) -> DomainFile {
+        DomainFile(path: path, limits: PropertyListLimits(bytes: bytes))
+    }
+
+    @Test("No file is missing, and so is a link that leads nowhere")
+    func missing() throws {
+        try withTemporaryDirectory { directory in
+            #expect(file(directory + "/a.plist").read(known: nil).kind == "missing")
+            symlink("nowhere", directory + "/b.plist")
+            #expect(file(directory + "/b.plist").read(known: nil).kind == "missing")
+        }
+    }
+
+    @Test("Contents come with their format, and are unchanged while the bytes are the same")
+    func contents() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try RawFile.write("{ a = b; }", to: path)
+            guard case .contents(let contents) = file(path).read(known: nil) else {
+                Issue.record("The file wasn't read.")
+                return
+            }
+            #expect(contents.values == ["a": "b"])
+            #expect(contents.format == .oldStyle)
+            #expect(contents.version.hash == ContentHash(Array("{ a = b; }".utf8)))
+            #expect(file(path).read(known: contents.version).kind == "unchanged")
+
+            try RawFile.replace(path, with: Array("{ a = b; }".utf8))
+            guard case .unchanged(let moved) = file(path).read(known: contents.version) else {
+                Issue.record("A file that was replaced by the same bytes isn't unchanged.")
+                return
+            }
+            #expect(moved.identity != contents.version.identity)
+
+            try RawFile.write("{ a = c; }", to: path)
+            #expect(file(path).read(known: moved).kind == "contents")
+        }
+    }
+
+    @Test("A change in the same tick of the file system's clock is seen, however late one looks")
+    func racyChange() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try RawFile.write("{ a = 1; }", to: path)
+            guard case .contents(let first) = file(path).read(known: nil) else {
+                Issue.record("The file wasn't read.")
+                return
+            }
+            try RawFile.write("{ a = 2; }", to: path)
+            // As if both had come in one tick: a kernel from 6.13 on tells them apart.
+            var known = first.version
+            known.identity = FileIdentity(try RawFile.status(path))
+            #expect(eventually { !known.identity.isFresh(at: .now()) })
+            guard case .contents(let second) = file(path).read(known: known) else {
+                Issue.record("The second version wasn't seen.")
+                return
+            }
+            // It was read when it was old; so its times can be trusted.
+            #expect(second.version.isSettled)
+        }
+    }
+
+    @Test("A version that was just published isn't trusted by its times: someone may have written at once")
+    func racyPublication() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            guard case .done(let version?, _) = try file(path).publish(Array("{ a = 1; }".utf8), expecting: nil) else {
+                Issue.record("The file wasn't published.")
+                return
+            }
+            // As if a writer had come between the exchange and the look at the new file's times.
+            try RawFile.write("{ a = 2; }", to: path)
+            let seen = FileVersion(
+                identity: FileIdentity(try RawFile.status(path)), hash: version.hash, isSettled: version.isSettled)
+            #expect(eventually { !seen.identity.isFresh(at: .now()) })
+            #expect(file(path).read(known: seen).kind == "contents")
+        }
+    }
+
+    @Test(
+        "What can't be taken says why, and where",
+        arguments: [
+            ("", "is empty, which no property list is."), ("(a, b)", "holds no dictionary at its top, so it holds no preferences."),
+            ("{ a = b;\n c }", "line 2"), ("<?xml version=\"1.0\"?>\n<plist><dict>\n<key>a</key>", "line 3"),
+            ("bplist00xxxx", "byte"), (String(repeating: " ", count: 2_000), "has 2000 bytes, more than the limit of 1000"),
+        ])
+    func damaged(text: String, reason: String) throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try RawFile.write(text, to: path)
+            guard case .unusable(let damage) = file(path, bytes: 1_000).read(known: nil) else {
+                Issue.record("It was taken.")
+                return
+            }
+            #expect(damage.error.code == .damaged)
+            #expect(damage.error.description.hasPrefix(path))
+            #expect(damage.error.description.contains(reason), "\(damage.error)")
+            #expect(damage.error.description.hasSuffix("."))
+            #expect((damage.version == nil) == (text.utf8.count > 1_000))
+        }
+    }
+
+    @Test("A directory or a FIFO in the file's place is no file, and blocks nobody", .timeLimit(.minutes(1)))
+    func irregular() throws {
+        try withTemporaryDirectory { directory in
+            try RawFile.makeDirectory(directory + "/a.plist")
+            mkfifo(directory + "/b.plist", 0o600)
+            for name in ["a", "b"] {
+                guard case .unusable(let damage) = file("\(directory)/\(name).plist").read(known: nil) else {
+                    Issue.record("\(name) was taken.")
+                    continue
+                }
+                #expect(damage.error.code == .unreadable)
+                #expect(damage.error.description.contains("is no regular file"))
+            }
+        }
+    }
+
+    @Test("A file that may not be read says so, and one that is another user's is read without a lease")
+    func permissions() throws {
+        try withTemporaryDirectory { directory in
+            chmod(directory, 0o755)
+            let (secret, open) = (directory + "/a.plist", directory + "/b.plist")
+            for path in [secret, open] { try RawFile.write("{ a = b; }", to: path) }
+            chmod(secret, 0)
+            let (ofSecret, ofOpen) = asUnprivileged {
+                (
+                    DomainFile(path: secret, limits: PropertyListLimits()).read(known: nil),
+                    DomainFile(path: open, limits: PropertyListLimits()).read(known: nil)
+                )
+            }
+            guard case .unusable(let damage) = ofSecret else {
+                Issue.record("It was read.")
+                return
+            }
+            #expect(damage.error == DefaultsError(.unreadable, errno: EACCES, "\(secret) can't be read"))
+            #expect(ofOpen.kind == "contents")
+        }
+    }
+
+    @Test("A file that someone has open for writing is left alone, or with insistence read as it is")
+    func beingWritten() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try RawFile.write("{ a = b; }", to: path)
+            let writer = open(path, O_WRONLY)
+            #expect(file(path).read(known: nil).kind == "beingWritten")
+            #expect(file(path).read(known: nil, patience: .insist).kind == "contents")
+            close(writer)
+            #expect(file(path).read(known: nil).kind == "contents")
+        }
+    }
+
+    @Test("A reader has no file open for writing, and leaves no lease behind")
+    func leaseIsReleased() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try RawFile.write("{ a = b; }", to: path)
+            #expect(file(path).read(known: nil).kind == "contents")
+            // A lease would make this wait, or with O_NONBLOCK fail.
+            let writer = open(path, O_WRONLY | O_NONBLOCK)
+            #expect(writer >= 0)
+            close(writer)
+        }
+    }
+
+    @Test(
+        "No reading is torn or empty while a foreign program rewrites the file in place at full speed",
+        .enabled(if: ForeignProcess.hasPython), .timeLimit(.minutes(2)))
+    func hammer() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try RawFile.write("{ n = 0; }", to: path)
+            // Each version has its number 2,000 times; so a mixture of two shows.
+            let writer = try ForeignProcess(
+                python: """
+                    import sys, time
+                    end = time.monotonic() + 1.5
+                    n = 0
+                    while n < 20000 and time.monotonic() < end:
+                        n += 1
+                        with open(sys.argv[1], "w") as f:
+                            f.write("{ n = (" + ", ".join([str(n)] * 2000) + "); }")
+                    print(n, flush=True)
+                    """, [path])
+            var (read, torn) = (0, 0)
+            var known: FileVersion?
+            while writer.isRunning {
+                switch file(path).read(known: known) {
+                case .contents(let contents):
+                    read += 1
+                    known = contents.version
+                    if case .array(let numbers)? = contents.values["n"], Set(numbers).count == 1, numbers.count == 2_000 {
+                        continue
+                    }
+                    if contents.values != ["n": "0"] { torn += 1 }
+                case .unusable: torn += 1
+                default: break
+                }
+            }
+            #expect(try Int(writer.remainder().dropLast()) ?? 0 > 100)
+            #expect(torn == 0, "of \(read)")
+            #expect(read > 10)
+        }
+    }
+}

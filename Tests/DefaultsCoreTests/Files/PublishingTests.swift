@@ -1,0 +1,252 @@
+@testable import DefaultsCore
+import Glibc
+import PropertyList
+import TestSupport
+import Testing
+
+@Suite("Publishing a file")
+struct PublishingTests {
+    private let old = Array("{ a = old; }".utf8)
+    private let new = Array("{ a = new; }".utf8)
+
+    private func file(_ path: String) -> DomainFile { DomainFile(path: path, limits: PropertyListLimits()) }
+
+    /// The file's state, as a reader sees it.
+    private func version(of path: String) throws -> FileVersion {
+        guard case .contents(let contents) = file(path).read(known: nil) else { throw TestSystemError(path) }
+        return contents.version
+    }
+
+    @Test("A new file is for the user alone, and nothing else is left in the directory")
+    func newFile() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            guard case .done(let version?, displaced: nil) = try file(path).publish(new, expecting: nil) else {
+                Issue.record("It wasn't published.")
+                return
+            }
+            #expect(try RawFile.read(path) == new)
+            #expect(version == (try self.version(of: path)))
+            #expect(try RawFile.status(path).st_mode & 0o7777 == 0o600)
+            #expect(namesOfFiles(in: directory) == ["a.plist"])
+        }
+    }
+
+    @Test("ByHost is made when the first file comes into it")
+    func byHost() throws {
+        try withTemporaryDirectory { directory in
+            let publication = try file(directory + "/ByHost/a.AB.plist").publish(new, expecting: nil)
+            #expect(publication.isDone)
+            #expect(try RawFile.read(directory + "/ByHost/a.AB.plist") == new)
+        }
+    }
+
+    @Test("A replaced file keeps its mode, owner and extended attributes; the displaced version is handed back")
+    func replacement() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try RawFile.write(old, to: path)
+            chmod(path, 0o640)
+            if geteuid() == 0 { chown(path, 65_534, 65_534) }
+            let setting = "import os, sys; os.setxattr(sys.argv[1], 'user.note', b'kept')"
+            let hasAttributes = (try? ForeignProcess.run(python: setting, [path])) != nil
+            let expected = try version(of: path)
+            guard case .done(let version?, let displaced?) = try file(path).publish(new, expecting: expected) else {
+                Issue.record("It wasn't published.")
+                return
+            }
+            let status = try RawFile.status(path)
+            #expect(try RawFile.read(path) == new)
+            #expect(version == (try self.version(of: path)))
+            #expect(status.st_mode & 0o7777 == 0o640)
+            if geteuid() == 0 { #expect([status.st_uid, status.st_gid] == [65_534, 65_534]) }
+            if hasAttributes {
+                let getting = "import os, sys; print(os.getxattr(sys.argv[1], 'user.note'))"
+                #expect(try ForeignProcess.run(python: getting, [path]) == "b'kept'\n")
+            }
+            #expect(try displaced.bytes() == old)
+            #expect(displaced.examine(known: expected, patience: .wait).kind == "unchanged")
+            displaced.removeName()
+            #expect(namesOfFiles(in: directory) == ["a.plist"])
+            #expect(try displaced.bytes() == old)
+        }
+    }
+
+    @Test("Who writes the displaced file after the exchange is seen", arguments: [true, false])
+    func lateWriter(hasNameLeft: Bool) throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try RawFile.write(old, to: path)
+            let expected = try version(of: path)
+            // It has the file open before, but not for writing; so the lease is to be had.
+            let late = open(path, O_RDONLY)
+            defer { close(late) }
+            guard case .done(_, let displaced?) = try file(path).publish(new, expecting: expected) else {
+                Issue.record("It wasn't published.")
+                return
+            }
+            if !hasNameLeft { displaced.removeName() }
+            let writer = open("/proc/self/fd/\(late)", O_WRONLY | O_TRUNC)
+            try RawFile.write(Array("{ a = late".utf8), to: writer)
+            #expect(displaced.examine(known: expected, patience: .wait).kind == "beingWritten")
+            try RawFile.write(Array("; }".utf8), to: writer)
+            close(writer)
+            guard case .contents(let contents) = displaced.examine(known: expected, patience: .wait) else {
+                Issue.record("The late writer's version wasn't seen.")
+                return
+            }
+            #expect(contents.values == ["a": "late"])
+            #expect(try RawFile.read(path) == new)
+        }
+    }
+
+    @Test("A link is kept, and what it points to is replaced", arguments: ["real/b.plist", "absolute"])
+    func symbolicLink(target: String) throws {
+        try withTemporaryDirectory { directory in
+            try RawFile.makeDirectory(directory + "/real")
+            let real = directory + "/real/b.plist"
+            let path = directory + "/a.plist"
+            try RawFile.write(old, to: real)
+            symlink(target == "absolute" ? real : target, path)
+            #expect(try file(path).publish(new, expecting: version(of: path)).isDone)
+            #expect(try RawFile.status(path).st_mode & S_IFMT == S_IFLNK)
+            #expect(try RawFile.read(real) == new)
+        }
+    }
+
+    @Test("Through a link that leads nowhere the file is made where it leads")
+    func danglingLink() throws {
+        try withTemporaryDirectory { directory in
+            symlink("b.plist", directory + "/a.plist")
+            let publication = try file(directory + "/a.plist").publish(new, expecting: nil)
+            #expect(publication.isDone)
+            #expect(namesOfFiles(in: directory) == ["a.plist", "b.plist"])
+            #expect(try RawFile.status(directory + "/a.plist").st_mode & S_IFMT == S_IFLNK)
+            #expect(try RawFile.read(directory + "/b.plist") == new)
+        }
+    }
+
+    @Test("A file with several names is written in place, so that all go on to name it")
+    func hardLink() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try RawFile.write(old + Array("    ".utf8), to: path)
+            link(path, directory + "/other")
+            let inode = try RawFile.status(path).st_ino
+            guard case .done(let version?, displaced: nil) = try file(path).publish(new, expecting: version(of: path)) else {
+                Issue.record("It wasn't published.")
+                return
+            }
+            #expect(try RawFile.status(path).st_ino == inode)
+            #expect(try RawFile.read(directory + "/other") == new)
+            #expect(version == (try self.version(of: path)))
+            #expect(namesOfFiles(in: directory) == ["a.plist", "other"])
+        }
+    }
+
+    @Test("A file that isn't as expected is left as it is")
+    func overtaken() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try RawFile.write(old, to: path)
+            let expected = try version(of: path)
+            // It has appeared.
+            #expect(try !file(path).publish(new, expecting: nil).isDone)
+            #expect(try !file(path).publish(nil, expecting: nil).isDone)
+            // It differs, in as many bytes or in more.
+            for text in ["{ a = xyz; }", "{ a = longer; }"] {
+                try RawFile.write(text, to: path)
+                #expect(try !file(path).publish(new, expecting: expected).isDone)
+                #expect(try !file(path).publish(nil, expecting: expected).isDone)
+                #expect(try RawFile.read(path) == Array(text.utf8))
+            }
+            // It has vanished.
+            unlink(path)
+            #expect(try !file(path).publish(new, expecting: expected).isDone)
+            #expect(try !file(path).publish(nil, expecting: expected).isDone)
+            #expect(namesOfFiles(in: directory) == [])
+        }
+    }
+
+    @Test("The same bytes under other times are as expected")
+    func touched() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try RawFile.write(old, to: path)
+            let expected = try version(of: path)
+            try RawFile.replace(path, with: old)
+            #expect(try file(path).publish(new, expecting: expected).isDone)
+        }
+    }
+
+    @Test("A removed file is handed back like a displaced one; to remove none is done at once")
+    func removal() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            guard case .done(nil, displaced: nil) = try file(path).publish(nil, expecting: nil) else {
+                Issue.record("There was nothing to be removed, and it wasn't done.")
+                return
+            }
+            try RawFile.write(old, to: path)
+            guard case .done(nil, let displaced?) = try file(path).publish(nil, expecting: version(of: path)) else {
+                Issue.record("It wasn't removed.")
+                return
+            }
+            #expect(!RawFile.exists(path))
+            #expect(try displaced.bytes() == old)
+            displaced.removeName()
+            #expect(namesOfFiles(in: directory) == [])
+        }
+    }
+
+    @Test("Where nothing can be written there is an error, and all is as before")
+    func failure() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try RawFile.write(old, to: path)
+            let expected = try version(of: path)
+            chmod(directory, 0o555)
+            let error = asUnprivileged { [new] in
+                Result { () throws(DefaultsError) in
+                    _ = try DomainFile(path: path, limits: PropertyListLimits()).publish(new, expecting: expected)
+                }
+            }
+            chmod(directory, 0o755)
+            guard case .failure(let error) = error else {
+                Issue.record("It was published.")
+                return
+            }
+            #expect(error.code == .notSaved)
+            #expect(error.errno == EACCES)
+            #expect(error.description.hasPrefix("\(path) can't be written; its edits are kept in memory and tried again."))
+            #expect(try RawFile.read(path) == old)
+            #expect(namesOfFiles(in: directory) == ["a.plist"])
+
+            let gone = #expect(throws: DefaultsError.self) {
+                try file(directory + "/none/deeper/a.plist").publish(new, expecting: nil)
+            }
+            #expect(gone?.errno == ENOENT)
+        }
+    }
+
+    @Test("A displaced version that is still open keeps its content when the same version is published once more")
+    func repeatedPublication() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try RawFile.write(old, to: path)
+            guard case .done(let second, let first?) = try file(path).publish(new, expecting: version(of: path)),
+                case .done(let third, let between?) = try file(path).publish(old, expecting: second),
+                case .done(_, let last?) = try file(path).publish(new, expecting: third)
+            else {
+                Issue.record("It wasn't published.")
+                return
+            }
+            // The first and the last bear the same name, if both still have one.
+            #expect(try first.bytes() == old)
+            #expect(try between.bytes() == new)
+            #expect(try last.bytes() == old)
+            for displaced in [first, between, last] { displaced.removeName() }
+            #expect(namesOfFiles(in: directory) == ["a.plist"])
+        }
+    }
+}

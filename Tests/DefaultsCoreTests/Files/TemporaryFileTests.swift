@@ -1,0 +1,48 @@
+@testable import DefaultsCore
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("Names beside a file")
+struct TemporaryFileTests {
+    @Test("A temporary file's name says whose it is, for what, and which versions it stands between")
+    func bothWays() {
+        let (new, expected) = (ContentHash(Array("new".utf8)), ContentHash(Array("old".utf8)))
+        let file = TemporaryFile(for: "/some/where/a.plist", new: new, expected: expected)
+        #expect(file.owner == getpid())
+        #expect(file.target == ContentHash(Array("a.plist".utf8)))
+        #expect(file.name.hasPrefix(".defaultsd.\(getpid())."))
+        #expect(TemporaryFile(name: file.name) == file)
+        let first = TemporaryFile(for: "a.plist", new: new, expected: nil)
+        #expect(first.expected == ContentHash(value: 0))
+        #expect(TemporaryFile(name: first.name) == first)
+        #expect(first.target == file.target)
+    }
+
+    @Test(
+        "Another name is not one",
+        arguments: [
+            "", ".", "a.plist", ".defaultsd", ".defaultsd.1.2.3", ".defaultsd.1.2.3.4.5", ".defaultsd.x.2.3.4",
+            "x.defaultsd.1.2.3.4", ".defaultsd.1.2.g.4", ".other.1.2.3.4",
+        ])
+    func others(name: String) {
+        #expect(TemporaryFile(name: name) == nil)
+    }
+
+    @Test("A copy goes to the first free name, for the user alone, with the same bytes")
+    func asideFile() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            for number in 1...3 {
+                let copy = try AsideFile.keep([1, 2, UInt8(number)], of: path, because: .damaged)
+                #expect(copy == "\(path).damaged-\(number)")
+                #expect(try RawFile.read(copy) == [1, 2, UInt8(number)])
+                #expect(try RawFile.status(copy).st_mode & 0o7777 == 0o600)
+            }
+            #expect(try AsideFile.keep([], of: path, because: .displaced) == "\(path).displaced-1")
+            #expect(throws: SystemCall.Failure(number: ENOENT)) {
+                try AsideFile.keep([], of: directory + "/none/a.plist", because: .damaged)
+            }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+/// Random numbers that a seed repeats (SplitMix64); a test prints its seed when it fails.
+package struct PseudoRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    package init(seed: UInt64) {
+        state = seed
+    }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+
+    /// A number below a bound.
+    package mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
+
+    /// True in one of so many cases.
+    package mutating func oneIn(_ cases: Int) -> Bool { below(cases) == 0 }
+
+    /// One of several.
+    package mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
+}

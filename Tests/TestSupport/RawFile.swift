@@ -1,0 +1,63 @@
+package import Glibc
+
+/// Reads and writes files as any other program does: by plain calls, without the code under test.
+package enum RawFile {
+    /// Writes a file in place: opened, truncated, written, closed.
+    package static func write(_ bytes: some Collection<UInt8>, to path: String) throws {
+        let fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard fd >= 0 else { throw TestSystemError("open \(path)") }
+        defer { close(fd) }
+        try write(bytes, to: fd)
+    }
+
+    /// Writes a file in place.
+    package static func write(_ text: String, to path: String) throws {
+        try write(Array(text.utf8), to: path)
+    }
+
+    /// Writes bytes to an open file, at its position.
+    package static func write(_ bytes: some Collection<UInt8>, to fd: Int32) throws {
+        let bytes = Array(bytes)
+        guard Glibc.write(fd, bytes, bytes.count) == bytes.count else { throw TestSystemError("write") }
+    }
+
+    /// Writes a file as editors do: beside it, then renamed over it.
+    package static func replace(_ path: String, with bytes: some Collection<UInt8>) throws {
+        let temporary = path + ".tmp~"
+        try write(bytes, to: temporary)
+        guard rename(temporary, path) == 0 else { throw TestSystemError("rename") }
+    }
+
+    /// Reads a whole file.
+    package static func read(_ path: String) throws -> [UInt8] {
+        let fd = open(path, O_RDONLY | O_CLOEXEC)
+        guard fd >= 0 else { throw TestSystemError("open \(path)") }
+        defer { close(fd) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = Glibc.read(fd, &buffer, buffer.count)
+            guard count >= 0 else { throw TestSystemError("read \(path)") }
+            if count == 0 { return bytes }
+            bytes += buffer[..<count]
+        }
+    }
+
+    /// Makes a directory.
+    package static func makeDirectory(_ path: String, mode: mode_t = 0o755) throws {
+        guard mkdir(path, mode) == 0 else { throw TestSystemError("mkdir \(path)") }
+    }
+
+    /// Whether something has the name, a dangling link included.
+    package static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+
+    /// What the system knows of a file; links are not followed.
+    package static func status(_ path: String) throws -> stat {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { throw TestSystemError("lstat \(path)") }
+        return status
+    }
+}
