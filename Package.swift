@@ -64,7 +64,8 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // Tests, a target a layer; the last runs the real programs.
+        // Tests, a target a layer; the last runs the real programs, and one that uses Foundation's own UserDefaults.
+        .executableTarget(name: "FoundationWriter", path: "Tests/FoundationWriter", swiftSettings: settings),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(name: "PropertyListTests", dependencies: ["PropertyList", "TestSupport"], swiftSettings: settings),
         .testTarget(
@@ -74,7 +75,10 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "AgentTests",
-            dependencies: ["DefaultsCore", "DefaultsKit", "PropertyList", "TestSupport", "defaults", "defaultsd"],
+            dependencies: [
+                "DefaultsCore", "DefaultsKit", "FoundationWriter", "PropertyList", "TestSupport", "defaults",
+                "defaultsd",
+            ],
             swiftSettings: settings),
     ]
 )

@@ -16,7 +16,8 @@ enum Operands {
         }
         guard operands.count > 1 else {
             guard case .dictionary(let values) = try propertyList(first) else {
-                throw Failure("\"\(first)\" alone is no dictionary; give a key and a value, or '{key = value;}'.", .usage)
+                throw Failure(
+                    "\"\(first)\" alone is no dictionary; give a key and a value, or '{key = value;}'.", .usage)
             }
             return .replaceAll(values)
         }

@@ -35,7 +35,8 @@ package final class Store: Sendable {
 
     /// Makes a store that keeps its log in memory alone, until it is told a file.
     package init(
-        directory: PreferencesDirectory, limits: PropertyListLimits = DomainFile.standardLimits, log: ChangeLog = ChangeLog()
+        directory: PreferencesDirectory, limits: PropertyListLimits = DomainFile.standardLimits,
+        log: ChangeLog = ChangeLog()
     ) {
         self.directory = directory
         self.limits = limits

@@ -50,7 +50,8 @@ package final class AgentConnection: Backend {
         }
         guard PreferencesDirectory(path: path).resolvedPath == directory.resolvedPath else {
             throw DefaultsError(
-                .agentRefused, "The agent at \(address.socketPath) (pid \(pid)) keeps \(path), not \(directory.path); "
+                .agentRefused,
+                "The agent at \(address.socketPath) (pid \(pid)) keeps \(path), not \(directory.path); "
                     + "name another socket with --socket, or another directory with --directory.")
         }
         welcome = Welcome(pid: pid, directory: path, cursor: cursor)
@@ -75,10 +76,17 @@ package final class AgentConnection: Backend {
     }
 
     package func synchronize() throws(DefaultsError) {
-        guard case .synchronized(_, let failures) = try answer(to: .synchronize) else {
+        if let failure = try barrier().failures.first { throw DefaultsError(.notSaved, failure) }
+    }
+
+    /// Returns when all that happened before, in the agent and in the directory, is in the log and durable.
+    ///
+    /// - Returns: where the log ends then, and what couldn't be saved.
+    package func barrier() throws(DefaultsError) -> (cursor: Cursor, failures: [String]) {
+        guard case .synchronized(let cursor, let failures) = try answer(to: .synchronize) else {
             throw Self.unexpected("synchronize")
         }
-        if let failure = failures.first { throw DefaultsError(.notSaved, failure) }
+        return (cursor, failures)
     }
 
     /// What the agent says of how it does: the content of `defaults status --json`.
@@ -108,7 +116,7 @@ package final class AgentConnection: Backend {
     ///   - output: a descriptor whose closing by its reader ends the wait.
     /// - Returns: `nil` when the time is over, or nobody reads the output any more.
     package func nextEvent(
-        within milliseconds: Int32, whileReading output: Int32
+        within milliseconds: Int32, whileReading output: Int32 = -1
     ) throws(DefaultsError) -> StreamEvent? {
         let end = Self.now() + Int64(milliseconds)
         while events.isEmpty {
@@ -136,7 +144,8 @@ package final class AgentConnection: Backend {
             guard let message = try nextMessage() else {
                 guard try receive(within: Int32(clamping: max(0, end - Self.now()))) else {
                     throw DefaultsError(
-                        .agentUnavailable, "The agent (pid \(welcome.pid)) hasn't answered for \(Self.patience / 1_000) s.")
+                        .agentUnavailable,
+                        "The agent (pid \(welcome.pid)) hasn't answered for \(Self.patience / 1_000) s.")
                 }
                 continue
             }

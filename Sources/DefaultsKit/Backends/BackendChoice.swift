@@ -12,7 +12,8 @@ package enum BackendChoice {
         if let agent = try AgentConnection.open(address, for: directory) { return agent }
         if address.isExplicit {
             throw DefaultsError(
-                .agentUnavailable, "No agent answers at \(address.socketPath); start it with `defaultsd`, or leave --socket "
+                .agentUnavailable,
+                "No agent answers at \(address.socketPath); start it with `defaultsd`, or leave --socket "
                     + "and DEFAULTSD_SOCKET away to work without one.")
         }
         try directory.checkExistence()

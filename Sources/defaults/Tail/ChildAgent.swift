@@ -25,7 +25,9 @@ struct ChildAgent {
         }
     }
 
-    private static func spawn(_ path: String, _ arguments: [String], environment added: [String]) throws(Failure) -> pid_t {
+    private static func spawn(_ path: String, _ arguments: [String], environment added: [String]) throws(Failure)
+        -> pid_t
+    {
         var inherited: [String] = []
         var next = environ
         while let entry = next.pointee {

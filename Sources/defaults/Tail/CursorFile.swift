@@ -28,7 +28,8 @@ struct CursorFile {
             try file.write(Array("\(cursor)\n".utf8))
             try SystemCall.run { rename(temporary, path) }
         } catch {
-            throw Failure("The cursor file \(path) can't be written: \(SystemCall.message(error.number)).", .inputOutput)
+            throw Failure(
+                "The cursor file \(path) can't be written: \(SystemCall.message(error.number)).", .inputOutput)
         }
     }
 }

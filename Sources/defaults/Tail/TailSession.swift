@@ -108,7 +108,9 @@ struct TailSession {
     private mutating func reach(_ place: Cursor) {
         cursor = place
         guard let path = options.cursorFile else { return }
-        do throws(Failure) { try CursorFile(path: path).write(place) } catch { Failure.end(error.message, error.status) }
+        do throws(Failure) { try CursorFile(path: path).write(place) } catch {
+            Failure.end(error.message, error.status)
+        }
     }
 
     private func write(_ line: String) {

@@ -144,7 +144,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
         guard subscriptions.count < server.settings.maximumSubscriptions else {
             throw DefaultsError(
-                .agentRefused, "A connection may have \(subscriptions.count) subscriptions, the setting MaximumSubscriptions.")
+                .agentRefused,
+                "A connection may have \(subscriptions.count) subscriptions, the setting MaximumSubscriptions.")
         }
         let subscription = server.store.subscribe(start, filter: filter, mode: mode)
         subscriptions[number] = subscription

@@ -55,7 +55,8 @@ final class Server: Service {
         if lstat(address.socketPath, &status) == 0 {
             guard status.st_mode & S_IFMT == S_IFSOCK else {
                 throw DefaultsError(
-                    .directory, "\(address.socketPath) is there and is no socket; move it away, or name another socket.")
+                    .directory, "\(address.socketPath) is there and is no socket; move it away, or name another socket."
+                )
             }
             unlink(address.socketPath)
         }
