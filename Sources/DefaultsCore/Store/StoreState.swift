@@ -46,8 +46,10 @@ struct StoreState {
             note(domain)
             return []
         case .unusable(let damage):
-            if domains[domain]?.damage == damage { return [] }
+            let known = domains[domain]?.damage
             domains[domain, default: DomainState()].damage = damage
+            // Of the same bytes there is nothing new to tell, whatever was done to the file's times or mode.
+            if let known, known.error == damage.error, known.version?.hash == damage.version?.hash { return [] }
             return post(.damaged(domain, reason: damage.error.description), at: now)
         }
     }
