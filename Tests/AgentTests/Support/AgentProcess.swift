@@ -10,8 +10,12 @@ final class AgentProcess {
     let place: Place
     private let process = Process()
     private let errors = Pipe()
+    /// What runs this agent, and the commands of its user, in the way of `setpriv`.
+    private let launcher: [String]
 
-    /// The directories of a test: the preferences, and the socket's. Both are gone after it.
+    /// The directories of a test, the preferences' and the socket's.
+    ///
+    /// Both are gone after it.
     struct Place {
         let preferences: String
         let runtime: String
@@ -26,6 +30,15 @@ final class AgentProcess {
         }
 
         func path(_ domain: String) -> String { "\(preferences)/\(domain).plist" }
+
+        /// Gives both to "nobody", in a way that root may use them too.
+        func giveToNobody() throws {
+            guard chown(preferences, 65_534, 65_534) == 0, chmod(preferences + "/..", 0o755) == 0,
+                chmod(runtime, 0o1777) == 0
+            else {
+                throw TestSystemError("chown \(preferences)")
+            }
+        }
     }
 
     /// Runs a test in a place of its own, without an agent.
@@ -51,12 +64,20 @@ final class AgentProcess {
         }
     }
 
+    /// What runs a program as "nobody", where the tests run as root.
+    static let asNobody = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+    /// Whether `asNobody` can be used.
+    static let hasNobody = geteuid() == 0 && (try? Programs.run(asNobody[0], asNobody[1...] + ["true"]).status) == 0
+
     /// Starts an agent, and returns when it says that it is ready.
-    init(_ place: Place, arguments: [String] = []) throws {
+    init(_ place: Place, arguments: [String] = [], launcher: [String] = []) throws {
         self.place = place
+        self.launcher = launcher
         let ready = try ReadySocket()
-        process.executableURL = URL(fileURLWithPath: Programs.defaultsd)
-        process.arguments = arguments
+        let command = launcher + [Programs.defaultsd] + arguments
+        process.executableURL = URL(fileURLWithPath: command[0])
+        process.arguments = Array(command[1...])
         process.environment = ProcessInfo.processInfo.environment
             .merging(place.environment) { $1 }.merging(["NOTIFY_SOCKET": ready.name]) { $1 }
         process.standardError = errors
@@ -112,6 +133,16 @@ final class AgentProcess {
         return connection
     }
 
+    /// What it says of how it does.
+    func status() throws -> DomainValues {
+        try connect().status()
+    }
+
+    /// Returns when it knows all that happened before, and has saved it.
+    func synchronize() throws {
+        try connect().synchronize()
+    }
+
     /// Follows its changes from now on.
     func follow(_ start: Subscription.Start = .now) throws -> Follower {
         try Follower(connect(), start)
@@ -120,7 +151,8 @@ final class AgentProcess {
     /// Runs `defaults` with this agent.
     @discardableResult
     func defaults(_ arguments: String...) throws -> Programs.Outcome {
-        try Programs.run(Programs.defaults, arguments, environment: place.environment)
+        let command = launcher + [Programs.defaults] + arguments
+        return try Programs.run(command[0], Array(command[1...]), environment: place.environment)
     }
 
     /// Runs a script of the shell in the preferences directory.

@@ -2,6 +2,7 @@ import DefaultsCore
 import DefaultsKit
 import PropertyList
 import TestSupport
+import Testing
 
 /// A subscriber that knows when it has seen everything.
 final class Follower {
@@ -19,6 +20,8 @@ final class Follower {
     /// The events of everything that happened up to now, in the directory and in the agent.
     ///
     /// - Parameter body: what is to happen before.
+    /// - Returns: the events, in order, without bookmarks.
+    /// - Throws: what the body throws, and when the agent keeps an event to itself.
     func events(_ body: () throws -> Void = {}) throws -> [StreamEvent] {
         try body()
         let end = try connection.barrier().cursor
@@ -41,6 +44,27 @@ final class Follower {
     /// The change sets among the events, each as text: `domain: key old>new, …  (source)`.
     func changes(_ body: () throws -> Void = {}) throws -> [String] {
         try events(body).map(Self.text)
+    }
+
+    /// Expects change sets to come of something, and no others.
+    ///
+    /// It stands for `#expect` around `changes`: the compiler gives a closure in a macro's argument the same name as one
+    /// beside it, and then runs one of them in the other's place.
+    func expect(
+        _ expected: [String], at location: SourceLocation = #_sourceLocation, _ body: () throws -> Void = {}
+    ) throws {
+        let changes = try changes(body)
+        #expect(changes == expected, sourceLocation: location)
+    }
+
+    /// The reasons of damage among the events; anything else that happened is in it too, as text.
+    func damages(_ body: () throws -> Void = {}) throws -> [String] {
+        try events(body).map { event in
+            guard case .record(let record, _) = event, case .damaged(_, let reason) = record.event else {
+                return Self.text(event)
+            }
+            return reason
+        }
     }
 
     /// An event as text that is easily compared.

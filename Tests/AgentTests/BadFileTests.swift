@@ -1,0 +1,276 @@
+import Glibc
+import PropertyList
+import TestSupport
+import Testing
+
+/// A file that can't be taken changes nothing, is told of once, and isn't lost.
+@Suite("Bad files")
+struct BadFileTests {
+    static let good = #"<plist version="1.0"><dict><key>size</key><integer>12</integer></dict></plist>"#
+
+    /// A way to be damaged, and what the reason says besides the file's path.
+    struct Damage: CustomTestStringConvertible {
+        let testDescription: String
+        let bytes: [UInt8]
+        let hint: String
+
+        init(_ description: String, _ bytes: [UInt8], _ hint: String) {
+            (testDescription, self.bytes, self.hint) = (description, bytes, hint)
+        }
+
+        init(_ description: String, _ text: String, _ hint: String) {
+            self.init(description, Array(text.utf8), hint)
+        }
+    }
+
+    static let damages: [Damage] = [
+        Damage("XML that breaks off", "<plist>\n<dict>\n<key>size</key><integer>1", "line 3"),
+        Damage("XML with a wrong tag", "<plist>\n<dict>\n<kee>size</kee>\n</dict></plist>", "line 3"),
+        Damage("XML with no value", "<plist><dict>\n<key>size</key></dict></plist>", "line 2"),
+        Damage("a binary file that breaks off", Array("bplist00".utf8) + [0xD1, 1, 2, 0x51, 0x61], "byte"),
+        Damage("a binary file of noise", Array("bplist00".utf8) + [UInt8](repeating: 0xFF, count: 64), "byte"),
+        Damage("old-style text with no end", "{\n size = 12;\n name = \"", "line 3"),
+        Damage("plain text", "size: 12\nname: old\n", "line 1"),
+        Damage("no UTF-8", [0x7B, 0xFF, 0xFE, 0x00, 0x7D], "byte"),
+        Damage("an array at the top", "<plist><array/></plist>", "dictionary"),
+        Damage("nothing", "", "empty"),
+    ]
+
+    @Test("A damaged file is told of once, its last good values stay, and a write keeps its bytes", arguments: damages)
+    func damaged(_ damage: Damage) throws {
+        try AgentProcess.withAgent(prepare: { try RawFile.write(Self.good, to: $0.path("a.b")) }) { agent in
+            let path = agent.place.path("a.b")
+            let follower = try agent.follow()
+            let reasons = try follower.damages { try RawFile.write(damage.bytes, to: path) }
+            #expect(reasons.count == 1)
+            #expect(reasons.first?.hasPrefix(path) == true)
+            #expect(reasons.first?.contains(damage.hint) == true, "\(reasons)")
+            try follower.expect([]) { agent.signal(SIGHUP) }
+
+            let reading = try agent.defaults("read", "a.b", "size")
+            #expect(reading.status == 0 && reading.output == "12\n")
+            #expect(reading.errors.hasPrefix("defaults: \(path)"))
+            #expect(reading.errors.hasSuffix("What follows is the last good state.\n"))
+            #expect(reading.errors.split(separator: "\n").count == 1)
+            #expect(try agent.defaults("status").output.contains(path))
+
+            let changes = try follower.changes {
+                let outcome = try agent.defaults("write", "a.b", "color", "red")
+                #expect(outcome.status == 0, "\(outcome.errors)")
+            }
+            #expect(changes == ["a.b: color ->red (app)"])
+            #expect(try RawFile.read("\(path).damaged-1") == damage.bytes)
+            #expect(try values(path) == ["size": 12, "color": "red"])
+            #expect(!RawFile.exists("\(path).damaged-2"))
+            let after = try agent.defaults("read", "a.b", "size")
+            #expect(after.output == "12\n" && after.errors == "")
+            #expect(try agent.defaults("status").output.contains("errors       none"))
+        }
+    }
+
+    @Test("A damaged file that is repaired is a change, or nothing, and no error any more", arguments: damages)
+    func repaired(_ damage: Damage) throws {
+        try AgentProcess.withAgent(prepare: { try RawFile.write(Self.good, to: $0.path("a.b")) }) { agent in
+            let path = agent.place.path("a.b")
+            let follower = try agent.follow()
+            try follower.expect(["a.b: damaged"]) { try RawFile.write(damage.bytes, to: path) }
+            try follower.expect([]) { try RawFile.write(Self.good, to: path) }
+            #expect(try agent.status()["errors"] == [])
+            try follower.expect(["a.b: damaged"]) { try RawFile.write(damage.bytes, to: path) }
+            let repaired = try follower.changes { try RawFile.write("{size = 14;}", to: path) }
+            #expect(repaired == ["a.b: size 12>14 (file)"])
+            #expect(try agent.status()["errors"] == [])
+            #expect(namesOfFiles(in: agent.place.preferences) == ["a.b.plist"])
+        }
+    }
+
+    @Test("Touching a damaged file tells nothing new")
+    func touched() throws {
+        try AgentProcess.withAgent(prepare: { try RawFile.write(Self.good, to: $0.path("a.b")) }) { agent in
+            let follower = try agent.follow()
+            try follower.expect(["a.b: damaged"]) { try agent.shell("echo oops > a.b.plist") }
+            try follower.expect([]) { try agent.shell("touch a.b.plist; chmod 640 a.b.plist") }
+        }
+    }
+
+    @Test("A file that is damaged from the start is told by every command, and kept by a write", arguments: damages)
+    func damagedFromTheStart(_ damage: Damage) throws {
+        try AgentProcess.withAgent(prepare: { try RawFile.write(damage.bytes, to: $0.path("a.b")) }) { agent in
+            let path = agent.place.path("a.b")
+            for arguments in [["read", "a.b"], ["read", "a.b", "size"], ["delete", "a.b"]] {
+                let outcome = try Programs.run(Programs.defaults, arguments, environment: agent.place.environment)
+                #expect(outcome.status == 65 && outcome.output == "")
+                #expect(outcome.errors.hasPrefix("defaults: \(path)"))
+            }
+            let outcome = try agent.defaults("write", "a.b", "color", "red")
+            #expect(outcome.status == 0)
+            #expect(outcome.errors.contains("It is copied beside itself"))
+            #expect(try RawFile.read("\(path).damaged-1") == damage.bytes)
+            #expect(try values(path) == ["color": "red"])
+        }
+    }
+
+    @Test("A file that is damaged again and again is kept each time")
+    func again() throws {
+        try AgentProcess.withAgent { agent in
+            let path = agent.place.path("a.b")
+            for number in 1...3 {
+                try RawFile.write("oops \(number)", to: path)
+                try agent.synchronize()
+                try agent.defaults("write", "a.b", "number", "-int", "\(number)")
+                #expect(try RawFile.read("\(path).damaged-\(number)") == Array("oops \(number)".utf8))
+            }
+            #expect(try values(path) == ["number": 3])
+        }
+    }
+
+    @Test("A file that is too large is left alone, and edits of it wait until it is smaller")
+    func tooLarge() throws {
+        try AgentProcess.withAgent(prepare: {
+            try RawFile.write(
+                "<plist><dict><key>MaximumFileSize</key><integer>2000</integer></dict></plist>",
+                to: $0.path("org.defaultsd.agent"))
+            try RawFile.write(Self.good, to: $0.path("a.b"))
+        }) { agent in
+            let path = agent.place.path("a.b")
+            let follower = try agent.follow()
+            let large = "{size = \(String(repeating: "9", count: 3_000));}"
+            let reasons = try follower.damages { try RawFile.write(large, to: path) }
+            #expect(reasons.count == 1)
+            #expect(reasons.first?.contains("3010 bytes") == true && reasons.first?.contains("2000") == true)
+            #expect(try agent.defaults("read", "a.b", "size").output == "12\n")
+
+            let outcome = try agent.defaults("write", "a.b", "color", "red")
+            #expect(outcome.status == 74)
+            #expect(outcome.errors.contains("kept in memory"), "\(outcome.errors)")
+            #expect(try RawFile.read(path) == Array(large.utf8))
+            #expect(try agent.defaults("read", "a.b", "color").output == "red\n")
+
+            _ = try follower.changes { try RawFile.write(Self.good, to: path) }
+            #expect(try values(path) == ["size": 12, "color": "red"])
+            #expect(try agent.status()["errors"] == [])
+        }
+    }
+
+    /// Something in a domain's place that no file is, and how to make it.
+    static let obstacles = ["mkdir a.b.plist", "mkfifo a.b.plist", "ln -s a.b.plist a.b.plist"]
+
+    @Test("What is no file in a domain's place is told, blocks nobody, and edits wait until it is gone", arguments: obstacles)
+    func noFile(_ script: String) throws {
+        try AgentProcess.withAgent(prepare: { try RawFile.write(Self.good, to: $0.path("a.b")) }) { agent in
+            let path = agent.place.path("a.b")
+            let follower = try agent.follow()
+            let reasons = try follower.damages { try agent.shell("rm a.b.plist; \(script)") }
+            #expect(reasons.count == 1 && reasons.first?.hasPrefix(path) == true, "\(reasons)")
+            #expect(try agent.defaults("read", "a.b", "size").output == "12\n")
+
+            let outcome = try agent.defaults("write", "a.b", "color", "red")
+            #expect(outcome.status == 74)
+            #expect(outcome.errors.split(separator: "\n").last?.contains(path) == true)
+            #expect(try agent.defaults("read", "a.b", "color").output == "red\n")
+            let pending = try agent.status()["pending"]
+            #expect(pending == [["domain": "a.b", "edits": 1]])
+
+            // The last good values went with the file; the edit didn't.
+            _ = try follower.changes { try agent.shell("rm -r a.b.plist") }
+            #expect(try values(path) == ["color": "red"])
+            let status = try agent.status()
+            #expect(status["errors"] == [] && status["pending"] == [])
+        }
+    }
+
+    @Test("A link that leads nowhere is no file, and a write makes what it leads to")
+    func danglingLink() throws {
+        try AgentProcess.withAgent { agent in
+            let follower = try agent.follow()
+            try follower.expect([]) { try agent.shell("ln -s ../target a.b.plist") }
+            #expect(try agent.defaults("read", "a.b").status == 1)
+            let changes = try follower.changes {
+                let outcome = try agent.defaults("write", "a.b", "size", "-int", "12")
+                #expect(outcome.status == 0, "\(outcome.errors)")
+            }
+            #expect(changes == ["a.b: size ->12 (app)"])
+            #expect(try RawFile.status(agent.place.path("a.b")).st_mode & S_IFMT == S_IFLNK)
+            #expect(try values(agent.place.preferences + "/../target") == ["size": 12])
+        }
+    }
+
+    @Test("A file that the agent's user may not read is told, and read when it may", .enabled(if: AgentProcess.hasNobody))
+    func unreadable() throws {
+        try AgentProcess.withPlace { place in
+            try place.giveToNobody()
+            try RawFile.write(Self.good, to: place.path("a.b"))
+            let agent = try AgentProcess(place, launcher: AgentProcess.asNobody)
+            defer { agent.kill() }
+            let follower = try agent.follow()
+            let reasons = try follower.damages { try agent.shell("chmod 000 a.b.plist; echo '{a=b;}' > c.d.plist") }
+            #expect(reasons.count == 2)
+            #expect(reasons.joined().contains("a.b.plist can't be read: Permission denied"))
+            #expect(try agent.defaults("read", "a.b", "size").output == "12\n")
+            #expect(try agent.defaults("write", "a.b", "color", "red").status == 74)
+            _ = try follower.changes { try agent.shell("chmod 644 a.b.plist") }
+            let status = try agent.status()
+            #expect(status["errors"] == [] && status["pending"] == [])
+            #expect(try values(place.path("a.b")) == ["size": 12, "color": "red"])
+        }
+    }
+
+    @Test("Names that no domain has are passed over")
+    func otherNames() throws {
+        try AgentProcess.withAgent { agent in
+            let follower = try agent.follow()
+            let changes = try follower.changes {
+                for name in [
+                    ".hidden.plist", ".plist", "a.b.plist~", ".a.b.plist.swp", "a.b.plist.bak", "a.b.PLIST", "plist",
+                    String(repeating: "x", count: 201) + ".plist", "NSGlobalDomain.plist",
+                ] {
+                    try RawFile.write("{a = b;}", to: "\(agent.place.preferences)/\(name)")
+                }
+                try agent.shell(#"printf '{a = b;}' > "$(printf 'x\377y.plist')"; mkdir ByHost sub"#)
+                try agent.shell("echo '{a=b;}' > ByHost/a.plist; echo '{a=b;}' > sub/a.b.plist")
+            }
+            #expect(changes == [])
+            #expect(try agent.defaults("domains").output == "\n")
+            try follower.expect(["\(longest): a ->b (file)"]) { try agent.shell("echo '{a=b;}' > \(longest).plist") }
+        }
+    }
+
+    private let longest = String(repeating: "x", count: 200)
+
+    @Test("A file that its writer holds open half-written is never told to be damaged", .enabled(if: ForeignProcess.hasPython))
+    func halfWritten() throws {
+        try AgentProcess.withAgent(prepare: { try RawFile.write(Self.good, to: $0.path("a.b")) }) { agent in
+            let follower = try agent.follow()
+            let writer = try ForeignProcess(
+                python: """
+                    import sys
+                    text = open(sys.argv[1]).read().replace('12', '14')
+                    for path in sys.argv[1:]:
+                        file = open(path, 'w')
+                        file.write(text[:40]); file.flush()
+                        print('half', flush=True)
+                        sys.stdin.readline()
+                        file.write(text[40:]); file.close()
+                        print('done', flush=True)
+                    """, [agent.place.path("a.b"), agent.place.path("c.d")])
+            for expected in ["a.b: size 12>14 (file)", "c.d: size ->14 (file)"] {
+                #expect(writer.line() == "half")
+                // Through the time after which a file is believed to be finished although someone has it open.
+                let end = ContinuousClock.now + .milliseconds(700)
+                repeat { try follower.expect([]) } while ContinuousClock.now < end
+                #expect(try agent.status()["errors"] == [])
+                #expect(try agent.defaults("read", "a.b", "size").errors == "")
+                let changes = try follower.changes {
+                    try writer.send("go on")
+                    #expect(writer.line() == "done")
+                }
+                #expect(changes == [expected])
+            }
+            try writer.remainder()
+        }
+    }
+
+    private func values(_ path: String) throws -> PropertyListValue {
+        try PropertyListValue(parsing: RawFile.read(path))
+    }
+}

@@ -1,0 +1,72 @@
+import DefaultsCore
+import Glibc
+import PropertyList
+import TestSupport
+
+/// A client that may say anything to the agent, well-formed or not.
+final class RawClient {
+    private let socket: FileDescriptor
+    private var decoder = FrameDecoder(limits: Frame.limits())
+
+    /// Connects, and says nothing.
+    init(_ path: String) throws {
+        socket = FileDescriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        let number = socket.number
+        let connected = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(number, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard connected == 0 else { throw TestSystemError("connect \(path)") }
+    }
+
+    /// Connects and greets.
+    static func greeted(_ path: String) throws -> RawClient {
+        let client = try RawClient(path)
+        try client.send(["type": "hello", "request": 1, "protocol": 1, "client": "test"])
+        guard case .string("welcome")? = try client.receive()?["type"] else { throw TestSystemError("no welcome") }
+        return client
+    }
+
+    /// Sends bytes as they are.
+    func send(_ bytes: [UInt8]) throws {
+        guard Glibc.send(socket.number, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
+            throw TestSystemError("send")
+        }
+    }
+
+    /// Sends a message in a frame.
+    func send(_ message: DomainValues) throws {
+        try send(Frame.encode(message))
+    }
+
+    /// Sends bytes in a frame.
+    func send(framed payload: [UInt8]) throws {
+        try send(withUnsafeBytes(of: UInt32(payload.count).bigEndian, Array.init) + payload)
+    }
+
+    /// Waits for the next message; `nil` when the agent has closed the connection.
+    func receive() throws -> DomainValues? {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            if let fields = try decoder.next() { return fields.values }
+            var waiting = pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0)
+            guard poll(&waiting, 1, 30_000) == 1 else { throw TestSystemError("The agent says nothing") }
+            let count = read(socket.number, &buffer, buffer.count)
+            if count == 0 || (count < 0 && errno == ECONNRESET) { return nil }
+            guard count > 0 else { throw TestSystemError("read") }
+            decoder.append(buffer[..<count])
+        }
+    }
+
+    /// Waits for the next message, as the text of its type and, of a failure, its code.
+    func answer() throws -> String {
+        guard let message = try receive() else { return "closed" }
+        guard case .string(let type)? = message["type"] else { return "?" }
+        guard case .string(let code)? = message["code"] else { return type }
+        return "\(type) \(code)"
+    }
+}
