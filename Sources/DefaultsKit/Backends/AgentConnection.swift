@@ -138,7 +138,13 @@ package final class AgentConnection: Backend {
 
     private func answer(to request: Request) throws(DefaultsError) -> Message {
         lastNumber += 1
-        try send(Frame.encode(NumberedRequest(number: lastNumber, request: request).fields))
+        let frame = try Frame.encode(NumberedRequest(number: lastNumber, request: request).fields)
+        do throws(DefaultsError) {
+            try send(frame)
+        } catch {
+            // An agent that refuses a connection says why and closes it, perhaps before it was asked anything.
+            throw farewell() ?? error
+        }
         let end = Self.now() + Int64(Self.patience)
         while true {
             guard let message = try nextMessage() else {
@@ -154,6 +160,17 @@ package final class AgentConnection: Backend {
             } else if message.number == lastNumber || message.number == 0 {
                 if case .failure(let error) = message.message { throw error }
                 return message.message
+            }
+        }
+    }
+
+    /// What the agent said at last on a connection that it has closed.
+    private func farewell() -> DefaultsError? {
+        while true {
+            if let message = try? nextMessage() {
+                if case .failure(let error) = message.message, message.number == 0 { return error }
+            } else if (try? receive(within: 0)) != true {
+                return nil
             }
         }
     }
