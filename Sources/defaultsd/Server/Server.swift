@@ -66,6 +66,8 @@ final class Server: Service {
                 .childChannelInitializer { self.accept($0) }
                 .bind(unixDomainSocketPath: address.socketPath).get()
             listener.withLock { $0 = channel }
+            // The umask has kept others out from the beginning; for its user, a socket is nothing to be executed.
+            chmod(address.socketPath, 0o600)
         } catch let error as IOError {
             throw DefaultsError(
                 .directory, errno: error.errnoCode, "The socket \(address.socketPath) can't be listened on")
