@@ -155,7 +155,9 @@ struct BadFileTests {
     /// Something in a domain's place that no file is, and how to make it.
     static let obstacles = ["mkdir a.b.plist", "mkfifo a.b.plist", "ln -s a.b.plist a.b.plist"]
 
-    @Test("What is no file in a domain's place is told, blocks nobody, and edits wait until it is gone", arguments: obstacles)
+    @Test(
+        "What is no file in a domain's place is told, blocks nobody, and edits wait until it is gone",
+        arguments: obstacles)
     func noFile(_ script: String) throws {
         try AgentProcess.withAgent(prepare: { try RawFile.write(Self.good, to: $0.path("a.b")) }) { agent in
             let path = agent.place.path("a.b")
@@ -195,7 +197,8 @@ struct BadFileTests {
         }
     }
 
-    @Test("A file that the agent's user may not read is told, and read when it may", .enabled(if: AgentProcess.hasNobody))
+    @Test(
+        "A file that the agent's user may not read is told, and read when it may", .enabled(if: AgentProcess.hasNobody))
     func unreadable() throws {
         try AgentProcess.withPlace { place in
             try place.giveToNobody()
@@ -237,7 +240,9 @@ struct BadFileTests {
 
     private let longest = String(repeating: "x", count: 200)
 
-    @Test("A file that its writer holds open half-written is never told to be damaged", .enabled(if: ForeignProcess.hasPython))
+    @Test(
+        "A file that its writer holds open half-written is never told to be damaged",
+        .enabled(if: ForeignProcess.hasPython))
     func halfWritten() throws {
         try AgentProcess.withAgent(prepare: { try RawFile.write(Self.good, to: $0.path("a.b")) }) { agent in
             let follower = try agent.follow()

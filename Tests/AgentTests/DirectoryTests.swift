@@ -15,7 +15,8 @@ struct DirectoryTests {
             for (path, reason) in [(place.runtime + "/missing", "No such file"), (file, "Not a directory")] {
                 let outcome = try start(place, ["--directory", path])
                 #expect(outcome.status == 69)
-                #expect(outcome.errors.hasPrefix("defaultsd: The preferences directory \(path) can't be used: \(reason)"))
+                #expect(
+                    outcome.errors.hasPrefix("defaultsd: The preferences directory \(path) can't be used: \(reason)"))
                 #expect(outcome.errors.split(separator: "\n").count == 1)
             }
         }

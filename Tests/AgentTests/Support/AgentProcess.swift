@@ -110,6 +110,12 @@ final class AgentProcess {
         return process.terminationStatus
     }
 
+    /// Waits for its end, and gives its exit status; `nil` when it goes on, or a signal has ended it.
+    func status(within seconds: Double) -> Int32? {
+        let hasEnded = eventually(within: seconds) { !process.isRunning }
+        return hasEnded && process.terminationReason == .exit ? process.terminationStatus : nil
+    }
+
     /// Ends it as a crash does.
     func kill() {
         signal(SIGKILL)

@@ -1,0 +1,178 @@
+import DefaultsCore
+import DefaultsKit
+import Foundation
+import Glibc
+import PropertyList
+import TestSupport
+import Testing
+
+/// How the agent starts, tells of itself, follows its settings and ends.
+@Suite("The agent's life")
+struct LifeTests {
+    @Test(
+        "It says that it is ready in one line, and ends in peace on SIGTERM and SIGINT", arguments: [SIGTERM, SIGINT])
+    func ready(_ signal: Int32) throws {
+        try AgentProcess.withAgent { agent in
+            agent.signal(signal)
+            #expect(agent.status(within: 30) == 0)
+            let lines = agent.complaints().split(separator: "\n")
+            #expect(lines.count == 1)
+            #expect(lines.first?.contains("ready: \(agent.place.preferences) by inotify") == true, "\(lines)")
+            #expect(!RawFile.exists(agent.place.socket))
+        }
+    }
+
+    @Test("Edits that wait are saved when it ends by SIGTERM or SIGINT", arguments: [SIGTERM, SIGINT])
+    func savesAtTheEnd(_ signal: Int32) throws {
+        try AgentProcess.withAgent { agent in
+            try agent.holdEdits()
+            let connection = try agent.connect()
+            for domain in ["a.b", "c.d"] {
+                try connection.edit(Domain(DomainName(domain)), ["key": "value"], replacesAll: false)
+            }
+            #expect(!RawFile.exists(agent.place.path("a.b")))
+            #expect(
+                try agent.status()["pending"] == [["domain": "a.b", "edits": 1], ["domain": "c.d", "edits": 1]])
+            agent.signal(signal)
+            #expect(agent.status(within: 30) == 0)
+            for domain in ["a.b", "c.d"] {
+                #expect(try PropertyListValue(parsing: RawFile.read(agent.place.path(domain))) == ["key": "value"])
+            }
+        }
+    }
+
+    @Test("SIGHUP has it look at every file")
+    func hangUp() throws {
+        try AgentProcess.withAgent { agent in
+            let before = try Fields(agent.status()).dictionary("watch")["rescans"]
+            agent.signal(SIGHUP)
+            let hasRescanned = try eventually { try Fields(agent.status()).dictionary("watch")["rescans"] != before }
+            #expect(hasRescanned)
+            #expect(agent.isRunning)
+        }
+    }
+
+    @Test("status tells what people and programs want to know")
+    func status() throws {
+        try AgentProcess.withAgent { agent in
+            try agent.defaults("write", "a.b", "key", "value")
+            try agent.holdEdits()
+            try agent.connect().edit(Domain(DomainName("c.d")), ["one": 1, "two": 2], replacesAll: false)
+            try RawFile.write("oops", to: agent.place.path("e.f"))
+            let follower = try agent.follow()
+            let isTold = try eventually { try agent.status()["errors"] != [] }
+            #expect(isTold)
+
+            let json = try agent.defaults("status", "--json")
+            #expect(json.status == 0 && json.errors == "")
+            #expect(json.output.split(separator: "\n").count == 1)
+            let status = try #require(
+                try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
+            #expect(status["pid"] as? Int == Int(agent.pid))
+            #expect(try #require(status["uptime"] as? Double) >= 0)
+            #expect(status["directory"] as? String == agent.place.preferences)
+            #expect(status["socket"] as? String == agent.place.socket)
+            let watch = try #require(status["watch"] as? [String: Any])
+            #expect(watch["mode"] as? String == "inotify")
+            #expect(watch["overflows"] as? Int == 0)
+            #expect(status["domains"] as? Int == 3)
+            let cursor = try Cursor(#require(status["cursor"] as? String))
+            #expect(status["revision"] as? Int == Int(cursor.revision))
+            let subscriber = try #require((status["subscribers"] as? [[String: Any]])?.first)
+            #expect(subscriber["pid"] as? Int == Int(getpid()))
+            #expect(subscriber["lag"] as? Int == 0)
+            let pending = try #require(status["pending"] as? [[String: Any]])
+            #expect(pending.count == 1)
+            #expect(pending.first?["domain"] as? String == "c.d" && pending.first?["edits"] as? Int == 2)
+            let errors = try #require(status["errors"] as? [[String: Any]])
+            #expect(errors.count == 1)
+            #expect((errors.first?["message"] as? String)?.hasPrefix(agent.place.path("e.f")) == true)
+
+            let text = try agent.defaults("status").output
+            for part in [
+                "pid \(agent.pid), up", "directory    \(agent.place.preferences)\n",
+                "watching     inotify (", "domains      3\n", "revision     \(cursor.revision) (cursor \(cursor))\n",
+                "subscribers  pid \(getpid()) ", "everything, 0 behind\n", "pending      c.d: 2 edits not saved yet\n",
+                "errors       e.f: \(agent.place.path("e.f"))",
+            ] {
+                #expect(text.contains(part), "\(text)")
+            }
+            withExtendedLifetime(follower) {}
+        }
+    }
+
+    @Test("status without an agent says so, with the status that means unavailable")
+    func noStatus() throws {
+        try AgentProcess.withPlace { place in
+            let outcome = try Programs.run(Programs.defaults, ["status"], environment: place.environment)
+            #expect(outcome.status == 69 && outcome.output == "")
+            #expect(outcome.errors.hasPrefix("defaults: No agent serves \(place.preferences)"))
+            #expect(outcome.errors.split(separator: "\n").count == 1)
+        }
+    }
+
+    @Test("Settings are live, and wrong ones are told and keep their default")
+    func settings() throws {
+        try AgentProcess.withAgent { agent in
+            try agent.defaults("write", AgentSettings.domainName, "LogLevel", "debug")
+            agent.signal(SIGHUP)
+            try agent.defaults("write", AgentSettings.domainName, "LogLevel", "loud")
+            try agent.defaults("write", AgentSettings.domainName, "PublishDelay", "-int", "-7")
+            try agent.defaults("write", AgentSettings.domainName, "PublishDelai", "-int", "7")
+            try agent.defaults("write", AgentSettings.domainName, "PublishLimit", "soon")
+            // With the defaults, an edit that nobody waits for is saved soon.
+            try agent.connect().edit(Domain(DomainName("a.b")), ["key": "value"], replacesAll: false)
+            let isSaved = eventually { RawFile.exists(agent.place.path("a.b")) }
+            #expect(isSaved)
+            agent.terminate()
+            let log = agent.complaints()
+            #expect(log.contains("debug defaultsd: [defaultsd] Looking at all files: requested"), "\(log)")
+            #expect(log.contains("warning defaultsd: [defaultsd] LogLevel must be one of trace, debug,"))
+            #expect(log.contains("PublishDelay must be an integer from 0 to 60000."))
+            #expect(log.contains("PublishLimit must be an integer from 0 to 60000."))
+            #expect(log.contains("PublishDelai is no setting of the agent."))
+        }
+    }
+
+    @Test("PublishDelay holds edits back from when it is set, and no longer than it stands")
+    func publishDelay() throws {
+        try AgentProcess.withAgent { agent in
+            try agent.holdEdits()
+            let connection = try agent.connect()
+            try connection.edit(Domain(DomainName("a.b")), ["key": "value"], replacesAll: false)
+            #expect(try agent.status()["pending"] == [["domain": "a.b", "edits": 1]])
+            // A write by the command waits until all is saved, this edit too.
+            try agent.defaults("delete", AgentSettings.domainName)
+            #expect(try agent.status()["pending"] == [])
+            try connection.edit(Domain(DomainName("c.d")), ["key": "value"], replacesAll: false)
+            let isSaved = eventually { RawFile.exists(agent.place.path("c.d")) }
+            #expect(isSaved)
+        }
+    }
+
+    @Test("Settings that are wrong at the start are told, and the agent starts")
+    func wrongAtTheStart() throws {
+        try AgentProcess.withAgent(prepare: {
+            try RawFile.write("{HoldDelay = soon;}", to: $0.path(AgentSettings.domainName))
+        }) { agent in
+            agent.terminate()
+            #expect(agent.complaints().contains("HoldDelay must be an integer"))
+        }
+        try AgentProcess.withAgent(prepare: { try RawFile.write("oops", to: $0.path(AgentSettings.domainName)) }) {
+            agent in
+            agent.terminate()
+            #expect(agent.complaints().contains(agent.place.path(AgentSettings.domainName)))
+        }
+    }
+
+    @Test("A command line that is wrong is told, with the status that means usage")
+    func usage() throws {
+        for arguments in [["--log-level", "loud"], ["--what"], ["surplus"]] {
+            let outcome = try Programs.run(Programs.defaultsd, arguments)
+            #expect(outcome.status == 64)
+            #expect(outcome.errors.hasPrefix("Error: "))
+        }
+        let version = try Programs.run(Programs.defaultsd, ["--version"])
+        #expect(version.status == 0 && version.output.contains("protocol 1"))
+    }
+}

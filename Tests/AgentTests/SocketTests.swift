@@ -1,0 +1,267 @@
+import DefaultsCore
+import Glibc
+import PropertyList
+import TestSupport
+import Testing
+
+/// Whatever comes through the socket, the agent goes on for everyone else.
+@Suite("The socket")
+struct SocketTests {
+    /// What a client sends, and what it gets.
+    struct Talk: CustomTestStringConvertible {
+        let testDescription: String
+        let isGreeted: Bool
+        let say: @Sendable (RawClient) throws -> Void
+
+        init(_ description: String, greeted: Bool = true, _ say: @escaping @Sendable (RawClient) throws -> Void) {
+            (testDescription, isGreeted, self.say) = (description, greeted, say)
+        }
+
+        init(_ description: String, greeted: Bool = true, _ message: DomainValues) {
+            self.init(description, greeted: greeted) { try $0.send(message) }
+        }
+    }
+
+    static let breaches: [Talk] = [
+        Talk("garbage", greeted: false) { try $0.send(Array("GET / HTTP/1.1\r\n\r\n".utf8)) },
+        Talk("a length beyond the limit") { try $0.send([0x7F, 0xFF, 0xFF, 0xFF, 0]) },
+        Talk("a frame of nothing") { try $0.send(framed: []) },
+        Talk("a frame of XML") { try $0.send(framed: Array("<plist><dict/></plist>".utf8)) },
+        Talk("a frame of a broken binary") { try $0.send(framed: Array("bplist00garbage".utf8)) },
+        Talk("an array") { try $0.send(framed: PropertyListValue.array(["read"]).write(as: .binary)) },
+        Talk("a request before hello", greeted: false, ["type": "status", "request": 1]),
+        Talk(
+            "a protocol of the future", greeted: false, ["type": "hello", "request": 1, "protocol": 2, "client": "x"]),
+        Talk("an unknown request", ["type": "explode", "request": 2]),
+        Talk("no type", ["request": 2]),
+        Talk("no number", ["type": "status"]),
+        Talk("a number below zero", ["type": "status", "request": -1]),
+        Talk("a domain that is a number", ["type": "read", "request": 2, "domain": 7]),
+        Talk("no domain", ["type": "read", "request": 2]),
+        Talk(
+            "an edit that sets an array",
+            ["type": "edit", "request": 2, "domain": "a.b", "time": 0, "set": ["x"], "remove": []]),
+        Talk(
+            "an edit that removes a number",
+            ["type": "edit", "request": 2, "domain": "a.b", "time": 0, "set": [:], "remove": [1]]),
+        Talk("an unknown mode", ["type": "subscribe", "request": 2, "from": "now", "mode": "fast"]),
+    ]
+
+    @Test("What breaks the protocol is told and closes the connection, and no other", arguments: breaches)
+    func breach(_ talk: Talk) throws {
+        try AgentProcess.withAgent { agent in
+            let other = try RawClient.greeted(agent.place.socket)
+            let client = talk.isGreeted ? try .greeted(agent.place.socket) : try RawClient(agent.place.socket)
+            try talk.say(client)
+            let answer = try client.answer()
+            let end = try client.answer()
+            #expect(answer == "failure protocolViolation")
+            #expect(end == "closed")
+            try other.send(["type": "status", "request": 2])
+            #expect(try other.answer() == "status")
+            #expect(agent.isRunning)
+        }
+    }
+
+    static let mistakes: [(Talk, code: String)] = [
+        (Talk("a domain that leads out", ["type": "read", "request": 2, "domain": "../x"]), "invalidDomainName"),
+        (Talk("a domain of nothing", ["type": "read", "request": 2, "domain": ""]), "invalidDomainName"),
+        (Talk("a hidden domain", ["type": "read", "request": 2, "domain": ".x"]), "invalidDomainName"),
+        (
+            Talk("a host that leads out", ["type": "read", "request": 2, "domain": "a.b", "host": "../x"]),
+            "invalidDomainName"
+        ),
+        (
+            Talk(
+                "an edit of a domain that leads out",
+                [
+                    "type": "edit", "request": 2, "domain": "../../etc/x", "time": 0, "set": ["a": "b"], "remove": [],
+                    "replaces": false,
+                ]), "invalidDomainName"
+        ),
+        (
+            Talk("no cursor", ["type": "subscribe", "request": 2, "from": "yesterday", "mode": "latest"]),
+            "invalidCursor"
+        ),
+    ]
+
+    @Test("A request that is wrong in itself is answered, and the connection goes on", arguments: mistakes)
+    func mistake(_ talk: Talk, code: String) throws {
+        try AgentProcess.withAgent { agent in
+            let client = try RawClient.greeted(agent.place.socket)
+            try talk.say(client)
+            let failure = try client.receive()
+            #expect(failure?["type"] == "failure" && failure?["request"] == 2)
+            #expect(failure?["code"] == .string(code))
+            try client.send(["type": "status", "request": 3])
+            #expect(try client.answer() == "status")
+            #expect(namesOfFiles(in: agent.place.preferences) == [])
+        }
+    }
+
+    @Test("Half a message and then nobody is no harm")
+    func halfAFrame() throws {
+        try AgentProcess.withAgent { agent in
+            let whole = try Frame.encode(["type": "status", "request": 2])
+            for length in [1, 3, 4, 5, whole.count - 1] {
+                try RawClient.greeted(agent.place.socket).send(Array(whole[..<length]))
+            }
+            // A byte at a time is as good as at once.
+            let client = try RawClient.greeted(agent.place.socket)
+            for byte in whole { try client.send([byte]) }
+            #expect(try client.answer() == "status")
+            let isAlone = try eventually { try agent.status()["connections"] == 2 }
+            #expect(isAlone)
+        }
+    }
+
+    @Test("The socket and its directory are for the user alone")
+    func modes() throws {
+        try AgentProcess.withPlace { place in
+            let socket = place.runtime + "/deep/below/socket"
+            let agent = try AgentProcess(place, arguments: ["--socket", socket])
+            defer { agent.kill() }
+            #expect(try RawFile.status(socket).st_mode & 0o7777 == 0o600)
+            #expect(try RawFile.status(socket + ".log").st_mode & 0o7777 == 0o600)
+            #expect(try RawFile.status(place.runtime + "/deep").st_mode & 0o7777 == 0o700)
+            #expect(try RawFile.status(place.runtime + "/deep/below").st_mode & 0o7777 == 0o700)
+            #expect(agent.terminate() == 0)
+            #expect(!RawFile.exists(socket))
+        }
+    }
+
+    @Test("A socket's path that is too long is told by all programs")
+    func longPath() throws {
+        try AgentProcess.withPlace { place in
+            let path = place.runtime + "/" + String(repeating: "s", count: 100)
+            for (program, arguments) in [
+                (Programs.defaultsd, []), (Programs.defaults, ["status"]), (Programs.defaults, ["tail"]),
+            ] {
+                let outcome = try Programs.run(program, arguments + ["--socket", path], environment: place.environment)
+                #expect(outcome.status != 0 && outcome.output == "")
+                #expect(outcome.errors.contains("at most 103") && outcome.errors.contains("--socket"))
+                #expect(outcome.errors.split(separator: "\n").count == 1)
+            }
+        }
+    }
+
+    @Test("A directory that others may write to is no place for the socket")
+    func openDirectory() throws {
+        try AgentProcess.withPlace { place in
+            chmod(place.runtime, 0o777)
+            let outcome = try Programs.run(Programs.defaultsd, [], environment: place.environment)
+            #expect(outcome.status == 69)
+            #expect(outcome.errors.contains("`chmod go-w`"))
+        }
+    }
+
+    @Test(
+        "Another user is refused, whatever the modes allow",
+        .enabled(if: AgentProcess.hasNobody && ForeignProcess.hasPython))
+    func otherUser() throws {
+        try AgentProcess.withAgent { agent in
+            chmod(agent.place.runtime + "/..", 0o755)
+            chmod(agent.place.runtime, 0o755)
+            chmod(agent.place.socket, 0o666)
+            let script = """
+                import os, socket, sys
+                os.setgid(65534); os.setuid(65534)
+                s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])
+                while (more := s.recv(4096)): print(more)
+                """
+            let said = try ForeignProcess.run(python: script, [agent.place.socket])
+            #expect(said.contains("agentRefused") && said.contains("not 65534"), "\(said)")
+            let command = AgentProcess.asNobody + [Programs.defaults, "read", "a.b"]
+            let outcome = try Programs.run(command[0], Array(command[1...]), environment: agent.place.environment)
+            #expect(outcome.status == 75)
+            #expect(outcome.errors.contains("This agent serves the user with the number 0, not 65534."), "\(outcome)")
+            #expect(agent.isRunning)
+        }
+    }
+
+    @Test("A second agent on the directory, or on the socket, ends at once and names the first")
+    func secondAgent() throws {
+        try AgentProcess.withAgent { agent in
+            let link = agent.place.runtime + "/link"
+            symlink(agent.place.preferences, link)
+            let other = agent.place.runtime + "/other"
+            try RawFile.makeDirectory(other)
+            for arguments in [
+                [], ["--socket", agent.place.runtime + "/second"], ["--directory", link], ["--directory", other],
+            ] {
+                let outcome = try Programs.run(Programs.defaultsd, arguments, environment: agent.place.environment)
+                #expect(outcome.status == 75)
+                #expect(outcome.errors.contains("Another agent (pid \(agent.pid))"), "\(outcome.errors)")
+                #expect(outcome.errors.split(separator: "\n").count == 1)
+            }
+            #expect(try agent.defaults("status").status == 0)
+        }
+    }
+
+    @Test("What a killed agent left of its socket is taken over")
+    func staleSocket() throws {
+        try AgentProcess.withAgent { first in
+            first.kill()
+            #expect(RawFile.exists(first.place.socket))
+            #expect(try first.defaults("status").status == 69)
+            let second = try AgentProcess(first.place)
+            defer { second.kill() }
+            #expect(try second.defaults("write", "a.b", "key", "value").status == 0)
+            #expect(second.terminate() == 0)
+        }
+    }
+
+    @Test("A file in the socket's place stays")
+    func fileInPlace() throws {
+        try AgentProcess.withPlace { place in
+            try RawFile.write("precious", to: place.socket)
+            let outcome = try Programs.run(Programs.defaultsd, [], environment: place.environment)
+            #expect(outcome.status == 69)
+            #expect(outcome.errors.contains("\(place.socket) is there and is no socket"))
+            #expect(try RawFile.read(place.socket) == Array("precious".utf8))
+        }
+    }
+
+    @Test("One connection more than MaximumConnections is told so, and let in when another has gone")
+    func maximumConnections() throws {
+        try AgentProcess.withAgent(prepare: { try Self.set("MaximumConnections", $0) }) { agent in
+            var clients = [try RawClient.greeted(agent.place.socket), try RawClient.greeted(agent.place.socket)]
+            let third = try RawClient(agent.place.socket)
+            let refusal = try third.receive()
+            #expect(refusal?["code"] == "agentRefused")
+            #expect(try third.answer() == "closed")
+            let outcome = try agent.defaults("status")
+            #expect(outcome.status == 75)
+            #expect(outcome.errors == "defaults: The agent has 2 connections, its setting MaximumConnections.\n")
+            clients.removeLast()
+            let isIn = try eventually { try agent.defaults("status").status == 0 }
+            #expect(isIn)
+        }
+    }
+
+    @Test("One subscription more than MaximumSubscriptions is told so, and the connection goes on")
+    func maximumSubscriptions() throws {
+        try AgentProcess.withAgent(prepare: { try Self.set("MaximumSubscriptions", $0) }) { agent in
+            let client = try RawClient.greeted(agent.place.socket)
+            var answers: [String] = []
+            for number in 2...4 {
+                try client.send([
+                    "type": "subscribe", "request": .integer(Int64(number)), "from": "now", "mode": "everything",
+                ])
+                var answer: String
+                repeat { answer = try client.answer() } while answer == "bookmark"
+                answers.append(answer)
+            }
+            #expect(answers == ["subscribed", "subscribed", "failure agentRefused"])
+            try client.send(["type": "unsubscribe", "request": 5, "subscription": 2])
+            try client.send(["type": "subscribe", "request": 6, "from": "now", "mode": "everything"])
+            #expect(try client.answer() == "unsubscribed")
+            #expect(try client.answer() == "subscribed")
+        }
+    }
+
+    private static func set(_ key: String, _ place: AgentProcess.Place) throws {
+        try RawFile.write(
+            "<plist><dict><key>\(key)</key><integer>2</integer></dict></plist>", to: place.path("org.defaultsd.agent"))
+    }
+}
