@@ -1,25 +1,41 @@
 /// The arguments as people write them, brought into the form that the parser takes.
 enum Arguments {
-    /// Apple's names of the global domain that look like options.
+    /// Apple's names of the global domain, which look like options or have spaces.
     private static let globalDomain: Set<String> = ["-g", "-globalDomain", "Apple Global Domain"]
+    /// The options of `PlaceOptions`, and whether a value follows.
+    private static let place = ["--directory": true, "--socket": true, "-host": true, "-currentHost": false]
+    /// The options that a value follows, of the commands that have a domain.
+    private static let valued: Set<String> = ["--since", "--cursor-file", "-n", "--timeout", "--mode", "--color"]
 
-    /// Names the global domain by its name, so that the parser doesn't take it for options.
+    /// Names the global domain by its name, and puts the options of the place before the verb.
     ///
-    /// Only where a domain can be: everything before the domain is an option or the verb.
+    /// Only what comes before the domain is touched: behind it `-g` and `-host` are a key or a value like any other, and
+    /// the parser takes all of it as it is, options before the domain of `write` included.
     static func prepared(_ arguments: some Sequence<String>) -> [String] {
-        var hasDomain = false
-        var words = 0
-        return arguments.map { argument in
-            if hasDomain { return argument }
-            if globalDomain.contains(argument) {
-                hasDomain = true
-                return "NSGlobalDomain"
+        var rest = Array(arguments)[...]
+        var placeOptions: [String] = []
+        var others: [String] = []
+        var hasVerb = false
+        while let argument = rest.popFirst() {
+            if let hasValue = place[argument], !hasValue || !rest.isEmpty {
+                placeOptions.append(argument)
+                if hasValue, let value = rest.popFirst() { placeOptions.append(value) }
+            } else if argument.hasPrefix("--directory=") || argument.hasPrefix("--socket=") {
+                placeOptions.append(argument)
+            } else if hasVerb, globalDomain.contains(argument) {
+                others.append("NSGlobalDomain")
+                break
+            } else {
+                others.append(argument)
+                if argument == "--" { break }
+                if valued.contains(argument), let value = rest.popFirst() {
+                    others.append(value)
+                } else if !argument.hasPrefix("-") {
+                    if hasVerb { break }
+                    hasVerb = true
+                }
             }
-            if !argument.hasPrefix("-") {
-                words += 1
-                hasDomain = words > 3
-            }
-            return argument
         }
+        return placeOptions + others + rest
     }
 }
