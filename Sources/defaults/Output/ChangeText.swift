@@ -50,6 +50,7 @@ struct ChangeText {
                         + colored("overruled: \(shown(lost.value)), set by \(whose)", .yellow)
                 }
         case .damaged(_, let reason):
+            let reason = JSONText.printable(reason)
             return ["\(start) \(colored("damaged: \(reason) The last good values stay in force.", .yellow))"]
         case .unknown:
             return ["\(start) \(colored("changed while no agent ran; how is not known", .yellow))"]

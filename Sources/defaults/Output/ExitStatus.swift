@@ -39,8 +39,10 @@ struct Failure: Error {
     }
 
     /// Writes a line to standard error.
+    ///
+    /// What it quotes may be anything, from a file say, and must stay one line.
     static func note(_ message: String) {
-        let line = Array("defaults: \(message)\n".utf8)
+        let line = Array("defaults: \(JSONText.printable(message))\n".utf8)
         _ = write(STDERR_FILENO, line, line.count)
     }
 }

@@ -37,14 +37,14 @@ enum StatusText {
 
     private static func text(_ fields: Fields, _ key: String) -> String {
         switch fields.values[key] {
-        case .string(let text)?: text
+        case .string(let text)?: JSONText.printable(text)
         case let value?: JSONText.of(value)
         case nil: "?"
         }
     }
 
     private static func domain(_ fields: Fields) -> String {
-        (try? fields.domain().description) ?? "?"
+        (try? JSONText.printable(fields.domain().description)) ?? "?"
     }
 
     private static func duration(_ status: Fields) -> String {
