@@ -161,6 +161,11 @@ final class AgentProcess {
         return try Programs.run(command[0], Array(command[1...]), environment: place.environment)
     }
 
+    /// Starts `defaults` with this agent, to run while the test goes on.
+    func start(_ arguments: String...) throws -> RunningProgram {
+        try RunningProgram(Programs.defaults, arguments, environment: place.environment)
+    }
+
     /// Runs a script of the shell in the preferences directory.
     @discardableResult
     func shell(_ script: String) throws -> Programs.Outcome {

@@ -17,6 +17,11 @@ final class RunningProgram {
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
         process.standardError = errors
+        // Dispatch blocks signals on its threads, and a program inherits that: it would end by none but SIGKILL.
+        var (none, mask) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &mask)
+        defer { pthread_sigmask(SIG_SETMASK, &mask, nil) }
         try process.run()
     }
 

@@ -1,0 +1,414 @@
+import DefaultsCore
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// `defaults tail`: what it shows, from where, until when.
+@Suite("defaults tail")
+struct TailTests {
+    /// Runs `tail` to its end on what has happened since an agent began, with more arguments.
+    private static func past(_ agent: AgentProcess, _ arguments: String...) throws -> Programs.Outcome {
+        let epoch = try Cursor(try Fields(agent.status()).string("cursor")).epoch
+        let start = ["tail", "--since", "\(epoch):0", "--timeout", "0.2"]
+        return try Programs.run(Programs.defaults, start + arguments, environment: agent.place.environment)
+    }
+
+    /// Makes three change sets: two keys, a change of one, another domain.
+    private static func makeChanges(_ agent: AgentProcess) throws {
+        try agent.defaults("write", "a.b", "{size = 12; name = old;}")
+        try agent.shell("sed -i s/12/14/ a.b.plist")
+        try agent.synchronize()
+        try agent.defaults("write", "c.d", "size", "-int", "1")
+    }
+
+    private static func objects(_ output: String) throws -> [[String: Any]] {
+        try output.split(separator: "\n").map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+    }
+
+    private static func texts(_ objects: [[String: Any]], _ key: String) -> [String] {
+        objects.map { $0[key] as? String ?? "" }
+    }
+
+    // MARK: What it shows
+
+    @Test("--json prints an object a line, in the form that the help describes")
+    func json() throws {
+        try AgentProcess.withAgent(prepare: { try RawFile.write("{one = 1; two = 2;}", to: $0.path("e.f")) }) { agent in
+            let tail = try agent.start("tail", "--json")
+            let ready = try tail.object()
+            #expect(ready.keys.sorted() == ["cursor", "directory", "pid", "type"])
+            #expect(ready["type"] as? String == "ready" && ready["pid"] as? Int == Int(agent.pid))
+            #expect(ready["directory"] as? String == agent.place.preferences)
+            let bookmark = try tail.object()
+            #expect(bookmark.keys.sorted() == ["cursor", "type"] && bookmark["type"] as? String == "bookmark")
+            #expect(bookmark["cursor"] as? String == ready["cursor"] as? String)
+
+            try agent.defaults("write", "a.b", "{data = <0a0b>; list = (a, {b = c;}); text = \"\u{1}\\\"\";}")
+            let added = try tail.object()
+            #expect(
+                added.keys.sorted() == ["changes", "cursor", "domain", "host", "source", "time", "type"])
+            #expect(added["type"] as? String == "change" && added["domain"] as? String == "a.b")
+            #expect(added["host"] is NSNull)
+            let time = try #require(added["time"] as? String)
+            #expect(time.count >= 20 && time.hasSuffix("Z") && time.contains("T"))
+            let source = try #require(added["source"] as? [String: Any])
+            #expect(source["kind"] as? String == "app")
+            #expect((source["executable"] as? String)?.hasSuffix("/defaults") == true)
+            #expect(try #require(source["pid"] as? Int) > 0)
+            let changes = try #require(added["changes"] as? [[String: Any]])
+            #expect(changes.count == 3)
+            #expect(changes[0].keys.sorted() == ["key", "kind", "new", "old"])
+            #expect(changes[0]["key"] as? String == "data" && changes[0]["kind"] as? String == "added")
+            #expect(changes[0]["old"] is NSNull)
+            #expect(changes[0]["new"] as? [String: String] == ["$data": "Cgs="])
+            #expect((changes[1]["new"] as? [Any])?.count == 2)
+            #expect(changes[2]["new"] as? String == "\u{1}\"")
+
+            try RawFile.write(
+                """
+                <plist><dict><key>one</key><integer>7</integer>
+                <key>when</key><date>2020-01-01T00:00:00Z</date></dict></plist>
+                """, to: agent.place.path("e.f"))
+            let changed = try tail.object()
+            #expect((changed["source"] as? [String: Any])?["kind"] as? String == "file")
+            let fileChanges = try #require(changed["changes"] as? [[String: Any]])
+            #expect(Self.texts(fileChanges, "kind") == ["changed", "removed", "added"])
+            #expect(fileChanges[2]["new"] as? [String: String] == ["$date": "2020-01-01T00:00:00Z"])
+
+            try RawFile.write("oops", to: agent.place.path("a.b"))
+            let damaged = try tail.object()
+            #expect(damaged.keys.sorted() == ["cursor", "domain", "host", "reason", "time", "type"])
+            #expect(damaged["type"] as? String == "damaged")
+            #expect((damaged["reason"] as? String)?.hasPrefix(agent.place.path("a.b")) == true)
+
+            try agent.defaults("-host", "HOST", "write", "a.b", "real", "-float", "nan")
+            let forHost = try tail.object()
+            #expect(forHost["host"] as? String == "HOST")
+            let real = try #require((forHost["changes"] as? [[String: Any]])?.first)
+            #expect(real["new"] as? [String: String] == ["$real": "nan"])
+        }
+    }
+
+    @Test("A line for people is time, domain, key, old value, arrow, new value, and who")
+    func lines() throws {
+        try AgentProcess.withAgent { agent in
+            try Self.makeChanges(agent)
+            try agent.defaults("delete", "c.d", "size")
+            let time = #"\d\d:\d\d:\d\d\.\d\d\d"#
+            let app = #"\(defaults, pid \d+\)"#
+            let lines = try Self.past(agent).output.split(separator: "\n")
+            let patterns = [
+                #"\#(time) a\.b name  \(none\) → "old"  \#(app)"#, #"\#(time) a\.b size  \(none\) → "12"  \#(app)"#,
+                #"\#(time) a\.b size  "12" → "14"  \(file\)"#, #"\#(time) c\.d size  \(none\) → 1  \#(app)"#,
+                #"\#(time) c\.d size  1 → \(none\)  \#(app)"#,
+            ]
+            #expect(lines.count == patterns.count)
+            for (line, pattern) in zip(lines, patterns) {
+                #expect(try Regex(pattern).wholeMatch(in: line) != nil, "\(line)")
+            }
+        }
+    }
+
+    @Test(
+        "Domains and keys, or patterns of them, let through what fits",
+        arguments: [
+            (["a.b"], ["a.b name", "a.b size", "a.b size"]), (["c.*"], ["c.d size"]), (["?.b", "n*"], ["a.b name"]),
+            (["*", "size"], ["a.b size", "a.b size", "c.d size"]),
+            (["a.b", "name", "size"], ["a.b name", "a.b size", "a.b size"]),
+            (["nope"], []), (["a.b", "nope"], []), (["NSGlobalDomain"], []),
+        ])
+    func filters(_ arguments: [String], _ expected: [String]) throws {
+        try AgentProcess.withAgent { agent in
+            try Self.makeChanges(agent)
+            let epoch = try Cursor(try Fields(agent.status()).string("cursor")).epoch
+            let outcome = try Programs.run(
+                Programs.defaults, ["tail", "--since", "\(epoch):0", "--timeout", "0.2"] + arguments,
+                environment: agent.place.environment)
+            let shown = outcome.output.split(separator: "\n").map {
+                $0.split(separator: " ").dropFirst().prefix(2).joined(separator: " ")
+            }
+            #expect(shown == expected)
+        }
+    }
+
+    @Test("--initial shows the values first, then what changes")
+    func initial() throws {
+        try AgentProcess.withAgent(prepare: { try RawFile.write("{one = 1; two = 2;}", to: $0.path("a.b")) }) { agent in
+            let tail = try agent.start("tail", "--json", "--initial")
+            let objects = try tail.objects(upTo: "bookmark")
+            #expect(Self.texts(objects, "type") == ["ready", "change", "bookmark"])
+            let changes = try #require(objects[1]["changes"] as? [[String: Any]])
+            #expect(Self.texts(changes, "kind") == ["initial", "initial"])
+            #expect(Self.texts(changes, "key") == ["one", "two"])
+            try agent.defaults("write", "a.b", "one", "2")
+            let next = try tail.object()
+            #expect((next["changes"] as? [[String: Any]])?.first?["old"] as? String == "1")
+
+            let people = try agent.defaults("tail", "--initial", "--timeout", "0.2")
+            #expect(people.output == "a.b one  \"2\"\na.b two  \"2\"\n")
+        }
+    }
+
+    @Test("Nothing in a key, a value, a domain or a bad file moves the terminal's cursor")
+    func controlCharacters() throws {
+        try AgentProcess.withAgent { agent in
+            let nasty = "\u{1B}]0;x\u{7}\r\n\t\u{8}\u{7F}\u{9B}2J\u{2028}"
+            try agent.defaults("write", "a\u{1B}b", "key\(nasty)", "-string", "value\(nasty)")
+            try RawFile.write("{\u{1B}c = \(nasty) [;}", to: agent.place.path("c.d"))
+            try agent.defaults("write", "c.d", "x", "y")
+            try agent.synchronize()
+            let outcome = try Self.past(agent, "--color", "never")
+            let initial = try agent.defaults("tail", "--initial", "--timeout", "0.2")
+            let status = try agent.defaults("status")
+            let reading = try agent.defaults("read", "c.d")
+            let missing = try agent.defaults("read", "no\(nasty)")
+            let shown = [
+                outcome.output, outcome.errors, initial.output, status.output, reading.errors, missing.errors,
+            ]
+            for text in shown {
+                let bad = text.unicodeScalars.filter { $0.properties.generalCategory == .control && $0 != "\n" }
+                #expect(bad.isEmpty, "\(text.debugDescription)")
+                #expect(!text.contains("\u{2028}"))
+            }
+            #expect(outcome.output.contains(#"\u001b]0;x\u0007\r\n\t"#))
+            #expect(outcome.output.contains("damaged: "))
+            #expect(outcome.output.split(separator: "\n").count == 3, "\(outcome.output)")
+        }
+    }
+
+    @Test("Colours are for terminals, unless options or NO_COLOR say otherwise")
+    func colors() throws {
+        try AgentProcess.withAgent { agent in
+            try Self.makeChanges(agent)
+            func isColored(_ arguments: [String], _ variables: [String: String] = [:]) throws -> Bool {
+                let outcome = try Programs.run(
+                    Programs.defaults, ["tail", "--initial", "--timeout", "0.2"] + arguments,
+                    environment: agent.place.environment.merging(["NO_COLOR": "", "CLICOLOR_FORCE": ""]) { $1 }
+                        .merging(variables) { $1 })
+                #expect(outcome.output.contains("size"))
+                return outcome.output.contains("\u{1B}[")
+            }
+            #expect(try !isColored([]))
+            #expect(try !isColored(["--color", "auto"]))
+            #expect(try isColored(["--color", "always"]))
+            #expect(try isColored(["--color", "always"], ["NO_COLOR": "1"]))
+            #expect(try isColored([], ["CLICOLOR_FORCE": "1"]))
+            #expect(try !isColored([], ["CLICOLOR_FORCE": "1", "NO_COLOR": "1"]))
+            #expect(try !isColored(["--color", "never"], ["CLICOLOR_FORCE": "1"]))
+            #expect(try !isColored(["--json", "--color", "always"]))
+        }
+    }
+
+    @Test("On a terminal the lines have colours, but not with NO_COLOR", .enabled(if: ForeignProcess.hasPython))
+    func terminal() throws {
+        try AgentProcess.withAgent { agent in
+            try Self.makeChanges(agent)
+            for (noColor, expected) in [("", true), ("1", false)] {
+                let text = try ForeignProcess.run(
+                    python: """
+                        import os, pty, sys
+                        os.environ.update(DEFAULTS_DIRECTORY=sys.argv[2], DEFAULTSD_SOCKET=sys.argv[3], TERM='xterm')
+                        os.environ.update(NO_COLOR=sys.argv[4], CLICOLOR_FORCE='')
+                        sys.exit(pty.spawn([sys.argv[1], 'tail', '--initial', '--timeout', '0.2']))
+                        """,
+                    [Programs.defaults, agent.place.preferences, agent.place.socket, noColor])
+                #expect(text.contains("size"))
+                #expect(text.contains("\u{1B}[") == expected)
+            }
+        }
+    }
+
+    // MARK: From where
+
+    @Test("--since goes on behind a cursor; what is none is told; one of another log is a gap, then the values")
+    func since() throws {
+        try AgentProcess.withAgent { agent in
+            try Self.makeChanges(agent)
+            let epoch = try Cursor(try Fields(agent.status()).string("cursor")).epoch
+            let later = try agent.defaults("tail", "--since", "\(epoch):2", "--timeout", "0.2").output
+            #expect(later.split(separator: "\n").count == 1 && later.contains("c.d size"))
+
+            for text in ["yesterday", "", "12", "\(epoch):", "\(epoch):-1", "\(epoch):99999999999999999999"] {
+                let outcome = try agent.defaults("tail", "--since", text, "--timeout", "0.2")
+                #expect(outcome.status == 64 && outcome.output == "")
+                #expect(outcome.errors.contains("is no cursor") && outcome.errors.split(separator: "\n").count == 1)
+            }
+
+            for text in ["0000000000000001:7", "\(epoch):99"] {
+                let outcome = try agent.defaults("tail", "--json", "--since", text, "--timeout", "0.2")
+                let objects = try Self.objects(outcome.output)
+                #expect(
+                    Self.texts(objects, "type") == ["ready", "gap", "change", "change", "bookmark"])
+                #expect(objects[1].keys.sorted() == ["cursor", "from", "type"])
+                #expect(objects[1]["from"] as? String == text)
+                #expect(objects[2]["domain"] as? String == "a.b" && objects[3]["domain"] as? String == "c.d")
+                let people = try agent.defaults("tail", "--since", text, "--timeout", "0.2")
+                #expect(
+                    people.output.hasPrefix("What happened between \(text) and \(epoch):3 is not known any more.\n"))
+                #expect(people.output.split(separator: "\n").count == 4)
+            }
+        }
+    }
+
+    @Test("--cursor-file resumes exactly where the last run ended, and notes what was shown")
+    func cursorFile() throws {
+        try AgentProcess.withAgent { agent in
+            let file = agent.place.runtime + "/cursor"
+            func run(_ arguments: String...) throws -> [Int] {
+                let outcome = try Programs.run(
+                    Programs.defaults, ["tail", "--json", "--cursor-file", file] + arguments,
+                    environment: agent.place.environment)
+                #expect(outcome.status == 0, "\(outcome.errors)")
+                return try Self.objects(outcome.output).filter { $0["type"] as? String == "change" }
+                    .compactMap { ($0["changes"] as? [[String: Any]])?.first?["new"] as? Int }
+            }
+            func write(_ numbers: ClosedRange<Int>) throws {
+                for number in numbers { try agent.defaults("write", "a.b", "number", "-int", "\(number)") }
+            }
+            try write(1...2)
+            #expect(try run("--timeout", "0.2") == [])
+            try write(3...6)
+            #expect(try run("-n", "1") == [3])
+            #expect(try run("-n", "2") == [4, 5])
+            try write(7...8)
+            #expect(try run("-n", "3") == [6, 7, 8])
+            #expect(try run("--timeout", "0.2") == [])
+            #expect(try Cursor(String(decoding: RawFile.read(file).dropLast(), as: UTF8.self)).revision == 8)
+            // What doesn't pass the filter is passed over for good.
+            try write(9...9)
+            #expect(try run("--timeout", "0.2", "c.d") == [])
+        }
+    }
+
+    @Test("A cursor file that can't be used is told at once")
+    func badCursorFile() throws {
+        try AgentProcess.withAgent { agent in
+            let missing = try agent.defaults("tail", "--cursor-file", "/nonexistent/file", "--timeout", "5")
+            #expect(missing.status == 74)
+            #expect(
+                missing.errors
+                    == "defaults: The cursor file /nonexistent/file can't be written: No such file or directory.\n")
+            let directory = try agent.defaults("tail", "--cursor-file", agent.place.runtime, "--timeout", "5")
+            #expect(directory.status == 74 && directory.errors.contains("can't be read: Is a directory"))
+            try RawFile.write("yesterday\n", to: agent.place.runtime + "/file")
+            let other = try agent.defaults("tail", "--cursor-file", agent.place.runtime + "/file", "--timeout", "5")
+            #expect(other.status == 64 && other.errors.contains("is no cursor"))
+            #expect(try RawFile.read(agent.place.runtime + "/file") == Array("yesterday\n".utf8))
+        }
+    }
+
+    // MARK: Until when
+
+    @Test("-n ends it after so many change sets, --timeout after so long, and wrong ones are told")
+    func ends() throws {
+        try AgentProcess.withAgent { agent in
+            try Self.makeChanges(agent)
+            #expect(try Self.past(agent, "-n", "1").output.split(separator: "\n").count == 2)
+            #expect(try Self.past(agent, "-n", "2").output.split(separator: "\n").count == 3)
+            let idle = try agent.defaults("tail", "--timeout", "0")
+            #expect(idle.status == 0 && idle.output == "")
+            for arguments in [
+                ["-n", "0"], ["-n", "x"], ["--timeout", "-1"], ["--timeout", "nan"], ["--mode", "fast"],
+            ] {
+                let outcome = try Programs.run(
+                    Programs.defaults, ["tail"] + arguments, environment: agent.place.environment)
+                #expect(outcome.status == 64 && outcome.output == "")
+            }
+        }
+    }
+
+    @Test("A reader that goes ends it with 0, while it writes and while it waits", arguments: [true, false])
+    func closedPipe(_ isIdle: Bool) throws {
+        try AgentProcess.withAgent { agent in
+            let tail = try agent.start("tail", "--json")
+            _ = try tail.objects(upTo: "bookmark")
+            try tail.closeOutput()
+            if !isIdle { try agent.defaults("write", "a.b", "key", "value") }
+            #expect(tail.status() == 0)
+            #expect(tail.complaints() == "")
+        }
+    }
+
+    @Test("SIGINT ends it with 130, as the shell sees it")
+    func interrupt() throws {
+        try AgentProcess.withAgent { agent in
+            let tail = try agent.start("tail", "--json")
+            _ = try tail.objects(upTo: "bookmark")
+            tail.signal(SIGINT)
+            #expect(tail.status() == 130)
+            #expect(agent.isRunning)
+        }
+    }
+
+    // MARK: Agents
+
+    @Test(
+        "Where no agent answers it starts one, which ends with it however it ends",
+        arguments: [SIGKILL, SIGINT, SIGTERM, 0])
+    func ownAgent(_ signal: Int32) throws {
+        try AgentProcess.withPlace { place in
+            let arguments = ["tail", "--json"] + (signal == 0 ? ["-n", "1"] : [])
+            let tail = try RunningProgram(Programs.defaults, arguments, environment: place.environment)
+            let ready = try tail.object()
+            let agent = pid_t(try #require(ready["pid"] as? Int))
+            #expect(agent != tail.pid && Self.isAlive(agent))
+            try Programs.run(Programs.defaults, ["write", "a.b", "k", "v"], environment: place.environment)
+            let change = try tail.objects(upTo: "change").last
+            #expect(change?["domain"] as? String == "a.b")
+            if signal != 0 { tail.signal(signal) }
+            #expect(tail.status() == (signal == 0 ? 0 : 128 + signal))
+            let hasEnded = eventually { !Self.isAlive(agent) }
+            #expect(hasEnded)
+            let status = try Programs.run(Programs.defaults, ["status"], environment: place.environment)
+            #expect(status.status == 69)
+        }
+    }
+
+    @Test("An agent that can't be started is told of")
+    func noAgent() throws {
+        try AgentProcess.withPlace { place in
+            try RawFile.write("precious", to: place.socket)
+            let outcome = try Programs.run(
+                Programs.defaults, ["tail", "--timeout", "5"], environment: place.environment)
+            #expect(outcome.status == 69)
+            #expect(outcome.errors.contains("is no socket"), "\(outcome.errors)")
+        }
+    }
+
+    @Test(
+        "When its agent is killed and another comes, no line is lost and none comes twice",
+        arguments: [SIGKILL, SIGTERM])
+    func reconnects(_ signal: Int32) throws {
+        try AgentProcess.withAgent { first in
+            let tail = try first.start("tail", "--json")
+            _ = try tail.objects(upTo: "bookmark")
+            for number in 1...3 { try first.defaults("write", "a.b", "number", "-int", "\(number)") }
+            first.signal(signal)
+            let hasEnded = eventually { !first.isRunning }
+            #expect(hasEnded)
+            // Should this take long, the command starts an agent of its own: as good as this one.
+            let second = try? AgentProcess(first.place)
+            defer { second?.kill() }
+            for number in 4...6 { try first.defaults("write", "a.b", "number", "-int", "\(number)") }
+            var numbers: [Int] = []
+            var types: [String] = []
+            while numbers.last != 6 {
+                let object = try tail.object()
+                types.append(object["type"] as? String ?? "")
+                guard let change = (object["changes"] as? [[String: Any]])?.first else { continue }
+                numbers.append(try #require(change["new"] as? Int))
+            }
+            #expect(numbers == [1, 2, 3, 4, 5, 6])
+            #expect(!types.contains("gap"))
+        }
+    }
+
+    /// Whether a process runs; one that nobody has waited for yet doesn't.
+    private static func isAlive(_ pid: pid_t) -> Bool {
+        guard let status = try? RawFile.read("/proc/\(pid)/stat") else { return false }
+        return String(decoding: status, as: UTF8.self).split(separator: ")").last?.hasPrefix(" Z") == false
+    }
+}
