@@ -48,7 +48,12 @@ struct Read: ParsableCommand {
             // A string alone is printed as it is.
             try StandardOutput.write(text + "\n")
         } else {
-            let text = String(decoding: try value.write(as: .oldStyle), as: UTF8.self)
+            var text = String(decoding: try value.write(as: .oldStyle), as: UTF8.self)
+            // In a dictionary a number such as 1.5 has quotes, as only text can be written there; alone it needs none.
+            switch value {
+            case .integer, .unsigned, .real, .real32, .boolean, .date, .uid: text.removeAll { $0 == "\"" }
+            case .string, .data, .array, .dictionary: break
+            }
             try StandardOutput.write(text.hasSuffix("\n") ? text : text + "\n")
         }
     }
