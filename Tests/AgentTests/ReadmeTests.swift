@@ -1,0 +1,88 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What the README shows is what one gets.
+@Suite("The README")
+struct ReadmeTests {
+    private let text: String
+
+    init() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        text = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+    }
+
+    /// The lines of the blocks that begin with a fence.
+    private func blocks(_ fence: String) -> [[String]] {
+        var blocks: [[String]] = []
+        var begunBy: String?
+        for line in text.components(separatedBy: "\n") {
+            if line.hasPrefix("```") {
+                begunBy = begunBy == nil ? line : nil
+                if begunBy == fence { blocks.append([]) }
+            } else if begunBy == fence {
+                blocks[blocks.count - 1].append(line)
+            }
+        }
+        return blocks
+    }
+
+    /// A line with the time and the process as they differ each time.
+    private static func shape(_ line: String) -> String {
+        line.replacing(#/\d\d:\d\d:\d\d\.\d\d\d/#, with: "TIME").replacing(#/pid \d+/#, with: "pid N")
+    }
+
+    @Test("The recording is what its commands show")
+    func recording() throws {
+        let commands = blocks("```console").joined().filter { $0.hasPrefix("$ ") }.map { String($0.dropFirst(2)) }
+        let recordings = blocks("```").filter { $0.first?.contains(" → ") == true }
+        // "apt-get install … && swift run defaults tail": what is before "&&" is CI's to try.
+        let tailings = commands.filter { $0.hasSuffix("swift run defaults tail") }
+        let tailing = try #require(tailings.first)
+        #expect(tailing.hasPrefix("apt-get install "))
+        let changing = commands.filter { !$0.hasPrefix("apt-get ") }
+        let recording = try #require(recordings.first)
+        #expect(changing.count == recording.count)
+
+        try withTemporaryDirectory { home in
+            try RawFile.makeDirectory(home + "/.config")
+            let environment = [
+                "HOME": home, "XDG_CONFIG_HOME": "", "XDG_RUNTIME_DIR": home, "DEFAULTS_DIRECTORY": "",
+                "DEFAULTSD_SOCKET": "", "CLICOLOR_FORCE": "",
+            ]
+            let tail = try RunningProgram(Programs.defaults, ["tail"], environment: environment)
+            let isFollowing = try eventually(within: 30) {
+                try Programs.run(Programs.defaults, ["status"], environment: environment).output
+                    .contains(": everything, 0 behind")
+            }
+            #expect(isFollowing)
+            for (command, expected) in zip(changing, recording) {
+                let script = command.replacingOccurrences(of: "swift run defaults", with: "'\(Programs.defaults)'")
+                let outcome = try Programs.shell(script, in: home, environment: environment)
+                #expect(outcome.status == 0 && outcome.output == "", "\(command): \(outcome.errors)")
+                let line = try #require(tail.line())
+                #expect(Self.shape(line) == Self.shape(expected))
+            }
+            tail.signal(SIGINT)
+            #expect(tail.status() == 130)
+            #expect(tail.complaints() == "")
+        }
+    }
+
+    @Test("The options that the README names are there")
+    func options() throws {
+        for row in text.components(separatedBy: "\n") where row.hasPrefix("| `defaults") {
+            let words = row.matches(of: #/`([^`]+)`/#).map { String($0.output.1) }
+            let command = try #require(words.first)
+            let (program, verb) =
+                command.hasPrefix("defaultsd")
+                ? (Programs.defaultsd, []) : (Programs.defaults, [String(command.split(separator: " ")[1])])
+            let help = try Programs.run(program, verb + ["--help"]).output
+            for option in words.dropFirst() where option.hasPrefix("-") {
+                let name = String(option.split(separator: " ")[0])
+                #expect(help.contains(name), "\(command) \(option)")
+            }
+        }
+    }
+}
