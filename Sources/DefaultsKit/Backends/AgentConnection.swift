@@ -95,7 +95,9 @@ package final class AgentConnection: Backend {
         return status
     }
 
-    /// Begins a stream of events, which `nextEvent` hands out. A connection has one.
+    /// Begins a stream of events, which `nextEvent` hands out.
+    ///
+    /// A connection has one.
     ///
     /// - Returns: the place after which the stream begins.
     package func subscribe(
@@ -115,6 +117,7 @@ package final class AgentConnection: Backend {
     ///   - milliseconds: how long to wait, -1 for ever.
     ///   - output: a descriptor whose closing by its reader ends the wait.
     /// - Returns: `nil` when the time is over, or nobody reads the output any more.
+    /// - Throws: `agentUnavailable` when the connection is lost.
     package func nextEvent(
         within milliseconds: Int32, whileReading output: Int32 = -1
     ) throws(DefaultsError) -> StreamEvent? {
