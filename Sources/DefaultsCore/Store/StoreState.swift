@@ -148,23 +148,13 @@ struct StoreState {
         case .missing: (hash, time) = (nil, now)
         case .unchanged, .beingWritten, .unusable: return take(reading, of: domain, isBaseline: true, now: now)
         }
-        if marks.isEmpty {
-            // The earlier agent knew every domain that had a file: this one came since, whole.
+        // The earlier agent knew every domain that had a file: one without marks had none.
+        let mark = marks.isEmpty ? FileMark(domain: domain, hash: nil, revision: 0) : marks.last { $0.hash == hash }
+        var pending = unsaved(since: mark, of: domain, in: records)
+        if marks.isEmpty, hash != nil {
+            // So this file came since, and all that is in it.
+            domains[domain, default: DomainState()].merge.pending = pending
             return take(reading, of: domain, isBaseline: false, now: now)
-        }
-        let mark = marks.last { $0.hash == hash }
-        var pending = mark?.pending ?? [:]
-        for record in records where record.revision > mark?.revision ?? 0 {
-            guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
-            for change in changeSet.changes {
-                if case .app = changeSet.source {
-                    lastSequence += 1
-                    pending[change.key] = Edit(
-                        value: change.new, time: record.time, writer: changeSet.source, sequence: lastSequence)
-                } else {
-                    pending[change.key] = nil
-                }
-            }
         }
         var actions = take(reading, of: domain, isBaseline: true, now: now)
         if mark == nil {
@@ -180,6 +170,26 @@ struct StoreState {
             actions.append(.publish(domain, .atOnce))
         }
         return actions
+    }
+
+    /// The edits that a file doesn't hold: those noted with it, and those made after that.
+    private mutating func unsaved(
+        since mark: FileMark?, of domain: Domain, in records: [LogRecord]
+    ) -> [String: Edit] {
+        var pending = mark?.pending ?? [:]
+        for record in records where record.revision > mark?.revision ?? 0 {
+            guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
+            for change in changeSet.changes {
+                if case .app = changeSet.source {
+                    lastSequence += 1
+                    pending[change.key] = Edit(
+                        value: change.new, time: record.time, writer: changeSet.source, sequence: lastSequence)
+                } else {
+                    pending[change.key] = nil
+                }
+            }
+        }
+        return pending
     }
 
     /// How each domain's file stands to the log.

@@ -136,9 +136,14 @@ package final class AgentConnection: Backend {
 
     // MARK: Messages
 
-    private func answer(to request: Request) throws(DefaultsError) -> Message {
+    /// Sends a request without waiting for its answer, which is passed over when it comes.
+    package func send(_ request: Request) throws(DefaultsError) {
         lastNumber += 1
-        try send(Frame.encode(NumberedRequest(number: lastNumber, request: request).fields))
+        try write(Frame.encode(NumberedRequest(number: lastNumber, request: request).fields))
+    }
+
+    private func answer(to request: Request) throws(DefaultsError) -> Message {
+        try send(request)
         let end = Self.now() + Int64(Self.patience)
         while true {
             guard let message = try nextMessage() else {
@@ -188,7 +193,7 @@ package final class AgentConnection: Backend {
         }
     }
 
-    private func send(_ bytes: [UInt8]) throws(DefaultsError) {
+    private func write(_ bytes: [UInt8]) throws(DefaultsError) {
         var sent = 0
         while sent < bytes.count {
             do throws(SystemCall.Failure) {
