@@ -2,7 +2,7 @@
 ///
 /// Objects may be shared. Those worth it are read once and kept; what they would amount to if written out counts
 /// against the limits each time, so a small file can't stand for an endless tree.
-struct BinaryReader {
+struct BinaryReader: ~Copyable {
     private let bytes: UnsafeRawBufferPointer
     private let trailer: BinaryTrailer
     private let limits: PropertyListLimits
@@ -10,6 +10,9 @@ struct BinaryReader {
     /// Bytes of text and data so far, shared ones each time.
     private var content = 0
     private var levels: [Level] = []
+    /// The values and keys of open containers.
+    private var values = MoveStack<PropertyListValue>()
+    private var keys = MoveStack<String>()
     private var kept: [Kept] = []
     /// For each object, its place in `kept` plus one, or what else is known of it.
     private var places: [Int32]
@@ -28,8 +31,6 @@ struct BinaryReader {
         var count: Int
         var next = 0
         var isDictionary: Bool
-        var array: [PropertyListValue] = []
-        var dictionary: [String: PropertyListValue] = [:]
         /// The counts of objects and of content when this was begun.
         var objectsBefore: Int
         var contentBefore: Int
@@ -61,11 +62,11 @@ struct BinaryReader {
         while let last = levels.indices.last {
             if try readScalars(of: last) { continue }
             let value = close()
-            guard let parent = levels.indices.last else {
+            guard !levels.isEmpty else {
                 outermost = value
                 break
             }
-            try deliver(value, to: parent)
+            values.append(value)
         }
         guard let outermost else {
             throw ReadingFailure(code: .syntax, offset: 0, message: "there is no outermost object")
@@ -78,29 +79,25 @@ struct BinaryReader {
     /// - Returns: False if it has no more.
     private mutating func readScalars(of level: Int) throws(ReadingFailure) -> Bool {
         while levels[level].next < levels[level].count {
-            let index = levels[level].next + (levels[level].isDictionary ? levels[level].count : 0)
-            let place = levels[level].references + index * trailer.referenceSize
+            var place = levels[level].references + levels[level].next * trailer.referenceSize
+            levels[level].next += 1
+            if levels[level].isDictionary {
+                keys.append(try key(of: reference(at: place), referredAt: place))
+                place += levels[level].count * trailer.referenceSize
+            }
             guard let value = try value(of: reference(at: place), referredAt: place) else { return true }
-            try deliver(value, to: level)
+            values.append(value)
         }
         return false
-    }
-
-    private mutating func deliver(_ value: PropertyListValue, to level: Int) throws(ReadingFailure) {
-        if levels[level].isDictionary {
-            let place = levels[level].references + levels[level].next * trailer.referenceSize
-            let key = try key(of: reference(at: place), referredAt: place)
-            levels[level].dictionary[key] = value
-        } else {
-            levels[level].array.append(value)
-        }
-        levels[level].next += 1
     }
 
     /// Takes the completed container off the stack and keeps it.
     private mutating func close() -> PropertyListValue {
         let level = levels.removeLast()
-        let value: PropertyListValue = level.isDictionary ? .dictionary(level.dictionary) : .array(level.array)
+        let value: PropertyListValue =
+            level.isDictionary
+            ? .dictionary(values.takeDictionary(level.count, keys: &keys, distinct: trailer.objectCount))
+            : .array(values.takeArray(level.count))
         kept.append(
             Kept(
                 value: value, objects: objects - level.objectsBefore, content: content - level.contentBefore,
@@ -185,16 +182,11 @@ struct BinaryReader {
 
     private mutating func open(_ found: BinaryObject, as object: Int) throws(ReadingFailure) {
         guard levels.count < limits.depth else { throw tooDeep(at: found.offset) }
-        // Checked before memory is set aside for them.
+        // Refused before the first of them is read.
         guard found.count <= limits.objects - objects else { throw tooManyObjects(at: found.offset) }
-        var level = Level(
+        let level = Level(
             object: object, references: found.content, count: found.count, isDictionary: found.kind == .dictionary,
             objectsBefore: objects - 1, contentBefore: content)
-        if level.isDictionary {
-            level.dictionary.reserveCapacity(min(found.count, trailer.objectCount))
-        } else {
-            level.array.reserveCapacity(found.count)
-        }
         levels.append(level)
         places[object] = Self.open
     }
