@@ -65,7 +65,7 @@ package struct Merge: Sendable {
             pending[key] = Edit(value: base[key], time: baseTime, writer: .agent, sequence: 0)
         }
         advance(by: difference, at: time)
-        for (key, edit) in pending where PropertyListValue.areSame(edit.value, base[key], readFrom: format) {
+        for (key, edit) in pending where PropertyListValue.areSame(edit.value, disk[key], readFrom: format) {
             // The file holds it as well as it can. In force is what was set, as after publishing.
             base[key] = edit.value
             pending[key] = nil
