@@ -1,8 +1,9 @@
-@testable import DefaultsCore
 import Glibc
 import PropertyList
 import TestSupport
 import Testing
+
+@testable import DefaultsCore
 
 @Suite("The change log's file")
 struct ChangeLogFileTests {
@@ -20,7 +21,8 @@ struct ChangeLogFileTests {
         let changes = [
             KeyChange(key: "a", old: nil, new: .real32(0.1)), KeyChange(key: "b", old: ["x": [1, true]], new: nil),
             KeyChange(key: "c", old: .data([0, 1]), new: .date(PropertyListDate(secondsSinceReferenceDate: 0.5))),
-            KeyChange(key: "d", old: .unsigned(.max), new: "\u{1}\u{FFFE}é"), KeyChange(key: "e", old: .uid(3), new: .real(.nan)),
+            KeyChange(key: "d", old: .unsigned(.max), new: "\u{1}\u{FFFE}é"),
+            KeyChange(key: "e", old: .uid(3), new: .real(.nan)),
         ]
         let overruled = [Overruled(key: "a", value: nil, writer: .file), Overruled(key: "b", value: 1, writer: app)]
         log.append(
@@ -79,7 +81,8 @@ struct ChangeLogFileTests {
             let (log, marks) = sample()
             let header = try ChangeLogFile.create(at: path, log: ChangeLog(epoch: log.epoch), marks: [], sizeLimit: 1)
             var ends = [try RawFile.read(path).count]
-            let entries: [ChangeLogFile.Entry] = (log.records(after: 0) ?? []).map { .record($0) } + marks.map { .mark($0) }
+            let entries: [ChangeLogFile.Entry] =
+                (log.records(after: 0) ?? []).map { .record($0) } + marks.map { .mark($0) }
             for entry in entries {
                 try header.append([entry])
                 ends.append(try RawFile.read(path).count)
@@ -143,7 +146,8 @@ struct ChangeLogFileTests {
                 }
                 try RawFile.write(bytes, to: path)
                 let recovered = ChangeLogFile.recover(from: path, limits: limits)
-                #expect(recovered.map { (log.records(after: 0) ?? []).starts(with: $0.records) } != false, "seed \(seed)")
+                #expect(
+                    recovered.map { (log.records(after: 0) ?? []).starts(with: $0.records) } != false, "seed \(seed)")
             }
             #expect(ChangeLogFile.recover(from: directory + "/none", limits: limits) == nil)
             #expect(ChangeLogFile.recover(from: directory, limits: limits) == nil)

@@ -1,7 +1,8 @@
-@testable import DefaultsCore
 import PropertyList
 import TestSupport
 import Testing
+
+@testable import DefaultsCore
 
 @Suite("The change log")
 struct ChangeLogTests {
@@ -104,7 +105,8 @@ struct CursorTests {
     @Test(
         "Another text is refused in a sentence",
         arguments: [
-            "", ":", "now", "1:1", "00f1e2d3c4b5a697", "00f1e2d3c4b5a697:", "00f1e2d3c4b5a697:-1", "00f1e2d3c4b5a697:+1",
+            "", ":", "now", "1:1", "00f1e2d3c4b5a697", "00f1e2d3c4b5a697:", "00f1e2d3c4b5a697:-1",
+            "00f1e2d3c4b5a697:+1",
             "00f1e2d3c4b5a697:1:2", "00f1e2d3c4b5a69g:1", "+0f1e2d3c4b5a697:1", "00f1e2d3c4b5a697: 1",
             "00f1e2d3c4b5a697:18446744073709551616", "00f1e2d3c4b5a6970:1",
         ])

@@ -1,7 +1,8 @@
-@testable import DefaultsCore
 import PropertyList
 import TestSupport
 import Testing
+
+@testable import DefaultsCore
 
 @Suite("Patterns and filters")
 struct FilterTests {
@@ -9,9 +10,11 @@ struct FilterTests {
         "A pattern fits whole names",
         arguments: [
             ("", "", true), ("", "a", false), ("a", "a", true), ("a", "A", false), ("a", "ab", false), ("*", "", true),
-            ("*", "anything at all", true), ("org.*", "org.example", true), ("org.*", "org", false), ("*.app", "x.app", true),
+            ("*", "anything at all", true), ("org.*", "org.example", true), ("org.*", "org", false),
+            ("*.app", "x.app", true),
             ("*.app", "x.apps", false), ("a*b*c", "a123b456c", true), ("a*b*c", "acb", false), ("**a**", "xax", true),
-            ("?", "é", true), ("?", "", false), ("??", "a", false), ("a?c", "abc", true), ("\\*", "*", true), ("\\*", "a", false),
+            ("?", "é", true), ("?", "", false), ("??", "a", false), ("a?c", "abc", true), ("\\*", "*", true),
+            ("\\*", "a", false),
             ("\\\\", "\\", true), ("a\\", "a\\", true), ("\\?x", "?x", true), ("[a]", "[a]", true), ("[a]", "a", false),
             ("*aab", "aaaab", true), ("*ab*ab", "abab", true), ("*ab*ab", "aab", false),
         ])
@@ -27,7 +30,8 @@ struct FilterTests {
             if first == "*" {
                 return model(pattern.dropFirst(), name) || !name.isEmpty && model(pattern, name.dropFirst())
             }
-            return !name.isEmpty && (first == "?" || first == name.first) && model(pattern.dropFirst(), name.dropFirst())
+            return !name.isEmpty && (first == "?" || first == name.first)
+                && model(pattern.dropFirst(), name.dropFirst())
         }
         var random = PseudoRandom(seed: 11)
         for _ in 0..<20_000 {
@@ -113,8 +117,13 @@ struct NetChangeTests {
 
     @Test("What is back where it began is no change")
     func thereAndBack() {
-        #expect(NetChange.coalesce([record(1, .change(a, "x", from: 1, to: 2)), record(2, .change(a, "x", from: 2, to: 1))]) == [])
-        #expect(NetChange.coalesce([record(1, .change(a, "x", from: nil, to: 2)), record(2, .change(a, "x", from: 2, to: nil))]) == [])
+        #expect(
+            NetChange.coalesce([record(1, .change(a, "x", from: 1, to: 2)), record(2, .change(a, "x", from: 2, to: 1))])
+                == [])
+        #expect(
+            NetChange.coalesce([
+                record(1, .change(a, "x", from: nil, to: 2)), record(2, .change(a, "x", from: 2, to: nil)),
+            ]) == [])
     }
 
     @Test("Domains are joined apart, each at the place of its last change")
@@ -131,7 +140,8 @@ struct NetChangeTests {
     @Test("Nothing is joined across what is told of the whole domain")
     func barrier() {
         let records = [
-            record(1, .change(a, "x", from: 1, to: 2)), record(2, .unknown(a)), record(3, .change(a, "x", from: 2, to: 1)),
+            record(1, .change(a, "x", from: 1, to: 2)), record(2, .unknown(a)),
+            record(3, .change(a, "x", from: 2, to: 1)),
         ]
         #expect(NetChange.coalesce(records) == records)
     }
@@ -139,7 +149,8 @@ struct NetChangeTests {
     @Test("What lost is kept, though the key is back where it began")
     func overruled() {
         let lost = Overruled(key: "x", value: 9, writer: .file)
-        let changeSet = ChangeSet(domain: a, source: .file, changes: [KeyChange(key: "x", old: 2, new: 1)], overruled: [lost])
+        let changeSet = ChangeSet(
+            domain: a, source: .file, changes: [KeyChange(key: "x", old: 2, new: 1)], overruled: [lost])
         let joined = NetChange.coalesce([record(1, .change(a, "x", from: 1, to: 2)), record(2, .change(changeSet))])
         #expect(joined == [record(2, .change(ChangeSet(domain: a, source: .file, changes: [], overruled: [lost])))])
     }

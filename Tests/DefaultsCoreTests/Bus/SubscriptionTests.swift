@@ -1,7 +1,8 @@
-@testable import DefaultsCore
 import PropertyList
 import TestSupport
 import Testing
+
+@testable import DefaultsCore
 
 @Suite("The bus keeps its promises")
 struct SubscriptionTests {
@@ -61,7 +62,9 @@ struct SubscriptionTests {
         #expect(changeSet.changes.count == 500)
     }
 
-    @Test("Gap-free, or the gap is explicit: past the ring's end comes a gap, then a snapshot", arguments: [Subscription.Mode.latest, .everything])
+    @Test(
+        "Gap-free, or the gap is explicit: past the ring's end comes a gap, then a snapshot",
+        arguments: [Subscription.Mode.latest, .everything])
     func explicitGap(mode: Subscription.Mode) {
         var log = ChangeLog(capacity: ChangeLog.Capacity(records: 10))
         var subscription = subscribe(to: log, mode)
@@ -104,7 +107,9 @@ struct SubscriptionTests {
         #expect(record.event == .change(domain, "n", from: nil, to: 5_000))
     }
 
-    @Test("Resumable: from any cursor come exactly the records after it", arguments: [0, 1, 63, 64, 65, 100] as [Revision])
+    @Test(
+        "Resumable: from any cursor come exactly the records after it",
+        arguments: [0, 1, 63, 64, 65, 100] as [Revision])
     func resumable(revision: Revision) {
         var log = ChangeLog()
         log.count(domain, 1...100)
@@ -149,7 +154,9 @@ struct SubscriptionTests {
         #expect(subscription.next(from: log).map(\.summary) == ["snapshot 20"])
     }
 
-    @Test("Bookmarked: once it is caught up a subscriber is told so, and told once", arguments: Subscription.Mode.allCases)
+    @Test(
+        "Bookmarked: once it is caught up a subscriber is told so, and told once", arguments: Subscription.Mode.allCases
+    )
     func bookmarked(mode: Subscription.Mode) {
         var log = ChangeLog()
         log.count(domain, 1...3)
@@ -182,7 +189,9 @@ struct SubscriptionTests {
         #expect(drain(&subscription, log, limit: 64).map(\.summary) == ["record 201", "bookmark 401"])
     }
 
-    @Test("Previous value correct: each record's old values are what the records before have led to", arguments: Subscription.Mode.allCases)
+    @Test(
+        "Previous value correct: each record's old values are what the records before have led to",
+        arguments: Subscription.Mode.allCases)
     func previousValue(mode: Subscription.Mode) {
         for seed in 0..<UInt64(200) {
             var random = PseudoRandom(seed: seed)

@@ -39,7 +39,9 @@ struct DomainFileNameTests {
     func randomNames() throws {
         let seed = UInt64(0xD0_11A1)
         var random = PseudoRandom(seed: seed)
-        let scalars: [Unicode.Scalar] = ["a", "Z", ".", "-", " ", "é", "\u{301}", "\u{200D}", "🇩", "🇪", "\r", "\n", "日", "*"]
+        let scalars: [Unicode.Scalar] = [
+            "a", "Z", ".", "-", " ", "é", "\u{301}", "\u{200D}", "🇩", "🇪", "\r", "\n", "日", "*",
+        ]
         for _ in 0..<5_000 {
             var text = ""
             for _ in 0...random.below(8) { text.unicodeScalars.append(random.pick(scalars)) }
@@ -55,7 +57,9 @@ struct DomainFileNameTests {
     @Test("A directory's domains are those of its files and of ByHost, in order")
     func listing() throws {
         try withTemporaryDirectory { path in
-            for name in ["b.plist", "a.plist", ".GlobalPreferences.plist", "a.txt", ".defaultsd.1.2.3.4", "c.plist.bak"] {
+            for name in [
+                "b.plist", "a.plist", ".GlobalPreferences.plist", "a.txt", ".defaultsd.1.2.3.4", "c.plist.bak",
+            ] {
                 try RawFile.write("{}", to: "\(path)/\(name)")
             }
             try RawFile.makeDirectory("\(path)/ByHost")

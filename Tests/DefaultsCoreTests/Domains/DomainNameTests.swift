@@ -7,7 +7,8 @@ struct DomainNameTests {
     @Test(
         "A name may be anything that can stand in a file's name",
         arguments: [
-            "org.example.editor", "a", "NSGlobalDomain", "with space", "a..b", "é", "日本語", "-rf", "*", "a\\b", "tab\there",
+            "org.example.editor", "a", "NSGlobalDomain", "with space", "a..b", "é", "日本語", "-rf", "*", "a\\b",
+            "tab\there",
             String(repeating: "x", count: 200), String(repeating: "é", count: 100),
         ])
     func accepted(name: String) throws {
@@ -55,7 +56,8 @@ struct DomainNameTests {
     @Test(
         "A host's identifier has letters, digits and hyphens, from 1 to 64",
         arguments: [
-            ("", false), ("A", true), (String(repeating: "a", count: 64), true), (String(repeating: "a", count: 65), false),
+            ("", false), ("A", true), (String(repeating: "a", count: 64), true),
+            (String(repeating: "a", count: 65), false),
             ("a.b", false), ("a/b", false), ("é", false), ("00F1-z", true),
         ])
     func hosts(identifier: String, isAccepted: Bool) {

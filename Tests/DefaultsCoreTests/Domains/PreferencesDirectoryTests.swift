@@ -16,7 +16,8 @@ struct PreferencesDirectoryTests {
             let usual = ["HOME": home]
             #expect(try find(usual) == PreferencesDirectory(path: home + "/.config", isExplicit: false))
 
-            try RawFile.write("{ Directory = \"~/Library/Preferences\"; }", to: home + "/.config/org.defaultsd.agent.plist")
+            try RawFile.write(
+                "{ Directory = \"~/Library/Preferences\"; }", to: home + "/.config/org.defaultsd.agent.plist")
             let redirected = try find(usual)
             #expect(redirected == PreferencesDirectory(path: home + "/Library/Preferences", isExplicit: true))
 

@@ -17,8 +17,12 @@ struct ContentHashTests {
     }
 
     /// The generator and the values of xxHash's own sanity check (`tests/sanity_test_vectors.h`), seed 0.
-    @Test("It agrees with xxHash's own check", arguments: [(1, 0xE934_A84A_DB05_2768), (4, 0x9136_A0DC_A574_57EE),
-        (14, 0x8282_DCC4_994E_35C8), (222, 0xB641_AE8C_B691_C174),] as [(Int, UInt64)])
+    @Test(
+        "It agrees with xxHash's own check",
+        arguments: [
+            (1, 0xE934_A84A_DB05_2768), (4, 0x9136_A0DC_A574_57EE),
+            (14, 0x8282_DCC4_994E_35C8), (222, 0xB641_AE8C_B691_C174),
+        ] as [(Int, UInt64)])
     func sanityCheck(length: Int, hash: UInt64) {
         var generator: UInt64 = 2_654_435_761
         var bytes: [UInt8] = []
@@ -43,7 +47,9 @@ struct ContentHashTests {
         }
     }
 
-    @Test("The text has sixteen digits", arguments: [(0, "0000000000000000"), (255, "00000000000000ff")] as [(UInt64, String)])
+    @Test(
+        "The text has sixteen digits",
+        arguments: [(0, "0000000000000000"), (255, "00000000000000ff")] as [(UInt64, String)])
     func text(value: UInt64, text: String) {
         #expect(ContentHash(value: value).description == text)
     }

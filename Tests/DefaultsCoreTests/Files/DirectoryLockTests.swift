@@ -60,7 +60,9 @@ struct DirectoryLockTests {
         try withTemporaryDirectory { path in
             try RawFile.write("", to: path + "/file")
             for path in [path + "/none", path + "/file"] {
-                let error = #expect(throws: DefaultsError.self) { _ = try DirectoryLock(PreferencesDirectory(path: path)) }
+                let error = #expect(throws: DefaultsError.self) {
+                    _ = try DirectoryLock(PreferencesDirectory(path: path))
+                }
                 #expect(error?.code == .directory)
             }
         }

@@ -1,8 +1,9 @@
-@testable import DefaultsCore
 import Glibc
 import PropertyList
 import TestSupport
 import Testing
+
+@testable import DefaultsCore
 
 @Suite("Reading a domain's file")
 struct DomainFileReadingTests {
@@ -101,9 +102,11 @@ struct DomainFileReadingTests {
     @Test(
         "What can't be taken says why, and where",
         arguments: [
-            ("", "is empty, which no property list is."), ("(a, b)", "holds no dictionary at its top, so it holds no preferences."),
+            ("", "is empty, which no property list is."),
+            ("(a, b)", "holds no dictionary at its top, so it holds no preferences."),
             ("{ a = b;\n c }", "line 2"), ("<?xml version=\"1.0\"?>\n<plist><dict>\n<key>a</key>", "line 3"),
-            ("bplist00xxxx", "byte"), (String(repeating: " ", count: 2_000), "has 2000 bytes, more than the limit of 1000"),
+            ("bplist00xxxx", "byte"),
+            (String(repeating: " ", count: 2_000), "has 2000 bytes, more than the limit of 1000"),
         ])
     func damaged(text: String, reason: String) throws {
         try withTemporaryDirectory { directory in
@@ -211,7 +214,8 @@ struct DomainFileReadingTests {
                 case .contents(let contents):
                     read += 1
                     known = contents.version
-                    if case .array(let numbers)? = contents.values["n"], Set(numbers).count == 1, numbers.count == 2_000 {
+                    if case .array(let numbers)? = contents.values["n"], Set(numbers).count == 1, numbers.count == 2_000
+                    {
                         continue
                     }
                     if contents.values != ["n": "0"] { torn += 1 }

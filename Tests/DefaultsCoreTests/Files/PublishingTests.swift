@@ -1,8 +1,9 @@
-@testable import DefaultsCore
 import Glibc
 import PropertyList
 import TestSupport
 import Testing
+
+@testable import DefaultsCore
 
 @Suite("Publishing a file")
 struct PublishingTests {
@@ -133,7 +134,8 @@ struct PublishingTests {
             try RawFile.write(old + Array("    ".utf8), to: path)
             link(path, directory + "/other")
             let inode = try RawFile.status(path).st_ino
-            guard case .done(let version?, displaced: nil) = try file(path).publish(new, expecting: version(of: path)) else {
+            guard case .done(let version?, displaced: nil) = try file(path).publish(new, expecting: version(of: path))
+            else {
                 Issue.record("It wasn't published.")
                 return
             }
@@ -218,7 +220,8 @@ struct PublishingTests {
             }
             #expect(error.code == .notSaved)
             #expect(error.errno == EACCES)
-            #expect(error.description.hasPrefix("\(path) can't be written; its edits are kept in memory and tried again."))
+            #expect(
+                error.description.hasPrefix("\(path) can't be written; its edits are kept in memory and tried again."))
             #expect(try RawFile.read(path) == old)
             #expect(namesOfFiles(in: directory) == ["a.plist"])
 

@@ -1,7 +1,8 @@
-@testable import DefaultsCore
 import Glibc
 import TestSupport
 import Testing
+
+@testable import DefaultsCore
 
 @Suite("Names beside a file")
 struct TemporaryFileTests {

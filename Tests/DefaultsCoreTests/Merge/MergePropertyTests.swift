@@ -51,7 +51,9 @@ struct MergePropertyTests {
         return merge
     }
 
-    @Test("What is told is exactly what changed, and the same file again is no change", arguments: [PropertyListFormat.xml, .binary])
+    @Test(
+        "What is told is exactly what changed, and the same file again is no change",
+        arguments: [PropertyListFormat.xml, .binary])
     func toldAndIdempotent(format: PropertyListFormat) {
         for seed in 0..<UInt64(6_000) {
             var random = PseudoRandom(seed: seed)
@@ -169,7 +171,9 @@ struct MergePropertyTests {
                 let time = Timestamp(nanoseconds: step * 10)
                 if random.oneIn(2) {
                     // An app sets two keys that are new with each step, and they are published.
-                    let edits: Difference = ["app \(step)": .some(.integer(step)), "more \(step)": .some(.integer(step))]
+                    let edits: Difference = [
+                        "app \(step)": .some(.integer(step)), "more \(step)": .some(.integer(step)),
+                    ]
                     _ = merge.edit(edits, time: time, writer: .testApp, sequence: UInt64(step))
                     for (key, value) in edits { model[key] = value }
                     merge.publish(merge.pending, at: time)
@@ -179,7 +183,9 @@ struct MergePropertyTests {
                     disk["foreign \(step)"] = .integer(step)
                     model["foreign \(step)"] = .integer(step)
                     let result = merge.reload(disk, format: .binary, changedAt: time)
-                    #expect(result.changes == [KeyChange(key: "foreign \(step)", old: nil, new: .integer(step))], "seed \(seed)")
+                    #expect(
+                        result.changes == [KeyChange(key: "foreign \(step)", old: nil, new: .integer(step))],
+                        "seed \(seed)")
                     loaded = disk
                 }
                 #expect(merge.current == model, "seed \(seed), step \(step)")

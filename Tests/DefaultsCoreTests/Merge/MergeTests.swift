@@ -59,11 +59,16 @@ struct MergeTests {
         #expect(removed.current == [:])
 
         var kept = Merge(base: ["a": 1], pending: ["a": edit(2, at: after)])
-        #expect(kept.reload([:], format: .xml, changedAt: now).overruled == [Overruled(key: "a", value: nil, writer: .file)])
+        #expect(
+            kept.reload([:], format: .xml, changedAt: now).overruled == [Overruled(key: "a", value: nil, writer: .file)]
+        )
         #expect(kept.current == ["a": 2])
 
         var unset = Merge(base: ["a": 1], pending: ["a": edit(nil, at: after)])
-        #expect(unset.reload(["a": 9], format: .xml, changedAt: now).overruled == [Overruled(key: "a", value: 9, writer: .file)])
+        #expect(
+            unset.reload(["a": 9], format: .xml, changedAt: now).overruled == [
+                Overruled(key: "a", value: 9, writer: .file)
+            ])
         #expect(unset.current == [:])
     }
 
@@ -76,7 +81,9 @@ struct MergeTests {
         #expect(merge.current == ["a": 2])
     }
 
-    @Test("A writer that had loaded an older version doesn't remove the keys that are newer; they are to be published again")
+    @Test(
+        "A writer that had loaded an older version doesn't remove the keys that are newer; they are to be published again"
+    )
     func staleWriter() {
         var merge = Merge(base: ["a": 1, "b": 1, "c": 1])
         #expect(merge.reload(["a": 1, "b": 1, "c": 1, "new": 5], format: .xml, changedAt: before).changes.count == 1)
@@ -112,7 +119,8 @@ struct MergeTests {
     @Test("A file that is gone has lost every key, but for what was set after")
     func removedFile() {
         var merge = Merge(
-            base: ["a": 1, "b": 1], pending: ["b": edit(2, at: after), "c": edit(3, at: before), "a": edit(nil, at: before)])
+            base: ["a": 1, "b": 1],
+            pending: ["b": edit(2, at: after), "c": edit(3, at: before), "a": edit(nil, at: before)])
         let result = merge.removeFile(at: now)
         #expect(result.changes == [])
         #expect(result.overruled == [Overruled(key: "b", value: nil, writer: .file)])
@@ -135,12 +143,17 @@ struct MergeTests {
         #expect(merge.base == ["a": 2, "b": 1, "c": 1])
     }
 
-    @Test("An edit of what is the same already is none", arguments: [PropertyListValue.real(.nan), 1, .date(.init(secondsSinceReferenceDate: .nan))])
+    @Test(
+        "An edit of what is the same already is none",
+        arguments: [PropertyListValue.real(.nan), 1, .date(.init(secondsSinceReferenceDate: .nan))])
     func emptyEdit(value: PropertyListValue) {
         var merge = Merge(base: ["a": value])
         #expect(merge.edit(["a": value, "b": nil], time: now, writer: .testApp, sequence: 1) == [])
         #expect(merge.pending.isEmpty)
-        #expect(merge.edit(["a": nil], time: now, writer: .testApp, sequence: 2) == [KeyChange(key: "a", old: value, new: nil)])
+        #expect(
+            merge.edit(["a": nil], time: now, writer: .testApp, sequence: 2) == [
+                KeyChange(key: "a", old: value, new: nil)
+            ])
     }
 
     @Test("A number never equals a Boolean, and 0.0 not -0.0")
@@ -151,7 +164,8 @@ struct MergeTests {
     }
 
     static let precise: [PropertyListValue] = [
-        .date(PropertyListDate(secondsSinceReferenceDate: 1.75)), .real32(0.1), .real(.nan), .real(-.nan), .unsigned(.max),
+        .date(PropertyListDate(secondsSinceReferenceDate: 1.75)), .real32(0.1), .real(.nan), .real(-.nan),
+        .unsigned(.max),
         .uid(7), [.date(PropertyListDate(secondsSinceReferenceDate: 0.5)), ["deep": .real32(.pi)]],
     ]
 
@@ -165,7 +179,9 @@ struct MergeTests {
         #expect(merge.current == ["a": value, "b": 1])
     }
 
-    @Test("A value that a file holds as well as XML can isn't made less precise when its edit is settled", arguments: precise)
+    @Test(
+        "A value that a file holds as well as XML can isn't made less precise when its edit is settled",
+        arguments: precise)
     func precisionOfSettledEdits(value: PropertyListValue) {
         var merge = Merge(base: ["a": value.asStored(in: .xml)])
         let changes = merge.edit(["a": value], time: after, writer: .testApp, sequence: 1)

@@ -1,9 +1,10 @@
-@testable import DefaultsCore
 import Glibc
 import PropertyList
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import DefaultsCore
 
 /// Each store here is dropped without a farewell, as a crash does.
 @Suite("A store that takes up an earlier one's log")
@@ -71,7 +72,8 @@ struct ResumeTests {
         if isReplaced { try RawFile.replace(fixture.path, with: bytes) }
     }
 
-    @Test("A crash in the middle of publishing loses no edit, and repeats none", arguments: [true, false], [true, false])
+    @Test(
+        "A crash in the middle of publishing loses no edit, and repeats none", arguments: [true, false], [true, false])
     func crashWhilePublishing(hasFile: Bool, isReplaced: Bool) throws {
         try withStoreFixture { fixture in
             if hasFile { try RawFile.write(PropertyListValue.dictionary(["a": 0]).write(as: .xml), to: fixture.path) }
@@ -177,7 +179,9 @@ struct ResumeTests {
         }
     }
 
-    @Test("Unsaved edits survive a file that can't be taken when the next agent starts", arguments: ["damaged", "beingWritten", "directory"])
+    @Test(
+        "Unsaved edits survive a file that can't be taken when the next agent starts",
+        arguments: ["damaged", "beingWritten", "directory"])
     func unusableFile(trouble: String) throws {
         try withStoreFixture { fixture in
             let good = try PropertyListValue.dictionary(["a": 1, "b": 1]).write(as: .xml)

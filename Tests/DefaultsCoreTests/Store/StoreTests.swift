@@ -1,9 +1,10 @@
-@testable import DefaultsCore
 import Glibc
 import PropertyList
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import DefaultsCore
 
 @Suite("The store, on real files")
 struct StoreTests {
@@ -152,7 +153,9 @@ struct StoreTests {
         }
     }
 
-    @Test("An uncooperative writer at full speed loses no update to us, and we none to it", .enabled(if: ForeignProcess.hasPython))
+    @Test(
+        "An uncooperative writer at full speed loses no update to us, and we none to it",
+        .enabled(if: ForeignProcess.hasPython))
     func uncooperativeWriter() throws {
         try withStoreFixture { fixture in
             let store = fixture.store()

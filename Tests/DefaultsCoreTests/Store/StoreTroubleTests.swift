@@ -1,8 +1,9 @@
-@testable import DefaultsCore
 import Glibc
 import PropertyList
 import TestSupport
 import Testing
+
+@testable import DefaultsCore
 
 @Suite("The store, when something is wrong")
 struct StoreTroubleTests {
@@ -50,7 +51,9 @@ struct StoreTroubleTests {
         }
     }
 
-    @Test("A damaged file is copied aside, byte by byte, before edits replace it", arguments: ["{ a = ", "", "bplist00\u{1}"])
+    @Test(
+        "A damaged file is copied aside, byte by byte, before edits replace it",
+        arguments: ["{ a = ", "", "bplist00\u{1}"])
     func copiedAside(text: String) throws {
         try withStoreFixture { fixture in
             try RawFile.write("{ a = 1; }", to: fixture.path)
@@ -63,7 +66,8 @@ struct StoreTroubleTests {
             #expect(try RawFile.read(fixture.path + ".damaged-1") == Array(text.utf8))
             #expect(store.failures().isEmpty)
             _ = store.examineDisplaced(.insist)
-            #expect(namesOfFiles(in: fixture.directory) == ["org.example.app.plist", "org.example.app.plist.damaged-1"])
+            #expect(
+                namesOfFiles(in: fixture.directory) == ["org.example.app.plist", "org.example.app.plist.damaged-1"])
         }
     }
 
@@ -170,7 +174,9 @@ struct StoreTroubleTests {
         return try #require(pid_t(number.dropLast()))
     }
 
-    @Test("After a crash, what was never published or was rightly replaced is removed, and a foreign version is kept", .enabled(if: ForeignProcess.hasPython))
+    @Test(
+        "After a crash, what was never published or was rightly replaced is removed, and a foreign version is kept",
+        .enabled(if: ForeignProcess.hasPython))
     func leftovers() throws {
         try withStoreFixture { fixture in
             let contents = ["new", "expected", "foreign", "torn"].map { Array("{ a = \($0); }".utf8) }
@@ -184,7 +190,8 @@ struct StoreTroubleTests {
                 if number == 2 { temporary.new = ContentHash(value: 2) }
                 if number == 3 { temporary.new = ContentHash(value: 3) }
                 if number == 1 { temporary.new = ContentHash(value: 1) }
-                try RawFile.write(number == 3 ? Array(bytes.dropLast(3)) : bytes, to: "\(fixture.directory)/\(temporary.name)")
+                try RawFile.write(
+                    number == 3 ? Array(bytes.dropLast(3)) : bytes, to: "\(fixture.directory)/\(temporary.name)")
             }
             // One whose process lives is none of ours to touch.
             var living = TemporaryFile(for: fixture.path, new: ContentHash(value: 9), expected: nil)

@@ -1,6 +1,7 @@
-@testable import DefaultsCore
 import PropertyList
 import TestSupport
+
+@testable import DefaultsCore
 
 extension LogRecord.Event {
     /// A change of one key, by an app.

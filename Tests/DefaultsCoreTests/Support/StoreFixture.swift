@@ -1,8 +1,9 @@
-@testable import DefaultsCore
 import PropertyList
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import DefaultsCore
 
 /// One directory with one domain, and the stores that use it.
 struct StoreFixture {

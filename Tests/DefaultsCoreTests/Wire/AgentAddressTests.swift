@@ -6,7 +6,8 @@ import Testing
 @Suite("Where the agent listens")
 struct AgentAddressTests {
     private func find(
-        option: String? = nil, _ variables: [String: String], directory: PreferencesDirectory = .init(path: "/d", isExplicit: false)
+        option: String? = nil, _ variables: [String: String],
+        directory: PreferencesDirectory = .init(path: "/d", isExplicit: false)
     ) throws -> AgentAddress {
         try AgentAddress(option: option, for: directory, environment: Environment(variables))
     }

@@ -1,7 +1,8 @@
-@testable import DefaultsCore
 import PropertyList
 import TestSupport
 import Testing
+
+@testable import DefaultsCore
 
 @Suite("Frames")
 struct FrameDecoderTests {
@@ -77,7 +78,9 @@ struct FrameDecoderTests {
     @Test("Whatever comes, there is a message or a DefaultsError, and never a crash")
     func fuzz() throws {
         let app = AppIdentity(pid: 1, executable: "")
-        let requests = try MessageTests.requests.map { try Frame.encode(NumberedRequest(number: 1, request: $0).fields) }
+        let requests = try MessageTests.requests.map {
+            try Frame.encode(NumberedRequest(number: 1, request: $0).fields)
+        }
         let answers = try MessageTests.messages.map { try Frame.encode(NumberedMessage(number: 1, message: $0).fields) }
         let corpus = requests + answers
         var (taken, refused) = (0, 0)

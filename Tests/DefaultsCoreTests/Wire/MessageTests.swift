@@ -1,7 +1,8 @@
-@testable import DefaultsCore
 import PropertyList
 import TestSupport
 import Testing
+
+@testable import DefaultsCore
 
 @Suite("Messages")
 struct MessageTests {
@@ -40,13 +41,15 @@ struct MessageTests {
                 requests.append(
                     .edit(
                         EditRequest(
-                            domain: domain, values: changed, replacesAll: replacesAll, time: Timestamp(nanoseconds: .min),
+                            domain: domain, values: changed, replacesAll: replacesAll,
+                            time: Timestamp(nanoseconds: .min),
                             writer: .app(app))))
             }
         }
         for start in [Subscription.Start.now, .snapshot, .after(cursor)] {
             for mode in Subscription.Mode.allCases {
-                let filter = SubscriptionFilter(domains: [GlobPattern("a*\\*")], keys: [GlobPattern(""), GlobPattern("?")])
+                let filter = SubscriptionFilter(
+                    domains: [GlobPattern("a*\\*")], keys: [GlobPattern(""), GlobPattern("?")])
                 requests += [.subscribe(start, filter, mode), .subscribe(start, SubscriptionFilter(), mode)]
             }
         }
@@ -61,7 +64,8 @@ struct MessageTests {
 
     @Test("A client can't name itself as the writer of edits")
     func writer() throws {
-        let edit = EditRequest(domain: Self.domains[0], values: ["a": 1], time: Timestamp(nanoseconds: 0), writer: .file)
+        let edit = EditRequest(
+            domain: Self.domains[0], values: ["a": 1], time: Timestamp(nanoseconds: 0), writer: .file)
         let sent = NumberedRequest(number: 1, request: .edit(edit))
         guard case .edit(let received) = try NumberedRequest(send(sent.fields), from: Self.app).request else {
             Issue.record("It isn't an edit.")
@@ -73,7 +77,9 @@ struct MessageTests {
     static let messages: [Message] = {
         let snapshot = DomainSnapshot(domain: domains[0], values: values, cursor: cursor)
         let changes = values.map { KeyChange(key: $0, old: nil, new: $1) } + [KeyChange(key: "x", old: 1, new: nil)]
-        let overruled = [Overruled(key: "x", value: nil, writer: .agent), Overruled(key: "y", value: 1, writer: .app(app))]
+        let overruled = [
+            Overruled(key: "x", value: nil, writer: .agent), Overruled(key: "y", value: 1, writer: .app(app)),
+        ]
         let events: [LogRecord.Event] = [
             .change(ChangeSet(domain: domains[2], source: .app(app), changes: changes, overruled: overruled)),
             .change(ChangeSet(domain: domains[0], source: .file, changes: [])), .damaged(domains[1], reason: "torn"),
@@ -84,7 +90,8 @@ struct MessageTests {
             .domains([]), .edited(cursor), .synchronized(cursor, failures: ["one.", "two."]), .subscribed(cursor),
             .unsubscribed, .status(values), .failure(DefaultsError(.damaged, "It is damaged.")),
             .failure(DefaultsError(.notSaved, errno: 28, "It can't be saved")),
-            .event(.initial(snapshot)), .event(.gap(from: cursor, to: cursor)), .event(.bookmark(cursor)), .event(.ended),
+            .event(.initial(snapshot)), .event(.gap(from: cursor, to: cursor)), .event(.bookmark(cursor)),
+            .event(.ended),
         ]
         for event in events {
             let record = LogRecord(revision: .max, time: Timestamp(nanoseconds: -1), event: event)
@@ -130,11 +137,18 @@ struct MessageTests {
             (["request": 1, "type": "dance"], "\"dance\" is no request of this protocol."),
             (["request": 1, "type": "read"], "The entry \"domain\" must be a string."),
             (["request": 1, "type": "read", "domain": "a", "host": 3], "The entry \"host\" must be a string."),
-            (["request": 1, "type": "edit", "domain": "a", "remove": [1], "set": [:], "time": 0],
-                "The entry \"remove\" must be an array of strings."),
-            (["request": 1, "type": "edit", "domain": "a", "set": [], "time": 0], "The entry \"set\" must be a dictionary."),
-            (["request": 1, "type": "subscribe", "from": "now", "mode": "all"],
-                "The entry \"mode\" must be \"latest\", \"everything\" or \"disconnect\"."),
+            (
+                ["request": 1, "type": "edit", "domain": "a", "remove": [1], "set": [:], "time": 0],
+                "The entry \"remove\" must be an array of strings."
+            ),
+            (
+                ["request": 1, "type": "edit", "domain": "a", "set": [], "time": 0],
+                "The entry \"set\" must be a dictionary."
+            ),
+            (
+                ["request": 1, "type": "subscribe", "from": "now", "mode": "all"],
+                "The entry \"mode\" must be \"latest\", \"everything\" or \"disconnect\"."
+            ),
         ] as [(DomainValues, String)])
     func protocolViolations(fields: DomainValues, sentence: String) throws {
         let fields = try Fields(.dictionary(fields), of: "A message")
