@@ -59,7 +59,7 @@ package struct ChangeLog: Sendable {
     ///
     /// - Returns: at most `limit` records, or `nil` when some of them are let go already.
     package func records(after revision: Revision, limit: Int = .max) -> [LogRecord]? {
-        guard revision + 1 >= oldest, revision <= head else { return nil }
+        guard revision <= head, revision >= oldest - 1 else { return nil }
         let count = Int(min(head - revision, Revision(clamping: limit)))
         let first = start + Int(revision + 1 - oldest)
         return kept[first..<first + count].compactMap { $0?.record }

@@ -56,14 +56,20 @@ package struct Merge: Sendable {
         let changed = history.keysChanged(by: disk, differing: Set(difference.keys), readFrom: format)
         var result = Result()
         for key in changed {
-            if decide(key, disk[key], time, format, &result) { pending[key] = nil }
+            // Where the file holds `base` as well as it can, it is `base` that comes into force.
+            let theirs = difference[key] ?? base[key]
+            if decide(key, theirs, time, format, &result) { pending[key] = nil }
         }
         for key in difference.keys where !changed.contains(key) && pending[key] == nil {
             // Its writer had loaded an older version, and has not meant to change this key back.
             pending[key] = Edit(value: base[key], time: baseTime, writer: .agent, sequence: 0)
         }
         advance(by: difference, at: time)
-        pending = pending.filter { !PropertyListValue.areSame($1.value, base[$0], readFrom: format) }
+        for (key, edit) in pending where PropertyListValue.areSame(edit.value, disk[key], readFrom: format) {
+            // The file holds it as well as it can. In force is what was set, as after publishing.
+            base[key] = edit.value
+            pending[key] = nil
+        }
         return result
     }
 

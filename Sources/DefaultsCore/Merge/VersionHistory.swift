@@ -26,7 +26,8 @@ package struct VersionHistory: Sendable {
         if back.isEmpty { return }
         steps.append(back)
         keys += back.count
-        guard steps.count > Self.capacity || keys > Self.keyCapacity else { return }
+        // The version before the newest is kept, however many keys it takes: a displaced file's writer had loaded it.
+        guard steps.count > Self.capacity || keys > Self.keyCapacity, steps.count > 1 else { return }
         // Let go an eighth at once, since the array moves what remains.
         var surplus = 0
         repeat {

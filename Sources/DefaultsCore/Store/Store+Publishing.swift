@@ -44,9 +44,19 @@ extension Store {
         let file = file(of: domain)
         // Each round that doesn't end it was overtaken by a foreign writer. One that writes all the time is let win for
         // a while; the edits stay pending, and the next attempt comes soon.
-        for _ in 0..<100 {
-            guard let plan = state.withLock({ $0.plan(for: domain) }) else { return }
-            if let damage = plan.damage { try keepAside(domain, file, damage) }
+        // Edits that are made meanwhile are taken in with a round that is made anyway, and else left to the next attempt.
+        let last = state.withLock { $0.lastSequence }
+        for round in 0..<100 {
+            guard let plan = state.withLock({ $0.plan(for: domain, upTo: last) }) else { return }
+            if let damage = plan.damage {
+                if round == 0, damage.version == nil {
+                    // It couldn't be read when it was last looked at; perhaps it is out of the way by now.
+                    var unsettled = Unsettled()
+                    relook(at: domain, &unsettled)
+                    continue
+                }
+                try keepAside(domain, file, damage)
+            }
             let (bytes, format) = try encode(plan, for: domain)
             let hash = bytes.map(ContentHash.init)
             state.withLock { $0.intend(plan, for: domain, hash: hash) }
@@ -98,16 +108,20 @@ extension Store {
             throw DefaultsError(.notSaved, "Edits are kept in memory: \(damage.error)", errno: damage.error.errno)
         }
         if state.withLock({ $0.domains[domain]?.keptAside == version.hash }) { return }
+        let kept: FileVersion
         do throws(SystemCall.Failure) {
-            let source = try FileDescriptor(opening: file.path, O_RDONLY)
-            guard let bytes = try file.readWhole(source, patience: .insist)?.bytes else { return }
+            let source = try FileDescriptor(opening: file.path, O_RDONLY | O_NONBLOCK)
+            guard let (bytes, version, _) = try file.readWhole(source, patience: .insist) else {
+                throw SystemCall.Failure(number: EBUSY)
+            }
             _ = try AsideFile.keep(bytes, of: file.path, because: .damaged)
+            kept = version
         } catch {
             throw DefaultsError(
                 .notSaved, errno: error.number,
                 "\(file.path) is damaged and can't be copied aside, so it isn't replaced; the edits are kept in memory")
         }
-        state.withLock { $0.domains[domain]?.keptAside = version.hash }
+        state.withLock { $0.domains[domain]?.keptAside = kept.hash }
     }
 
     // MARK: Displaced versions

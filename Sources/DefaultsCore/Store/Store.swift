@@ -6,7 +6,7 @@ import Synchronization
 /// The agent has one, and so has a process that works with no agent. All methods may be called from any thread and are
 /// synchronous; those that say so wait for the disk.
 ///
-/// Locks, in their order: `files`, then `state`, then `logFile`. None is held while the observer is called.
+/// Locks, in their order: `files`, then `logFile`, then `state`. None but `files` is held while the observer is called.
 package final class Store: Sendable {
     package let directory: PreferencesDirectory
     /// What a file may be; larger or deeper ones are reported as damaged.

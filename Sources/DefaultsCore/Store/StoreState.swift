@@ -8,7 +8,8 @@ struct StoreState {
     var log: ChangeLog
     /// What the log's file hasn't been told yet, in order; `nil` when the log has no file.
     var outbox: [ChangeLogFile.Entry]?
-    private var lastSequence: UInt64 = 0
+    /// The number of the last edit.
+    private(set) var lastSequence: UInt64 = 0
 
     init(log: ChangeLog) {
         self.log = log
@@ -48,6 +49,7 @@ struct StoreState {
         case .unusable(let damage):
             if domains[domain]?.damage == damage { return [] }
             domains[domain, default: DomainState()].damage = damage
+            note(domain)
             return post(.damaged(domain, reason: damage.error.description), at: now)
         }
     }
@@ -68,6 +70,7 @@ struct StoreState {
             state.file = version
             state.damage = nil
             if let format { state.format = format }
+            defer { if state.merge.pending.isEmpty { state.failure = nil } }
             return merging(&state.merge)
         }
     }
@@ -97,17 +100,22 @@ struct StoreState {
         let changes = state.merge.edit(
             values, time: min(request.time, now), writer: request.writer, sequence: lastSequence)
         if changes.isEmpty { return (log.head, []) }
+        let isNew = domains[request.domain] == nil
         domains[request.domain] = consume state
         let changeSet = ChangeSet(domain: request.domain, source: request.writer, changes: changes)
         let actions = post(.change(changeSet), at: now)
+        // The log's file is to know every domain, that this one has no file, too.
+        if isNew { note(request.domain) }
         return (log.head, actions + [.publish(request.domain, .soon)])
     }
 
     // MARK: Publishing
 
-    /// What is to be published for a domain; `nil` when its file holds all of it.
-    func plan(for domain: Domain) -> PublicationPlan? {
-        guard let state = domains[domain], !state.merge.pending.isEmpty else { return nil }
+    /// What is to be published for a domain; `nil` when its file holds all of it, but for edits after a certain one.
+    func plan(for domain: Domain, upTo sequence: UInt64 = .max) -> PublicationPlan? {
+        guard let state = domains[domain], state.merge.pending.values.contains(where: { $0.sequence <= sequence }) else {
+            return nil
+        }
         return PublicationPlan(
             edits: state.merge.pending, values: state.merge.current, format: state.format,
             expected: state.damage == nil ? state.file : state.damage?.version, damage: state.damage, revision: log.head
@@ -116,7 +124,9 @@ struct StoreState {
 
     /// Notes, before it happens, that a file is about to be replaced: a crash may come before `published`.
     mutating func intend(_ plan: PublicationPlan, for domain: Domain, hash: ContentHash?) {
-        outbox?.append(.mark(FileMark(domain: domain, hash: hash, revision: plan.revision)))
+        let mark = FileMark(domain: domain, hash: hash, revision: plan.revision, isIntent: true)
+        domains[domain]?.intent = mark
+        outbox?.append(.mark(mark))
     }
 
     /// Takes that a plan has been carried out.
@@ -129,6 +139,7 @@ struct StoreState {
         domains[domain]?.format = format
         domains[domain]?.damage = nil
         domains[domain]?.failure = nil
+        domains[domain]?.intent = nil
         note(domain)
         return domains[domain]?.merge.pending.isEmpty == false ? [.publish(domain, .soon)] : []
     }
@@ -141,42 +152,50 @@ struct StoreState {
     mutating func resume(
         _ domain: Domain, marks: [FileMark], records: [LogRecord], reading: FileReading, now: Timestamp
     ) -> [StoreAction] {
-        let hash: ContentHash?
-        let time: Timestamp
-        switch reading {
-        case .contents(let contents): (hash, time) = (contents.version.hash, contents.version.identity.changed)
-        case .missing: (hash, time) = (nil, now)
-        case .unchanged, .beingWritten, .unusable: return take(reading, of: domain, isBaseline: true, now: now)
-        }
-        // The earlier agent knew every domain that had a file: one without marks had none.
-        let mark = marks.isEmpty ? FileMark(domain: domain, hash: nil, revision: 0) : marks.last { $0.hash == hash }
-        var pending = unsaved(since: mark, of: domain, in: records)
-        if marks.isEmpty, hash != nil {
-            // So this file came since, and all that is in it.
-            domains[domain, default: DomainState()].merge.pending = pending
+        if marks.isEmpty {
+            // The earlier agent knew every domain that had a file: this one came since, whole.
             return take(reading, of: domain, isBaseline: false, now: now)
         }
+        // The file holds what it last held for certain, or one of the versions that were to replace it since.
+        let certain = marks.lastIndex { !$0.isIntent } ?? marks.startIndex
+        var mark: FileMark?
+        var time = now
+        var isKnown = true
+        switch reading {
+        case .contents(let contents):
+            mark = marks[certain...].last { $0.hash == contents.version.hash }
+            time = contents.version.identity.changed
+        case .missing:
+            mark = marks[certain...].last { $0.hash == nil }
+        case .unchanged, .beingWritten, .unusable:
+            // What it holds will show later. Until then no edit that it may lack is let go.
+            mark = marks[certain]
+            isKnown = false
+        }
+        var pending = unsaved(since: mark, in: records, of: domain)
         var actions = take(reading, of: domain, isBaseline: true, now: now)
         if mark == nil {
             // Nobody knows what the file held before. Edits that are younger than it are still to be published.
             pending = pending.filter { $1.time >= time }
-            actions += post(.unknown(domain), at: now)
         }
+        if mark == nil || !isKnown { actions += post(.unknown(domain), at: now) }
         let base = domains[domain]?.merge.base ?? [:]
-        pending = pending.filter { $1.value != base[$0] }
+        if isKnown { pending = pending.filter { $1.value != base[$0] } }
         if !pending.isEmpty {
             domains[domain, default: DomainState()].merge.pending = pending
             note(domain)
-            actions.append(.publish(domain, .atOnce))
+            // A file that can't be taken is left alone until it is mended, or edited again.
+            if isKnown { actions.append(.publish(domain, .atOnce)) }
         }
         return actions
     }
 
-    /// The edits that a file doesn't hold: those noted with it, and those made after that.
+    /// The edits that a file doesn't hold which stands to the log as a mark says.
     private mutating func unsaved(
-        since mark: FileMark?, of domain: Domain, in records: [LogRecord]
+        since mark: FileMark?, in records: [LogRecord], of domain: Domain
     ) -> [String: Edit] {
         var pending = mark?.pending ?? [:]
+        lastSequence = pending.values.reduce(lastSequence) { max($0, $1.sequence) }
         for record in records where record.revision > mark?.revision ?? 0 {
             guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
             for change in changeSet.changes {
@@ -194,7 +213,7 @@ struct StoreState {
 
     /// How each domain's file stands to the log.
     func marks() -> [FileMark] {
-        domains.keys.sorted().compactMap(mark)
+        domains.keys.sorted().flatMap { [mark($0), domains[$0]?.intent].compactMap(\.self) }
     }
 
     private func mark(_ domain: Domain) -> FileMark? {
