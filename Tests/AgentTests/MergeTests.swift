@@ -98,7 +98,7 @@ struct MergeTests {
             let edited = Timestamp.now()
             #expect(eventually { Timestamp.now() > edited })
             try pythonSets("d['both'] = 'file'; del d['theirs']", agent)
-            try agent.connect().synchronize()
+            _ = try agent.connect().barrier()
             #expect(try fileValues(agent) == ["both": "file"])
         }
         try withHeldEdits { agent, _ in
@@ -106,7 +106,7 @@ struct MergeTests {
             let edited = Timestamp.now()
             #expect(eventually { Timestamp.now() > edited })
             try pythonSets("del d['both']", agent)
-            try agent.connect().synchronize()
+            _ = try agent.connect().barrier()
             #expect(try fileValues(agent) == ["theirs": "old"])
         }
     }

@@ -73,7 +73,7 @@ struct RestartTests {
             defer { second.kill() }
             let connection = try second.connect()
             #expect(try second.follow(.after(follower.cursor)).changes() == ["a.b: key ->unsaved (app)"])
-            try connection.synchronize()
+            _ = try connection.barrier()
             #expect(try connection.snapshot(of: domain).values == ["key": "unsaved"])
             #expect(try PropertyListValue(parsing: RawFile.read(place.path("a.b"))) == ["key": "unsaved"])
             #expect(try connection.barrier().cursor.revision == follower.cursor.revision + 1)

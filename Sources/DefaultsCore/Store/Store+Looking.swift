@@ -42,12 +42,18 @@ extension Store {
 
     /// Looks at every domain that has a file, and at every one that is known. Reads from the disk.
     ///
-    /// A directory that can't be read is an error; no domain counts as gone then.
+    /// - Throws: `directory` when the directory is gone or can't be read. No domain counts as gone then: it may be a file
+    ///   system that isn't mounted, or a directory that someone is about to put back.
     package func lookAtAll(
         haste: Haste = .patient, isBaseline: Bool = false
     ) throws(DefaultsError) -> Unsettled {
         let present = try directory.domains()
         let known = state.withLock { Set($0.domains.keys) }
+        if !known.isEmpty, !directory.isUsable {
+            throw DefaultsError(
+                .directory,
+                "The directory \(directory.path) is gone or can't be read; the last values stay in force until it is back.")
+        }
         return look(at: known.union(present).sorted(), haste: haste, isBaseline: isBaseline)
     }
 
@@ -58,6 +64,7 @@ extension Store {
         let (file, isKnown) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain] != nil) }
         let isFirst = isBaseline && !isKnown
         let reading = self.file(of: domain).read(known: file, patience: isFirst ? .insist : patience)
+        if reading.isBadNews, !directory.isUsable { return }
         if haste == .patient {
             switch reading {
             case .missing where file != nil, .unusable where file != nil || !isBaseline:

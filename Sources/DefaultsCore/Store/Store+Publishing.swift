@@ -81,7 +81,15 @@ extension Store {
     /// Reads a file that isn't as expected. What it holds now is final for this purpose: it is about to be replaced.
     private func relook(at domain: Domain, _ unsettled: inout Unsettled) {
         let known = state.withLock { $0.domains[domain]?.file }
-        let reading = file(of: domain).read(known: known)
+        var reading = file(of: domain).read(known: known)
+        // Editors move a file away for a moment, and some writers finish it in a second step.
+        var waited: Int32 = 0
+        while reading.isBadNews, waited < 250 {
+            poll(nil, 0, 10)
+            waited += 10
+            reading = file(of: domain).read(known: known)
+        }
+        if reading.isBadNews, !directory.isUsable { return }
         if case .beingWritten = reading { unsettled.beingWritten.insert(domain) }
         transition { state in ((), state.take(reading, of: domain, isBaseline: false, now: .now())) }
     }

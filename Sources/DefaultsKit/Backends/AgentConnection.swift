@@ -75,15 +75,16 @@ package final class AgentConnection: Backend {
         guard case .edited = try answer(to: .edit(edit)) else { throw Self.unexpected("edit") }
     }
 
-    package func synchronize() throws(DefaultsError) {
-        if let failure = try barrier().failures.first { throw DefaultsError(.notSaved, failure) }
+    package func synchronize(_ domain: Domain) throws(DefaultsError) {
+        if let failure = try barrier(domain).failures.first { throw DefaultsError(.notSaved, failure) }
     }
 
     /// Returns when all that happened before, in the agent and in the directory, is in the log and durable.
     ///
+    /// - Parameter domain: whose edits are to be durable; all domains' if left out.
     /// - Returns: where the log ends then, and what couldn't be saved.
-    package func barrier() throws(DefaultsError) -> (cursor: Cursor, failures: [String]) {
-        guard case .synchronized(let cursor, let failures) = try answer(to: .synchronize) else {
+    package func barrier(_ domain: Domain? = nil) throws(DefaultsError) -> (cursor: Cursor, failures: [String]) {
+        guard case .synchronized(let cursor, let failures) = try answer(to: .synchronize(domain)) else {
             throw Self.unexpected("synchronize")
         }
         return (cursor, failures)

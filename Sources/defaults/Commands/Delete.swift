@@ -27,6 +27,6 @@ struct Delete: ParsableCommand {
         } else {
             try backend.edit(domain, [:], replacesAll: true)
         }
-        try backend.synchronize()
+        try backend.synchronize(domain)
     }
 }

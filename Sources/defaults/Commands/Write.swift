@@ -32,6 +32,6 @@ struct Write: ParsableCommand {
         case .set(let key, let value): try backend.edit(domain, [key: value], replacesAll: false)
         case .replaceAll(let values): try backend.edit(domain, values.mapValues { $0 }, replacesAll: true)
         }
-        try backend.synchronize()
+        try backend.synchronize(domain)
     }
 }

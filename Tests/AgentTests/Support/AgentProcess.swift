@@ -133,6 +133,6 @@ final class AgentProcess {
     func holdEdits() throws {
         try defaults("write", AgentSettings.domainName, "PublishLimit", "-int", "60000")
         try defaults("write", AgentSettings.domainName, "PublishDelay", "-int", "60000")
-        try connect().synchronize()
+        _ = try connect().barrier()
     }
 }

@@ -174,7 +174,7 @@ struct SubscriptionTests {
         var log = ChangeLog()
         var subscription = subscribe(to: log, filter: SubscriptionFilter(domains: [GlobPattern("a")]))
         #expect(subscription.next(from: log).map(\.summary) == ["bookmark 0"])
-        for number in 1...2_000 {
+        for number: Int64 in 1...2_000 {
             log.count(other, number...number)
             let expected = number.isMultiple(of: 1_000) ? ["bookmark \(number)"] : []
             #expect(subscription.next(from: log).map(\.summary) == expected)

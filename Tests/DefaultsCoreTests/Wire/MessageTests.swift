@@ -31,7 +31,8 @@ struct MessageTests {
 
     static let requests: [Request] = {
         var requests: [Request] = [
-            .hello(protocolVersion: 1, client: "test"), .domains, .synchronize, .status, .unsubscribe(.max),
+            .hello(protocolVersion: 1, client: "test"), .domains, .synchronize(nil), .synchronize(domains[0]), .status,
+            .unsubscribe(.max),
         ]
         requests += domains.map { .read($0) }
         for domain in domains {
