@@ -49,6 +49,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings
         ),
@@ -56,14 +57,13 @@ let package = Package(
             name: "defaults",
             dependencies: [
                 "DefaultsCore", "DefaultsKit", "PropertyList",
-                // Built before the command, and not linked into it: `defaults tail` starts the agent beside it.
-                "defaultsd",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings
         ),
 
-        // Tests, a target a layer; the last runs the real programs.
+        // Tests, a target a layer; the last runs the real programs, and one that uses Foundation's own UserDefaults.
+        .executableTarget(name: "FoundationWriter", path: "Tests/FoundationWriter", swiftSettings: settings),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(name: "PropertyListTests", dependencies: ["PropertyList", "TestSupport"], swiftSettings: settings),
         .testTarget(
@@ -73,7 +73,10 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "AgentTests",
-            dependencies: ["DefaultsCore", "DefaultsKit", "PropertyList", "TestSupport", "defaults", "defaultsd"],
+            dependencies: [
+                "DefaultsCore", "DefaultsKit", "FoundationWriter", "PropertyList", "TestSupport", "defaults",
+                "defaultsd",
+            ],
             swiftSettings: settings),
     ]
 )

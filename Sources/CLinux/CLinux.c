@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -27,6 +28,8 @@ int linux_lease_read(int fd) {
 }
 
 int linux_lease_release(int fd) { return fcntl(fd, F_SETLEASE, F_UNLCK); }
+
+int linux_end_with_parent(void) { return prctl(PR_SET_PDEATHSIG, SIGTERM); }
 
 int linux_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 

@@ -5,6 +5,10 @@ package enum SystemCall {
     /// A failed call, by its error number.
     package struct Failure: Error, Hashable {
         package let number: Int32
+
+        package init(number: Int32) {
+            self.number = number
+        }
     }
 
     /// Runs a call that answers -1 on failure, and runs it again when a signal interrupted it.

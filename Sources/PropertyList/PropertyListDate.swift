@@ -1,4 +1,7 @@
 /// An instant as property lists keep it: seconds since 2001-01-01 00:00:00 UTC, leap seconds not counted.
+///
+/// Any number of seconds is allowed, infinities and NaN included, as a binary property list may hold them. XML can
+/// express whole seconds of the years 0 to 9999 only.
 public struct PropertyListDate: Sendable, Hashable, Comparable {
     /// Seconds, fractions included, since 2001-01-01 00:00:00 UTC.
     public var secondsSinceReferenceDate: Double
@@ -8,8 +11,18 @@ public struct PropertyListDate: Sendable, Hashable, Comparable {
         self.secondsSinceReferenceDate = secondsSinceReferenceDate
     }
 
+    /// Whether both are the same instant; by bit pattern, so that a date of NaN equals itself.
+    public static func == (first: Self, second: Self) -> Bool {
+        first.secondsSinceReferenceDate.bitPattern == second.secondsSinceReferenceDate.bitPattern
+    }
+
     /// Whether the first date is before the second.
     public static func < (first: Self, second: Self) -> Bool {
         first.secondsSinceReferenceDate < second.secondsSinceReferenceDate
+    }
+
+    /// Feeds what `==` compares to the hasher.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(secondsSinceReferenceDate.bitPattern)
     }
 }

@@ -24,6 +24,9 @@ int linux_lease_read(int fd);
 /// Lets a lease go.
 int linux_lease_release(int fd);
 
+/// Has the kernel send this process SIGTERM when the thread that started it ends (PR_SET_PDEATHSIG).
+int linux_end_with_parent(void);
+
 /// Makes a non-blocking, close-on-exec eventfd whose counter is 0.
 int linux_eventfd(void);
 

@@ -30,8 +30,12 @@ package struct Subscription: Sendable {
     private var missedFrom: Cursor?
     private var needsSnapshot: Bool
     private var hasEnded = false
-    /// The revision that the last bookmark named.
-    private var bookmarked: Revision?
+    /// The revision that the last event named; `nil` until the subscriber has caught up once.
+    private var told: Revision?
+
+    /// After so many records that don't pass the filter a bookmark is sent, so that the place a subscriber knows of stays
+    /// within the log.
+    private static let bookmarkDistance: Revision = 1_000
 
     /// Subscribes at a place of the log.
     package init(_ start: Start, filter: SubscriptionFilter, mode: Mode, log: ChangeLog) {
@@ -50,7 +54,9 @@ package struct Subscription: Sendable {
     /// How many records are waiting.
     package func lag(in log: ChangeLog) -> Revision { log.head - min(revision, log.head) }
 
-    /// Takes the next events, oldest first; none when the subscriber is caught up and has been told so.
+    /// Takes the next events, oldest first; none when there are none.
+    ///
+    /// A bookmark ends the first batch that leaves the subscriber caught up; from then on each event's own place says so.
     package mutating func next(from log: ChangeLog, limit: Int = 64) -> [SubscriptionEvent] {
         if hasEnded { return [] }
         // Before its first snapshot a subscriber has been promised nothing, and misses nothing.
@@ -71,8 +77,9 @@ package struct Subscription: Sendable {
                 .record($0, cursor: Cursor(epoch: log.epoch, revision: $0.revision))
             }
         }
-        if revision == log.head, bookmarked != revision {
-            bookmarked = revision
+        if told != nil, !events.isEmpty { told = revision }
+        if revision == log.head, told.map({ revision - $0 >= Self.bookmarkDistance }) ?? true {
+            told = revision
             events.append(.bookmark(log.cursor))
         }
         return events
@@ -82,6 +89,7 @@ package struct Subscription: Sendable {
     private mutating func begin(at cursor: Cursor) -> [SubscriptionEvent] {
         let gap = missedFrom.map { SubscriptionEvent.gap(from: $0, to: cursor) }
         revision = cursor.revision
+        told = nil
         missedFrom = nil
         needsSnapshot = false
         if gap != nil, mode == .disconnect {

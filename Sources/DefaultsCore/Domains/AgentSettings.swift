@@ -27,12 +27,6 @@ package struct AgentSettings: Hashable, Sendable {
 
     package init() {}
 
-    /// Reads settings; what is wrong keeps its default and is told.
-    package init(_ values: DomainValues) {
-        var problems: [String] = []
-        self.init(values, problems: &problems)
-    }
-
     /// Reads settings; what is wrong keeps its default, and is told in `problems`, a sentence each.
     package init(_ values: DomainValues, problems: inout [String]) {
         for (key, value) in values.sorted(by: { $0.key < $1.key }) {
@@ -72,11 +66,31 @@ package struct AgentSettings: Hashable, Sendable {
         ]
     }
 
+    /// How much of the change log is kept.
+    package var logCapacity: ChangeLog.Capacity { ChangeLog.Capacity(records: logRecords, bytes: logBytes) }
+
+    /// Reads the settings from the agent's own domain; what is wrong keeps its default and is told.
+    package static func read(from directory: PreferencesDirectory) -> (settings: AgentSettings, problems: [String]) {
+        var problems: [String] = []
+        let values: DomainValues
+        switch domain.map({ DomainFile(path: directory.path(of: $0)).read(known: nil) }) {
+        case .contents(let contents)?: values = contents.values
+        case .unusable(let damage)?:
+            problems.append(damage.error.description)
+            values = [:]
+        case nil, .missing?, .unchanged?, .beingWritten?: values = [:]
+        }
+        return (AgentSettings(values, problems: &problems), problems)
+    }
+
+    /// The agent's own domain.
+    package static let domain = try? Domain(DomainName(domainName))
+
     /// The directory that the key `Directory` names in the usual place, if there is one.
     static func directory(redirectedFrom standard: String, home: String?) -> String? {
-        guard let domain = try? Domain(DomainName(domainName)) else { return nil }
+        guard let domain else { return nil }
         let path = PreferencesDirectory(path: standard).path(of: domain)
-        guard case .contents(let contents) = DomainFile(path: path, limits: PropertyListLimits()).read(known: nil),
+        guard case .contents(let contents) = DomainFile(path: path).read(known: nil),
             case .string(let text)? = contents.values["Directory"]
         else { return nil }
         if text.hasPrefix("~/"), let home { return home + text.dropFirst() }

@@ -30,11 +30,44 @@ package struct PreferencesDirectory: Hashable, Sendable {
         self.isExplicit = isExplicit
     }
 
+    /// Makes the usual directory if it isn't there, and checks that the directory is the user's own.
+    package func prepare() throws(DefaultsError) {
+        try makeIfUsual()
+        try checkExistence()
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_uid == geteuid() else {
+            throw DefaultsError(
+                .directory,
+                "The preferences directory \(path) belongs to the user with the number \(status.st_uid), not to you; "
+                    + "run the agent as that user, or name a directory of yours with --directory.")
+        }
+    }
+
+    /// Makes the directory, for the user alone, if nobody named one and the usual one isn't there yet.
+    func makeIfUsual() throws(DefaultsError) {
+        if !isExplicit, access(path, F_OK) != 0, mkdir(path, 0o700) != 0, errno != EEXIST {
+            throw DefaultsError(.directory, errno: errno, "The preferences directory \(path) can't be made")
+        }
+    }
+
     /// The path with links resolved, where the directory exists: what two names of one directory have in common.
     package var resolvedPath: String {
         guard let resolved = realpath(path, nil) else { return path }
         defer { free(resolved) }
         return String(cString: resolved)
+    }
+
+    /// Checks that the directory exists, if someone named it: then a missing one is more likely a mistake than a first run.
+    package func checkExistence() throws(DefaultsError) {
+        var status = stat()
+        if stat(path, &status) != 0 {
+            let number = errno
+            if number == ENOENT, !isExplicit { return }
+            throw DefaultsError(.directory, errno: number, "The preferences directory \(path) can't be used")
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw DefaultsError(.directory, errno: ENOTDIR, "The preferences directory \(path) can't be used")
+        }
     }
 
     /// The absolute path of a domain's file.

@@ -21,7 +21,9 @@ package final class DisplacedFile: Sendable {
     /// - Parameter known: the state that is merged already.
     package func examine(known: FileVersion?, patience: DomainFile.Patience) -> FileReading {
         do throws(SystemCall.Failure) {
-            guard let (bytes, version) = try original.readWhole(file, patience: patience) else { return .beingWritten }
+            guard let (bytes, version, _) = try original.readWhole(file, patience: patience) else {
+                return .beingWritten
+            }
             if known?.hash == version.hash { return .unchanged(version) }
             return original.parse(bytes, version)
         } catch {

@@ -14,7 +14,10 @@ package struct DomainFile: Sendable {
     /// The limits of a file.
     package let limits: PropertyListLimits
 
-    package init(path: String, limits: PropertyListLimits) {
+    /// What a file may be, unless the settings say otherwise. See `Frame.limits` for the depth.
+    package static let standardLimits = PropertyListLimits(depth: 500)
+
+    package init(path: String, limits: PropertyListLimits = standardLimits) {
         self.path = path
         self.limits = limits
     }
@@ -49,9 +52,12 @@ package struct DomainFile: Sendable {
                         "\(path) has \(identity.size) bytes, more than the limit of \(limits.bytes); "
                             + "make it smaller or raise the setting MaximumFileSize."))
             }
-            guard let (bytes, version) = try readWhole(file, patience: patience) else { return .beingWritten }
+            guard let (bytes, version, isOpen) = try readWhole(file, patience: patience) else { return .beingWritten }
             if known?.hash == version.hash { return .unchanged(version) }
-            return parse(bytes, version)
+            let reading = parse(bytes, version)
+            // What doesn't parse while someone writes it isn't damaged, but unfinished.
+            if isOpen, case .unusable = reading { return .beingWritten }
+            return reading
         } catch {
             if error.number == ENOENT { return .missing }
             let failure = DefaultsError(.unreadable, errno: error.number, "\(path) can't be read")
@@ -60,19 +66,23 @@ package struct DomainFile: Sendable {
     }
 
     /// Reads an open file's bytes as some writer left them; `nil` while it is being written.
+    ///
+    /// - Returns: the bytes, their state, and whether someone has the file open for writing all the same.
     func readWhole(
         _ file: borrowing FileDescriptor, patience: Patience
-    ) throws(SystemCall.Failure) -> (bytes: [UInt8], version: FileVersion)? {
+    ) throws(SystemCall.Failure) -> (bytes: [UInt8], version: FileVersion, isOpen: Bool)? {
         if linux_lease_read(file.number) == 0 {
             defer { linux_lease_release(file.number) }
-            return try readOnce(file)
+            let (bytes, version) = try readOnce(file)
+            return (bytes, version, false)
         }
         // EAGAIN: someone has it open for writing. Anything else: no lease is to be had here.
-        if errno == EAGAIN, patience == .wait { return nil }
+        let isOpen = errno == EAGAIN
+        if isOpen, patience == .wait { return nil }
         let first = try readOnce(file)
         poll(nil, 0, 20)
-        let second = try readOnce(file)
-        return first.version == second.version ? second : nil
+        let (bytes, version) = try readOnce(file)
+        return first.version == version ? (bytes, version, isOpen) : nil
     }
 
     private func readOnce(

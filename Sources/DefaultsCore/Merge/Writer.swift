@@ -7,16 +7,3 @@ package enum Writer: Hashable, Sendable {
     /// The agent, which puts back what a writer that had loaded an older version has overwritten.
     case agent
 }
-
-/// A process that edits or subscribes.
-package struct AppIdentity: Hashable, Sendable {
-    /// The process's number when it connected.
-    package var pid: Int32
-    /// The path of its executable, empty when it can't be told.
-    package var executable: String
-
-    package init(pid: Int32, executable: String) {
-        self.pid = pid
-        self.executable = executable
-    }
-}

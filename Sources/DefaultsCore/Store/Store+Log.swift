@@ -1,6 +1,18 @@
 import Synchronization
 
 extension Store {
+    /// Keeps the log in a file from now on, in place of what an earlier agent may have left there.
+    package func keepLog(at path: String) throws(SystemCall.Failure) {
+        try logFile.withLock { file throws(SystemCall.Failure) in
+            let (log, marks) = state.withLock { state in
+                state.outbox = []
+                return (state.log, state.marks())
+            }
+            file = try ChangeLogFile.create(
+                at: path, log: log, marks: marks, sizeLimit: 2 * log.capacity.bytes)
+        }
+    }
+
     /// Tells the log's file what it hasn't been told yet.
     ///
     /// A file that can't be written is given up: the log goes on in memory, and an agent that comes later begins a new

@@ -56,7 +56,8 @@ extension Store {
         _ unsettled: inout Unsettled
     ) {
         let (file, isKnown) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain] != nil) }
-        let reading = self.file(of: domain).read(known: file, patience: patience)
+        let isFirst = isBaseline && !isKnown
+        let reading = self.file(of: domain).read(known: file, patience: isFirst ? .insist : patience)
         if haste == .patient {
             switch reading {
             case .missing where file != nil, .unusable where file != nil || !isBaseline:
@@ -67,18 +68,18 @@ extension Store {
         }
         if case .beingWritten = reading { unsettled.beingWritten.insert(domain) }
         transition { state in
-            ((), state.take(reading, of: domain, isBaseline: isBaseline && !isKnown, now: .now()))
+            ((), state.take(reading, of: domain, isBaseline: isFirst, now: .now()))
         }
     }
 
     /// Takes up a log that an earlier agent left, and looks at every file for the first time. Reads from the disk.
     package func resume(_ recovered: ChangeLogFile.Recovered) throws(DefaultsError) -> Unsettled {
-        let domains = try Set(directory.domains()).union(recovered.marks.keys).sorted()
         let records = Dictionary(grouping: recovered.records, by: \.domain)
+        let domains = try Set(directory.domains()).union(recovered.marks.keys).union(records.keys).sorted()
         return files.withLock { _ in
             var unsettled = Unsettled()
             for domain in domains {
-                let reading = file(of: domain).read(known: nil)
+                let reading = file(of: domain).read(known: nil, patience: .insist)
                 if case .beingWritten = reading { unsettled.beingWritten.insert(domain) }
                 transition { state in
                     let actions = state.resume(

@@ -11,7 +11,7 @@ extension Store {
         guard state.withLock({ $0.plan(for: domain) }) != nil else { return }
         do throws(DefaultsError) {
             try files.withLock { inHand throws(DefaultsError) in
-                try makeDirectory()
+                try directory.makeIfUsual()
                 let lock = try DirectoryLock(directory)
                 if !inHand.hasRecovered {
                     inHand.hasRecovered = true
@@ -111,7 +111,7 @@ extension Store {
         let kept: FileVersion
         do throws(SystemCall.Failure) {
             let source = try FileDescriptor(opening: file.path, O_RDONLY | O_NONBLOCK)
-            guard let (bytes, version) = try file.readWhole(source, patience: .insist) else {
+            guard let (bytes, version, _) = try file.readWhole(source, patience: .insist) else {
                 throw SystemCall.Failure(number: EBUSY)
             }
             _ = try AsideFile.keep(bytes, of: file.path, because: .damaged)
@@ -184,14 +184,6 @@ extension Store {
     }
 
     // MARK: The directory
-
-    /// Makes the directory, for the user alone, if nobody named one and the usual one isn't there yet.
-    private func makeDirectory() throws(DefaultsError) {
-        guard access(directory.path, F_OK) != 0, !directory.isExplicit else { return }
-        if mkdir(directory.path, 0o700) != 0, errno != EEXIST {
-            throw DefaultsError(.directory, errno: errno, "The directory \(directory.path) can't be made")
-        }
-    }
 
     /// Keeps or removes the temporary files that a crash left behind.
     private func keepLeftovers() throws(DefaultsError) {

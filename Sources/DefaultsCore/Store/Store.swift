@@ -17,7 +17,7 @@ package final class Store: Sendable {
     /// The domains and the log. Only transitions run under it: no I/O, no call to anyone else.
     let state: Mutex<StoreState>
     /// The log's file, if it has one. Held while it is written, so that entries reach it in their order.
-    let logFile: Mutex<ChangeLogFile?>
+    let logFile = Mutex<ChangeLogFile?>(nil)
     /// Who is told of records and of edits to publish. Set once, before the store is used by several threads.
     private let observer = Mutex<WeakObserver>(WeakObserver())
 
@@ -33,15 +33,14 @@ package final class Store: Sendable {
         weak var object: (any StoreObserver)?
     }
 
-    /// Makes a store that keeps its log in memory alone.
+    /// Makes a store that keeps its log in memory alone, until it is told a file.
     package init(
-        directory: PreferencesDirectory, limits: PropertyListLimits = PropertyListLimits(),
-        log: ChangeLog = ChangeLog(), logFile: sending ChangeLogFile? = nil
+        directory: PreferencesDirectory, limits: PropertyListLimits = DomainFile.standardLimits,
+        log: ChangeLog = ChangeLog()
     ) {
         self.directory = directory
         self.limits = limits
-        self.state = Mutex(StoreState(log: log, hasFile: logFile != nil))
-        self.logFile = Mutex(logFile)
+        self.state = Mutex(StoreState(log: log))
     }
 
     /// Names who is told; it isn't retained.

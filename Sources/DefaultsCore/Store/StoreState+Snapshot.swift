@@ -1,7 +1,10 @@
 extension StoreState {
     /// A domain's values in force.
     func snapshot(of domain: Domain) -> DomainSnapshot {
-        DomainSnapshot(domain: domain, values: domains[domain]?.merge.current ?? [:], cursor: log.cursor)
+        let state = domains[domain]
+        return DomainSnapshot(
+            domain: domain, values: state?.merge.current ?? [:], cursor: log.cursor,
+            damage: state?.damage?.error.description)
     }
 
     /// The values of all domains that a filter lets through, keys filtered too, in order.

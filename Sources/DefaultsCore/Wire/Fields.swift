@@ -4,6 +4,10 @@ package import PropertyList
 package struct Fields {
     package let values: DomainValues
 
+    package init(_ values: DomainValues) {
+        self.values = values
+    }
+
     /// Takes a value as a dictionary.
     package init(_ value: PropertyListValue, of what: String) throws(DefaultsError) {
         guard case .dictionary(let values) = value else {

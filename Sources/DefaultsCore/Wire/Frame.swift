@@ -1,9 +1,21 @@
-import PropertyList
+package import PropertyList
 
 /// A message as it goes through the socket: its length in four bytes, big-endian, then a binary property list.
 package enum Frame {
     /// The largest message that is taken, unless a limit says otherwise.
     package static let standardLimit = 64 << 20
+
+    /// What a message may be.
+    ///
+    /// A value lies a few levels deep in a message. A file may be deep enough to leave room for that below the codec's
+    /// own limit, and a request one level deeper than a file: so no request makes a file that can't be read again, and
+    /// no file makes a message that can't be sent.
+    package static func limits(bytes: Int = standardLimit, ofRequests: Bool = false) -> PropertyListLimits {
+        var limits = PropertyListLimits()
+        limits.bytes = bytes
+        if ofRequests { limits.depth = DomainFile.standardLimits.depth + 1 }
+        return limits
+    }
 
     /// Frames a message.
     package static func encode(_ message: DomainValues) throws(DefaultsError) -> [UInt8] {

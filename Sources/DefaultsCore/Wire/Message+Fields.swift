@@ -102,12 +102,17 @@ extension StreamEvent {
 
 extension DomainSnapshot {
     fileprivate var fields: DomainValues {
-        domain.fields.merging(["values": .dictionary(values), "cursor": .string(cursor.description)]) { $1 }
+        var fields = domain.fields
+        fields["values"] = .dictionary(values)
+        fields["cursor"] = .string(cursor.description)
+        fields["damage"] = damage.map { .string($0) }
+        return fields
     }
 
     fileprivate init(_ fields: Fields) throws(DefaultsError) {
         self.init(
-            domain: try fields.domain(), values: try fields.dictionary("values"), cursor: try fields.cursor("cursor"))
+            domain: try fields.domain(), values: try fields.dictionary("values"), cursor: try fields.cursor("cursor"),
+            damage: try fields.optionalString("damage"))
     }
 }
 

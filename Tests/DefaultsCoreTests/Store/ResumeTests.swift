@@ -93,7 +93,7 @@ struct ResumeTests {
     @Test("A crash in the middle of publishing is understood when the log was written anew just then")
     func crashAfterRewriting() throws {
         try withStoreFixture { fixture in
-            let first = try fixture.storeWithLog(sizeLimit: 1)
+            let first = try fixture.storeWithLog()
             for number in Int64(0)..<50 { fixture.edit(first, ["n": .integer(number)]) }
             try crash(first, fixture, isReplaced: true)
             first.logFile.withLock { $0?.sizeLimit = 0 }

@@ -25,11 +25,10 @@ struct StoreFixture {
     }
 
     /// A store that has read what is there, and keeps its log in a file.
-    func storeWithLog(sizeLimit: Int = 1 << 20) throws -> Store {
-        let log = ChangeLog()
-        let file = try ChangeLogFile.create(at: logPath, log: log, marks: [], sizeLimit: sizeLimit)
-        let store = Store(directory: PreferencesDirectory(path: directory), log: log, logFile: file)
+    func storeWithLog() throws -> Store {
+        let store = store()
         _ = try store.lookAtAll(isBaseline: true)
+        try store.keepLog(at: logPath)
         return store
     }
 
@@ -39,10 +38,9 @@ struct StoreFixture {
             throw DefaultsError(.damaged, "The log wasn't recovered.")
         }
         let log = ChangeLog(epoch: recovered.epoch, head: recovered.head, records: recovered.records)
-        let marks = recovered.marks.keys.sorted().flatMap { recovered.marks[$0] ?? [] }
-        let file = try ChangeLogFile.create(at: logPath, log: log, marks: marks, sizeLimit: 1 << 20)
-        let store = Store(directory: PreferencesDirectory(path: directory), log: log, logFile: file)
+        let store = Store(directory: PreferencesDirectory(path: directory), log: log)
         _ = try store.resume(recovered)
+        try store.keepLog(at: logPath)
         return store
     }
 

@@ -1,0 +1,143 @@
+internal import CLinux
+internal import Glibc
+internal import Synchronization
+
+/// Between the watcher's callers and its thread: requests in, dirty names and status out.
+final class WatchChannel: Sendable {
+    /// What callers ask of the thread.
+    struct Requests {
+        var stop = false
+        var rescan = false
+        var drains: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private struct State {
+        var requests = Requests()
+        var dirty = DirtyNames()
+        var status = WatcherStatus(mode: .waiting(.missing))
+        /// Whether the thread takes no more requests.
+        var hasEnded = false
+        /// Whether the descriptor is closed.
+        var isClosed = false
+    }
+
+    /// Guards everything that both sides touch, and the use of `wake` against its closing.
+    ///
+    /// Nothing is called under it but `write` on `wake`, which doesn't block.
+    private let state = Mutex(State())
+
+    /// An eventfd: readable when there are requests.
+    let wake: Int32
+    /// An eventfd: readable once the thread has set its first watches.
+    private let ready: Int32
+
+    let ticks: AsyncStream<Void>
+    private let tick: AsyncStream<Void>.Continuation
+
+    init() throws(WatcherError) {
+        let wake = linux_eventfd()
+        let ready = wake < 0 ? -1 : linux_eventfd()
+        guard ready >= 0 else {
+            let code = errno
+            if wake >= 0 { Glibc.close(wake) }
+            throw WatcherError(
+                .outOfResources, errno: code,
+                "The watcher gets no event descriptor (\(errorText(code))): raise the limit of open files (ulimit -n).")
+        }
+        self.wake = wake
+        self.ready = ready
+        (ticks, tick) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    deinit { close() }
+
+    // MARK: The callers' side
+
+    func requestStop() { request { $0.stop = true } }
+
+    func requestRescan() { request { $0.rescan = true } }
+
+    func requestDrain(_ continuation: CheckedContinuation<Void, Never>) {
+        if !request({ $0.drains.append(continuation) }) { continuation.resume() }
+    }
+
+    func takeDirty() -> DirtyNames {
+        state.withLock { state in
+            let taken = state.dirty
+            state.dirty = DirtyNames()
+            return taken
+        }
+    }
+
+    var status: WatcherStatus { state.withLock(\.status) }
+
+    /// Blocks until the thread has called `signalReady()`.
+    func waitUntilReady() {
+        var descriptor = pollfd(fd: ready, events: Int16(POLLIN), revents: 0)
+        while poll(&descriptor, 1, -1) < 1 {}  // a signal interrupts it
+    }
+
+    /// Closes the descriptors.
+    ///
+    /// The thread must have ended, or never begun.
+    func close() {
+        state.withLock { state in
+            guard !state.isClosed else { return }
+            state.isClosed = true
+            state.hasEnded = true
+            Glibc.close(wake)
+            Glibc.close(ready)
+        }
+    }
+
+    @discardableResult
+    private func request(_ change: (inout Requests) -> Void) -> Bool {
+        state.withLock { state in
+            guard !state.hasEnded else { return false }
+            change(&state.requests)
+            Self.signal(wake)
+            return true
+        }
+    }
+
+    // MARK: The thread's side
+
+    func signalReady() { Self.signal(ready) }
+
+    /// Takes the requests, and makes `wake` unreadable first: a request that comes between is not lost.
+    func takeRequests() -> Requests {
+        var counter: UInt64 = 0
+        _ = read(wake, &counter, MemoryLayout.size(ofValue: counter))
+        return state.withLock { state in
+            let taken = state.requests
+            state.requests = Requests()
+            return taken
+        }
+    }
+
+    /// Puts out what the thread has gathered.
+    func publish(_ dirty: DirtyNames, status: WatcherStatus) {
+        state.withLock { state in
+            state.dirty.merge(dirty)
+            state.status = status
+        }
+        if !dirty.isEmpty { tick.yield() }
+    }
+
+    /// Ends the stream, and lets go whoever waits still.
+    func end() {
+        let drains = state.withLock { state in
+            state.hasEnded = true
+            let drains = state.requests.drains
+            state.requests.drains = []
+            return drains
+        }
+        for drain in drains { drain.resume() }
+        tick.finish()
+    }
+
+    private static func signal(_ descriptor: Int32) {
+        var one: UInt64 = 1
+        _ = write(descriptor, &one, MemoryLayout.size(ofValue: one))
+    }
+}

@@ -1,0 +1,143 @@
+internal import Glibc
+
+/// Setting watches where the paths lead to now.
+///
+/// The order is from above to below: once the directory above is watched, a directory that is made, removed or replaced
+/// after it was opened shows as an event, and the paths are looked at again.
+extension WatchThread {
+    /// Looks at every path, and sets the watches that are missing.
+    func arm() -> WatcherStatus.Mode {
+        for _ in 0..<4 {
+            let ancestor = armAncestor()
+            do {
+                let directory = try OpenDirectory(directory)
+                if let mode = try arm(directory) { return mode }
+            } catch {
+                // The directory the ancestor waits for was made after the ancestor was opened: there is one nearer now.
+                if error.code == ENOENT, let ancestor, ancestor != self.directory,
+                    (try? OpenDirectory(ancestor)) != nil
+                {
+                    continue
+                }
+                if error.isShortage, mode == .inotify { return keepWatches() }
+                loseContents()
+                return .waiting(WatcherStatus.WaitingReason(errno: error.code))
+            }
+        }
+        // It changes as fast as we look: come back when the back-off is over.
+        state.requestCheck()
+        return .waiting(.missing)
+    }
+
+    /// Watches the directory and its subdirectories; `nil` if it was removed meanwhile.
+    private func arm(_ directory: borrowing OpenDirectory) throws(ErrorNumber) -> WatcherStatus.Mode? {
+        if let name = unreportingFileSystem(directory) {
+            loseContents()
+            return .polling(.fileSystem(name: name))
+        }
+        do {
+            try arm(.directory, directory, for: .contents)
+            for name in configuration.subdirectories {
+                // Opened by the path, and not below the open directory: should that have been replaced meanwhile, an
+                // event of the directory above is on its way.
+                let subdirectory: OpenDirectory
+                do {
+                    subdirectory = try OpenDirectory(self.directory + "/" + name)
+                } catch {
+                    if error.isShortage { return keepWatches() }
+                    lose(.subdirectory(name))
+                    continue
+                }
+                try arm(.subdirectory(name), subdirectory, for: .contents)
+            }
+            return .inotify
+        } catch {
+            switch error.code {
+            case ENOENT:
+                return nil
+            case ENOSPC, ENOMEM:
+                let failure = InotifyFailure.noWatch(errno: error.code)
+                giveUpLibrary(failure)
+                return .polling(.inotifyUnavailable(failure))
+            default:
+                throw error
+            }
+        }
+    }
+
+    /// For want of descriptors nothing can be looked at: what is watched stays so, and is looked at after the back-off.
+    private func keepWatches() -> WatcherStatus.Mode {
+        state.requestCheck()
+        return .inotify
+    }
+
+    /// The file system, if the directory or a subdirectory is on one that doesn't report every change.
+    ///
+    /// Asked before any watch is set, so that a poll sets none in vain: each would mark a rescan.
+    private func unreportingFileSystem(_ directory: borrowing OpenDirectory) -> String? {
+        if let name = configuration.unreportingFileSystems[directory.fileSystem] { return name }
+        for name in configuration.subdirectories {
+            guard let subdirectory = try? OpenDirectory(self.directory + "/" + name) else { continue }
+            if let name = configuration.unreportingFileSystems[subdirectory.fileSystem] { return name }
+        }
+        return nil
+    }
+
+    /// Watches the nearest directory above that can be opened.
+    ///
+    /// - Returns: The path that leads one step down from it, towards the directory; `nil` if there is none above.
+    private func armAncestor() -> String? {
+        var next = directory
+        while let slash = next.lastIndex(of: "/"), next != "/" {
+            let path = slash == next.startIndex ? "/" : String(next[..<slash])
+            state.awaitedName = String(next[next.index(after: slash)...])
+            do {
+                let ancestor = try OpenDirectory(path)
+                // Without a watch here, the identity check does its work.
+                if (try? arm(.ancestor, ancestor, for: .entries)) == nil { lose(.ancestor) }
+                return next
+            } catch {
+                if error.isShortage { return nil }
+            }
+            next = path
+        }
+        lose(.ancestor)
+        return nil
+    }
+
+    private func arm(
+        _ place: WatcherState.Place, _ directory: borrowing OpenDirectory, for mask: InotifyMask
+    ) throws(ErrorNumber) {
+        guard state.needsWatch(place, identity: directory.identity) else { return }
+        guard let watch = try library?.watch(directory, for: mask) else { return }
+        end(state.armed(place, identity: directory.identity, watch: watch))
+    }
+
+    private func lose(_ place: WatcherState.Place) { end(state.lost(place)) }
+
+    private func loseContents() {
+        lose(.directory)
+        for name in configuration.subdirectories { lose(.subdirectory(name)) }
+    }
+
+    private func end(_ watch: Int32?) {
+        if let watch { library?.unwatch(watch) }
+    }
+}
+
+extension ErrorNumber {
+    /// Whether the error says nothing about the path: descriptors or memory are short.
+    fileprivate var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(code) }
+}
+
+extension WatcherStatus.WaitingReason {
+    /// What it means that a directory can't be opened.
+    init(errno code: Int32) {
+        self =
+            switch code {
+            case ENOENT: .missing
+            case ENOTDIR: .notADirectory
+            default: .unreadable(errno: code)
+            }
+    }
+}

@@ -1,0 +1,240 @@
+internal import Glibc
+
+/// The thread that owns libinotifytools: it waits, reads events into ``WatcherState``, and looks at the paths.
+///
+/// A value of it exists on its thread only. What it needs no file for, is in ``WatcherState``; how it sets watches, in
+/// `WatchThread+Arming.swift`.
+final class WatchThread {
+    let configuration: DirectoryWatcher.Configuration
+    let channel: WatchChannel
+    /// The directory's absolute path, without a slash at its end.
+    let directory: String
+
+    var library: InotifyTools?
+    var state: WatcherState
+    var mode = WatcherStatus.Mode.waiting(.missing)
+    /// Whether listings are compared; they are also where the mode is to wait for a directory without inotify.
+    private var isPolling = false
+    private var listing: PollingScan?
+
+    private let clock = ContinuousClock()
+    private var lastCheck: ContinuousClock.Instant
+    private var lastRearm: ContinuousClock.Instant
+    private var lastTry: ContinuousClock.Instant?
+    private var libraryFailure = InotifyFailure.noDescriptor
+    /// Whether reading stopped before the queue was empty.
+    private var mayHoldEvents = false
+
+    private init(_ configuration: DirectoryWatcher.Configuration, _ channel: WatchChannel) {
+        self.configuration = configuration
+        self.channel = channel
+        directory = Self.absolutePath(configuration.directory)
+        state = WatcherState(subdirectories: configuration.subdirectories, isRelevant: configuration.isRelevant)
+        lastCheck = clock.now
+        lastRearm = clock.now - configuration.rearmInterval
+    }
+
+    /// Starts the thread, with all signals blocked: they are for the program's other threads.
+    static func start(
+        _ configuration: DirectoryWatcher.Configuration, channel: WatchChannel
+    ) throws(WatcherError) -> pthread_t {
+        let parameters = Unmanaged.passRetained(Parameters(configuration: configuration, channel: channel))
+        var blocked = sigset_t()
+        var restored = sigset_t()
+        sigfillset(&blocked)
+        pthread_sigmask(SIG_SETMASK, &blocked, &restored)
+        defer { pthread_sigmask(SIG_SETMASK, &restored, nil) }
+        var thread = pthread_t()
+        let code = pthread_create(&thread, nil, { WatchThread.main($0) }, parameters.toOpaque())
+        guard code == 0 else {
+            parameters.release()
+            throw WatcherError(
+                .outOfResources, errno: code,
+                "The watcher gets no thread (\(errorText(code))): raise the limit of processes (ulimit -u).")
+        }
+        return thread
+    }
+
+    private final class Parameters: Sendable {
+        let configuration: DirectoryWatcher.Configuration
+        let channel: WatchChannel
+
+        init(configuration: DirectoryWatcher.Configuration, channel: WatchChannel) {
+            self.configuration = configuration
+            self.channel = channel
+        }
+    }
+
+    private static func main(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        guard let pointer else { return nil }
+        let parameters = Unmanaged<Parameters>.fromOpaque(pointer).takeRetainedValue()
+        setName("watcher")
+        let thread = WatchThread(parameters.configuration, parameters.channel)
+        thread.run()
+        thread.finish()
+        return nil
+    }
+
+    // MARK: The loop
+
+    private func run() {
+        state.markRescan(.started)
+        var isReady = false
+        while true {
+            let requests = channel.takeRequests()
+            if requests.rescan { state.markRescan(.requested) }
+            readEvents()
+            // Who drains wants to know of what inotify doesn't tell, too, and doesn't wait for the next check.
+            if !requests.drains.isEmpty || requests.rescan || timeToCheck() <= .zero { check() }
+            channel.publish(state.takeDirty(), status: status)
+            for drain in requests.drains { drain.resume() }
+            if !isReady { channel.signalReady() }
+            isReady = true
+            if requests.stop { return }
+            wait()
+        }
+    }
+
+    /// How long until the paths are to be looked at.
+    private func timeToCheck() -> Duration {
+        if state.checkIsDue { return configuration.rearmInterval - (clock.now - lastRearm) }
+        let interval = isPolling ? configuration.pollInterval : configuration.identityCheckInterval
+        return interval - (clock.now - lastCheck)
+    }
+
+    private func wait() {
+        // Rounded up: a wait that ends just before its time would be followed by waits of nothing.
+        let time = max(.zero, timeToCheck())
+        let milliseconds = time / .milliseconds(1) + 1
+        let timeout: Int32 = mayHoldEvents || time == .zero ? 0 : Int32(min(milliseconds, 1_000_000_000))
+        var descriptors = [
+            pollfd(fd: channel.wake, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: library?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
+        ]
+        _ = poll(&descriptors, nfds_t(descriptors.count), timeout)
+    }
+
+    /// Reads what is queued.
+    ///
+    /// Under writers that never pause the queue may never be empty. It is enough to have read as much as was queued at
+    /// the beginning, and what the library may have held in its buffer of 128 KiB.
+    private func readEvents() {
+        guard library != nil else { return }
+        do {
+            mayHoldEvents = false
+            let limit = (library?.queuedBytes ?? 0) + 131_072
+            var count = 0
+            while let (event, byteCount) = try library?.next() {
+                state.receive(event)
+                count += byteCount
+                if count > limit {
+                    mayHoldEvents = true
+                    return
+                }
+            }
+        } catch {
+            // Nothing can be known of the watches; what was missed, a rescan finds.
+            giveUpLibrary(error)
+            state.markRescan(.replaced)
+            state.requestCheck()
+        }
+    }
+
+    // MARK: Looking at the paths
+
+    private func check() {
+        let rearms = state.rearms
+        state.beginCheck()
+        openLibrary()
+        let next: WatcherStatus.Mode =
+            if configuration.polling == .always {
+                .polling(.requested)
+            } else if library != nil {
+                arm()
+            } else {
+                .polling(.inotifyUnavailable(libraryFailure))
+            }
+        move(to: next)
+        lastCheck = clock.now
+        if state.rearms != rearms || state.checkIsDue { lastRearm = clock.now }
+    }
+
+    private func openLibrary() {
+        guard configuration.polling == .automatic, library == nil else { return }
+        if let lastTry, clock.now - lastTry < configuration.retryInterval { return }
+        lastTry = clock.now
+        do {
+            library = try InotifyTools()
+        } catch {
+            libraryFailure = error
+        }
+    }
+
+    /// Gives the library back, to be tried again after the retry interval.
+    func giveUpLibrary(_ failure: InotifyFailure) {
+        for watch in state.forgetWatches() { library?.unwatch(watch) }
+        library = nil
+        libraryFailure = failure
+        lastTry = clock.now
+    }
+
+    private func move(to next: WatcherStatus.Mode) {
+        mode = next
+        isPolling = if case .polling = next { true } else { false }
+        if isPolling { compareListings() } else { listing = nil }
+    }
+
+    private func compareListings() {
+        var new = PollingScan()
+        do {
+            let directory = try OpenDirectory(directory)
+            new = try PollingScan(
+                directory, subdirectories: configuration.subdirectories, isRelevant: configuration.isRelevant)
+        } catch {
+            let reason = WatcherStatus.WaitingReason(errno: error.code)
+            mode = .waiting(reason)
+            // For want of descriptors, say, nothing can be known: what was known stays.
+            if case .unreadable(let code) = reason, code != EACCES { return }
+        }
+        if let old = listing {
+            if new.identity != old.identity { state.markRescan(.replaced) }
+            state.noteChanges(of: new.changes(since: old))
+        } else {
+            state.markRescan(.polled)
+        }
+        listing = new
+    }
+
+    private var status: WatcherStatus {
+        WatcherStatus(
+            mode: mode, watches: state.watchCount, overflows: state.overflows, rescans: state.rescans,
+            rearms: state.rearms, undecodableNames: state.undecodableNames)
+    }
+
+    /// Gives everything back.
+    ///
+    /// The watches go first, so that the library's queue can be emptied for good.
+    private func finish() {
+        for watch in state.forgetWatches() { library?.unwatch(watch) }
+        library = nil
+        channel.end()
+    }
+
+    private static func absolutePath(_ path: String) -> String {
+        var path = path
+        if !path.hasPrefix("/"), let current = getcwd(nil, 0) {
+            path = String(cString: current) + "/" + path
+            free(current)
+        }
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        return path
+    }
+
+    /// Names the thread, for `top -H` and /proc; Swift's Glibc module hides `pthread_setname_np`.
+    private static func setName(_ name: String) {
+        let descriptor = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        _ = write(descriptor, name, name.utf8.count)
+        close(descriptor)
+    }
+}

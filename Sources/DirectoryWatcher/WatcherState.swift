@@ -1,0 +1,182 @@
+/// What is watched, and what its events make dirty: pure, with no I/O and no clock.
+///
+/// The thread puts events in with ``receive(_:)``, and after looking at the paths says with ``armed(_:identity:watch:)``
+/// and ``lost(_:)`` what is watched now; it takes out ``takeDirty()`` and ``checkIsDue``.
+struct WatcherState {
+    /// What a watch is for.
+    enum Place: Hashable, Sendable {
+        /// The nearest directory above that exists; its parent, as a rule.
+        case ancestor
+        case directory
+        case subdirectory(String)
+    }
+
+    private struct Watch {
+        var place: Place
+        var identity: DirectoryIdentity
+        var number: Int32
+        /// Whether the kernel may have ended the watch without our having been told.
+        var isDoubtful = false
+    }
+
+    /// A handful at most, so a scan beats a dictionary.
+    ///
+    /// Two places can be one directory, and then share a watch.
+    private var watches: [Watch] = []
+    private let subdirectories: Set<String>
+    private let isRelevant: @Sendable (String) -> Bool
+    private var dirty = DirtyNames()
+    /// Which places have ever had a watch.
+    private var known: Set<Place> = []
+
+    /// The name in the ancestor whose coming and going matters.
+    var awaitedName = ""
+
+    /// Whether the paths are to be looked at again.
+    private(set) var checkIsDue = true
+
+    private(set) var overflows = 0
+    private(set) var rescans = 0
+    private(set) var rearms = 0
+    private(set) var undecodableNames = 0
+
+    init(subdirectories: [String], isRelevant: @escaping @Sendable (String) -> Bool) {
+        self.subdirectories = Set(subdirectories)
+        self.isRelevant = isRelevant
+    }
+
+    /// How many watches are held.
+    var watchCount: Int { Set(watches.map(\.number)).count }
+
+    // MARK: Events
+
+    /// Takes in an event.
+    mutating func receive(_ event: InotifyEvent) {
+        if event.mask.contains(.overflow) {
+            overflows += 1
+            markRescan(.overflow)
+            // The end of a watch may be among what was lost, and ext4 may have given the inode to a new directory.
+            for index in watches.indices { watches[index].isDoubtful = true }
+            checkIsDue = true
+            return
+        }
+        // A watch that isn't ours any more has events in the queue still: what it watched was replaced, and a rescan
+        // is marked already.
+        for place in watches.filter({ $0.number == event.watch }).map(\.place) {
+            receive(event, at: place)
+        }
+    }
+
+    private mutating func receive(_ event: InotifyEvent, at place: Place) {
+        if event.mask.contains(.ignored) {
+            // The kernel has ended the watch: its number must not be used again, not even to remove it.
+            watches.removeAll { $0.place == place }
+            if place != .ancestor { markRescan(.replaced) }
+            checkIsDue = true
+            return
+        }
+        if !event.mask.isDisjoint(with: [.deleteSelf, .moveSelf, .unmount]) {
+            checkIsDue = true
+            if place != .ancestor { markRescan(.replaced) }
+            return
+        }
+        switch event.name {
+        case .none:
+            checkIsDue = true  // the directory's own permissions
+        case .undecodable:
+            if place != .ancestor { undecodableNames += 1 }
+        case .name(let name):
+            switch place {
+            case .ancestor: if name == awaitedName { checkIsDue = true }
+            case .directory where subdirectories.contains(name): checkIsDue = true
+            case .directory: receive(event.mask, name: name, entry: name)
+            case .subdirectory(let parent): receive(event.mask, name: parent + "/" + name, entry: name)
+            }
+        }
+    }
+
+    private mutating func receive(_ mask: InotifyMask, name: String, entry: String) {
+        if entry == "..data", !mask.isDisjoint(with: [.create, .movedTo]) {
+            markRescan(.linkSwitched)
+        } else if isRelevant(name) {
+            // A writer that is still at it: reading now would show the half of it.
+            if mask.isDisjoint(with: [.closeWrite, .movedTo, .movedFrom, .delete, .create, .attributes]) {
+                dirty.noteWriting(to: name)
+            } else {
+                dirty.noteChange(of: name)
+            }
+        }
+    }
+
+    /// Takes in what a comparison of listings has found.
+    mutating func noteChanges(of names: some Sequence<String>) {
+        for name in names { dirty.noteChange(of: name) }
+    }
+
+    /// Marks everything dirty; the first reason stays.
+    mutating func markRescan(_ reason: DirtyNames.RescanReason) {
+        guard dirty.rescan == nil else { return }
+        dirty.rescan = reason
+        rescans += 1
+    }
+
+    /// Takes what has gathered.
+    mutating func takeDirty() -> DirtyNames {
+        let taken = dirty
+        dirty = DirtyNames()
+        return taken
+    }
+
+    // MARK: Watches
+
+    /// Asks for the paths to be looked at.
+    mutating func requestCheck() { checkIsDue = true }
+
+    /// The paths are being looked at.
+    mutating func beginCheck() { checkIsDue = false }
+
+    /// Whether a place, which is this directory now, has to be given a watch.
+    func needsWatch(_ place: Place, identity: DirectoryIdentity) -> Bool {
+        guard let watch = watches.first(where: { $0.place == place }) else { return true }
+        return watch.isDoubtful || watch.identity != identity
+    }
+
+    /// A watch was set.
+    ///
+    /// What happened before it, was seen by nobody: hence the rescan.
+    ///
+    /// - Returns: The number of a watch that nothing needs any more, to be ended.
+    mutating func armed(_ place: Place, identity: DirectoryIdentity, watch number: Int32) -> Int32? {
+        let old = watches.first { $0.place == place }
+        watches.removeAll { $0.place == place }
+        watches.append(Watch(place: place, identity: identity, number: number))
+        guard old?.number != number || old?.identity != identity else { return nil }
+        if !known.insert(place).inserted { rearms += 1 }
+        if place != .ancestor { markRescan(.replaced) }
+        return unneeded(old)
+    }
+
+    /// A place is no more.
+    ///
+    /// - Returns: The number of a watch that nothing needs any more, to be ended.
+    mutating func lost(_ place: Place) -> Int32? {
+        guard let old = watches.first(where: { $0.place == place }) else { return nil }
+        watches.removeAll { $0.place == place }
+        if place != .ancestor { markRescan(.replaced) }
+        return unneeded(old)
+    }
+
+    /// Forgets every watch.
+    ///
+    /// - Returns: Their numbers, to be ended if the library lives on.
+    mutating func forgetWatches() -> Set<Int32> {
+        let numbers = Set(watches.map(\.number))
+        watches = []
+        return numbers
+    }
+
+    private func unneeded(_ watch: Watch?) -> Int32? {
+        guard let watch, !watches.contains(where: { $0.number == watch.number }) else { return nil }
+        return watch.number
+    }
+}

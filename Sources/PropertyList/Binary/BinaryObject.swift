@@ -1,0 +1,85 @@
+/// An object of a binary property list, found and bounded but not yet read.
+///
+/// A marker's high half says the type, its low half the count; 15 says that the count follows as an integer.
+struct BinaryObject {
+    enum Kind {
+        case integer, real, date, data, ascii, utf16, uid, array, dictionary, no, yes
+    }
+
+    let kind: Kind
+    /// Where the marker is.
+    let offset: Int
+    /// Where the content begins.
+    let content: Int
+    /// Bytes of content; for containers, references.
+    let count: Int
+
+    /// Finds out what the object at an offset is, and that its content ends before `end`.
+    @inline(__always)
+    init(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int, end: Int, referenceSize: Int
+    ) throws(ReadingFailure) {
+        self.offset = offset
+        let marker = bytes[offset]
+        let low = Int(marker & 0x0F)
+        var content = offset + 1
+        var count = low
+        // The low half of other types says something else.
+        if low == 0x0F, [0x4, 0x5, 0x6, 0xA, 0xD].contains(marker >> 4) {
+            (count, content) = try Self.longCount(bytes, at: offset, end: end)
+        }
+        var unit = 1
+        switch marker >> 4 {
+        case 0x0 where marker == 0x08: (kind, count) = (.no, 0)
+        case 0x0 where marker == 0x09: (kind, count) = (.yes, 0)
+        case 0x1 where low <= 4: (kind, count) = (.integer, 1 << low)
+        case 0x2 where low == 2 || low == 3: (kind, count) = (.real, 1 << low)
+        case 0x3 where low == 3: (kind, count) = (.date, 8)
+        case 0x4: kind = .data
+        case 0x5: kind = .ascii
+        case 0x6: (kind, unit) = (.utf16, 2)
+        case 0x8: (kind, count) = (.uid, low + 1)
+        case 0xA: (kind, unit) = (.array, referenceSize)
+        case 0xD: (kind, unit) = (.dictionary, 2 * referenceSize)
+        default: throw Self.unknown(marker, at: offset)
+        }
+        // A count is at most 2^63 - 1 and a unit at most 16, so divide, not multiply.
+        guard count <= (end - content) / unit else {
+            throw ReadingFailure(
+                code: .offsetOutOfRange, offset: offset, message: "the object's content does not lie in the input")
+        }
+        self.content = content
+        self.count = kind == .utf16 ? count * 2 : count
+    }
+
+    private static func longCount(
+        _ bytes: UnsafeRawBufferPointer, at offset: Int, end: Int
+    ) throws(ReadingFailure) -> (count: Int, content: Int) {
+        let failure = ReadingFailure(
+            code: .offsetOutOfRange, offset: offset, message: "the object's count does not lie in the input")
+        guard offset + 2 <= end else { throw failure }
+        let marker = bytes[offset + 1]
+        guard marker & 0xF0 == 0x10, marker & 0x0F <= 3 else {
+            throw ReadingFailure(
+                code: .syntax, offset: offset + 1,
+                message: "expected the object's count as an integer, found marker \(hexadecimal(marker))")
+        }
+        let size = 1 << Int(marker & 0x0F)
+        guard size <= end - offset - 2 else { throw failure }
+        var value: UInt64 = 0
+        for index in 0..<size { value = value << 8 | UInt64(bytes[offset + 2 + index]) }
+        guard let count = Int(exactly: value) else { throw failure }
+        return (count, offset + 2 + size)
+    }
+
+    private static func unknown(_ marker: UInt8, at offset: Int) -> ReadingFailure {
+        switch marker >> 4 {
+        case 0x0 where marker == 0x00:
+            ReadingFailure(code: .unsupported, offset: offset, message: "a null is not accepted")
+        case 0xC, 0xB: ReadingFailure(code: .unsupported, offset: offset, message: "a set is not accepted")
+        default:
+            ReadingFailure(
+                code: .syntax, offset: offset, message: "expected an object, found marker \(hexadecimal(marker))")
+        }
+    }
+}

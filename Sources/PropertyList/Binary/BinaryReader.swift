@@ -1,0 +1,228 @@
+/// Reads binary property lists (`bplist00`).
+///
+/// Objects may be shared. Those worth it are read once and kept; what they would amount to if written out counts
+/// against the limits each time, so a small file can't stand for an endless tree.
+struct BinaryReader {
+    private let bytes: UnsafeRawBufferPointer
+    private let trailer: BinaryTrailer
+    private let limits: PropertyListLimits
+    private var objects = 0
+    private var levels: [Level] = []
+    private var kept: [Kept] = []
+    /// For each object, its place in `kept` plus one, or what else is known of it.
+    private var places: [Int32]
+
+    /// An object not met so far.
+    private static let unknown: Int32 = 0
+    /// A container that is being read.
+    private static let open: Int32 = -1
+    /// A scalar that was met once.
+    private static let met: Int32 = -2
+
+    /// A container being read.
+    private struct Level {
+        var object: Int
+        var references: Int
+        var count: Int
+        var next = 0
+        var isDictionary: Bool
+        var array: [PropertyListValue] = []
+        var dictionary: [String: PropertyListValue] = [:]
+        /// The count of all objects when this was begun.
+        var objectsBefore: Int
+        /// How many containers are nested in it at the most.
+        var height = 0
+    }
+
+    /// An object that may be met again.
+    private struct Kept {
+        var value: PropertyListValue
+        /// How many values it holds, itself included.
+        var objects: Int
+        /// How many containers are nested, itself included.
+        var height: Int
+    }
+
+    init(_ bytes: UnsafeRawBufferPointer, limits: PropertyListLimits) throws(ReadingFailure) {
+        self.bytes = bytes
+        self.limits = limits
+        trailer = try BinaryTrailer(bytes)
+        places = [Int32](repeating: Self.unknown, count: trailer.objectCount)
+    }
+
+    mutating func read() throws(ReadingFailure) -> PropertyListValue {
+        var outermost: PropertyListValue?
+        if let value = try value(of: trailer.topObject, referredAt: bytes.count - 16) { outermost = value }
+        while let last = levels.indices.last {
+            if try readScalars(of: last) { continue }
+            let value = close()
+            guard let parent = levels.indices.last else {
+                outermost = value
+                break
+            }
+            try deliver(value, to: parent)
+        }
+        guard let outermost else {
+            throw ReadingFailure(code: .syntax, offset: 0, message: "there is no outermost object")
+        }
+        return outermost
+    }
+
+    /// Reads a container's values up to one that is a container and has to be read first.
+    ///
+    /// - Returns: False if it has no more.
+    private mutating func readScalars(of level: Int) throws(ReadingFailure) -> Bool {
+        while levels[level].next < levels[level].count {
+            let index = levels[level].next + (levels[level].isDictionary ? levels[level].count : 0)
+            let place = levels[level].references + index * trailer.referenceSize
+            guard let value = try value(of: reference(at: place), referredAt: place) else { return true }
+            try deliver(value, to: level)
+        }
+        return false
+    }
+
+    private mutating func deliver(_ value: PropertyListValue, to level: Int) throws(ReadingFailure) {
+        if levels[level].isDictionary {
+            let place = levels[level].references + levels[level].next * trailer.referenceSize
+            let key = try key(of: reference(at: place), referredAt: place)
+            levels[level].dictionary[key] = value
+        } else {
+            levels[level].array.append(value)
+        }
+        levels[level].next += 1
+    }
+
+    /// Takes the completed container off the stack and keeps it.
+    private mutating func close() -> PropertyListValue {
+        let level = levels.removeLast()
+        let value: PropertyListValue = level.isDictionary ? .dictionary(level.dictionary) : .array(level.array)
+        kept.append(Kept(value: value, objects: objects - level.objectsBefore, height: level.height + 1))
+        places[level.object] = Int32(truncatingIfNeeded: kept.count)
+        if let parent = levels.indices.last { levels[parent].height = max(levels[parent].height, level.height + 1) }
+        return value
+    }
+
+    // MARK: Objects
+
+    /// The value of an object, or nil if it is a container that has now been put on the stack.
+    private mutating func value(of object: Int, referredAt place: Int) throws(ReadingFailure) -> PropertyListValue? {
+        let known = places[object]
+        if known > 0 || known == Self.open { return try keptValue(known, referredAt: place) }
+        let found = try find(object, referredAt: place)
+        try count(1, at: found.offset)
+        switch found.kind {
+        case .no: return .boolean(false)
+        case .yes: return .boolean(true)
+        case .integer: return try BinaryScalar.integer(bytes, found)
+        case .real: return BinaryScalar.real(bytes, found)
+        case .date: return .date(PropertyListDate(secondsSinceReferenceDate: BinaryScalar.double(bytes, found.content)))
+        case .uid: return .uid(try BinaryScalar.unsigned(bytes, found))
+        case .ascii, .utf16: return keep(.string(try BinaryScalar.string(bytes, found)), found, as: object)
+        case .data:
+            return keep(.data([UInt8](bytes[found.content..<(found.content + found.count)])), found, as: object)
+        case .array, .dictionary:
+            try open(found, as: object)
+            return nil
+        }
+    }
+
+    private mutating func keptValue(
+        _ known: Int32, referredAt place: Int
+    ) throws(ReadingFailure) -> PropertyListValue {
+        guard known > 0 else {
+            throw ReadingFailure(code: .cycle, offset: place, message: "a container contains itself")
+        }
+        let kept = kept[Int(known) - 1]
+        try count(kept.objects, at: place)
+        if let last = levels.indices.last {
+            levels[last].height = max(levels[last].height, kept.height)
+        }
+        guard levels.count + kept.height <= limits.depth else { throw tooDeep(at: place) }
+        return kept.value
+    }
+
+    private mutating func key(of object: Int, referredAt place: Int) throws(ReadingFailure) -> String {
+        if places[object] > 0, case .string(let string) = kept[Int(places[object]) - 1].value { return string }
+        let found = try find(object, referredAt: place)
+        guard found.kind == .ascii || found.kind == .utf16 else {
+            throw ReadingFailure(code: .syntax, offset: found.offset, message: "a dictionary's key is not a string")
+        }
+        let string = try BinaryScalar.string(bytes, found)
+        _ = keep(.string(string), found, as: object)
+        return string
+    }
+
+    /// Remembers a value that takes memory of its own, so that all who share it share that.
+    private mutating func keep(
+        _ value: PropertyListValue, _ found: BinaryObject, as object: Int
+    ) -> PropertyListValue {
+        // Fifteen bytes of text fit into the value itself; and most objects are never met again.
+        guard found.count > 15 else { return value }
+        guard places[object] == Self.met else {
+            places[object] = Self.met
+            return value
+        }
+        kept.append(Kept(value: value, objects: 1, height: 0))
+        places[object] = Int32(truncatingIfNeeded: kept.count)
+        return value
+    }
+
+    private mutating func open(_ found: BinaryObject, as object: Int) throws(ReadingFailure) {
+        guard levels.count < limits.depth else { throw tooDeep(at: found.offset) }
+        // Checked before memory is set aside for them.
+        guard found.count <= limits.objects - objects else { throw tooManyObjects(at: found.offset) }
+        var level = Level(
+            object: object, references: found.content, count: found.count, isDictionary: found.kind == .dictionary,
+            objectsBefore: objects - 1)
+        if level.isDictionary {
+            level.dictionary.reserveCapacity(min(found.count, trailer.objectCount))
+        } else {
+            level.array.reserveCapacity(found.count)
+        }
+        levels.append(level)
+        places[object] = Self.open
+    }
+
+    private func find(_ object: Int, referredAt place: Int) throws(ReadingFailure) -> BinaryObject {
+        let entry = trailer.tableOffset + object * trailer.offsetSize
+        guard let offset = Int(exactly: number(at: entry, size: trailer.offsetSize)),
+            offset >= BinaryTrailer.header.utf8.count, offset < trailer.tableOffset
+        else {
+            throw ReadingFailure(
+                code: .offsetOutOfRange, offset: entry, message: "the offset of object \(object) is not in the input")
+        }
+        return try BinaryObject(bytes, at: offset, end: trailer.tableOffset, referenceSize: trailer.referenceSize)
+    }
+
+    private func reference(at place: Int) throws(ReadingFailure) -> Int {
+        guard let object = Int(exactly: number(at: place, size: trailer.referenceSize)), object < trailer.objectCount
+        else {
+            throw ReadingFailure(
+                code: .offsetOutOfRange, offset: place, message: "a container refers to an object that does not exist")
+        }
+        return object
+    }
+
+    @inline(__always)
+    private func number(at offset: Int, size: Int) -> UInt64 {
+        var value: UInt64 = 0
+        for index in 0..<size { value = value << 8 | UInt64(bytes[offset + index]) }
+        return value
+    }
+
+    // MARK: Limits
+
+    private mutating func count(_ more: Int, at offset: Int) throws(ReadingFailure) {
+        guard more <= limits.objects - objects else { throw tooManyObjects(at: offset) }
+        objects += more
+    }
+
+    private func tooManyObjects(at offset: Int) -> ReadingFailure {
+        ReadingFailure(
+            code: .tooManyObjects, offset: offset, message: "the property list has more than \(limits.objects) values")
+    }
+
+    private func tooDeep(at offset: Int) -> ReadingFailure {
+        ReadingFailure(code: .tooDeep, offset: offset, message: "more than \(limits.depth) containers are nested")
+    }
+}

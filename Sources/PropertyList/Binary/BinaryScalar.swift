@@ -1,0 +1,99 @@
+/// Reads the content of objects that hold no others.
+enum BinaryScalar {
+    static func integer(
+        _ bytes: UnsafeRawBufferPointer, _ object: BinaryObject
+    ) throws(ReadingFailure) -> PropertyListValue {
+        // Up to 4 bytes are unsigned, 8 are signed; 16 are for what needs 64 bits unsigned.
+        guard object.count >= 8 else {
+            return .integer(Int64(truncatingIfNeeded: number(bytes, object.content, size: object.count)))
+        }
+        let low = number(bytes, object.content + object.count - 8, size: 8)
+        guard object.count == 16 else { return .integer(Int64(bitPattern: low)) }
+        switch number(bytes, object.content, size: 8) {
+        case 0: return .number(low)
+        case .max where low > UInt64(Int64.max): return .integer(Int64(bitPattern: low))
+        default:
+            throw ReadingFailure(
+                code: .numberOutOfRange, offset: object.offset, message: "the number does not fit 64 bits")
+        }
+    }
+
+    static func unsigned(_ bytes: UnsafeRawBufferPointer, _ object: BinaryObject) throws(ReadingFailure) -> UInt64 {
+        let extra = max(object.count - 8, 0)
+        guard bytes[object.content..<(object.content + extra)].allSatisfy({ $0 == 0 }) else {
+            throw ReadingFailure(
+                code: .numberOutOfRange, offset: object.offset, message: "the number does not fit 64 bits")
+        }
+        return number(bytes, object.content + extra, size: object.count - extra)
+    }
+
+    static func real(_ bytes: UnsafeRawBufferPointer, _ object: BinaryObject) -> PropertyListValue {
+        guard object.count == 4 else { return .real(double(bytes, object.content)) }
+        let pattern = UInt32(truncatingIfNeeded: number(bytes, object.content, size: 4))
+        return .real32(Float(bitPattern: pattern))
+    }
+
+    static func double(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Double {
+        Double(bitPattern: number(bytes, offset, size: 8))
+    }
+
+    @inline(__always)
+    static func string(_ bytes: UnsafeRawBufferPointer, _ object: BinaryObject) throws(ReadingFailure) -> String {
+        let content = UnsafeRawBufferPointer(rebasing: bytes[object.content..<(object.content + object.count)])
+        guard object.kind == .ascii else { return try utf16(content, object) }
+        if let offset = UTF8Validation.firstNonASCII(in: content.assumingMemoryBound(to: UInt8.self)) {
+            throw ReadingFailure(
+                code: .invalidText, offset: object.content + offset,
+                message: "an ASCII string holds byte \(hexadecimal(content[offset]))")
+        }
+        return String(decoding: content, as: UTF8.self)
+    }
+
+    private static func utf16(
+        _ content: UnsafeRawBufferPointer, _ object: BinaryObject
+    ) throws(ReadingFailure) -> String {
+        var failure: ReadingFailure?
+        // A unit takes at most three bytes of UTF-8; a pair, four.
+        let string = String(unsafeUninitializedCapacity: content.count / 2 * 3) { output in
+            var count = 0
+            func append(_ scalar: Unicode.Scalar) {
+                for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
+                    output[count] = byte
+                    count += 1
+                }
+            }
+            var index = 0
+            while index < content.count {
+                let unit = UInt16(content[index]) << 8 | UInt16(content[index + 1])
+                if unit < 0x80 {
+                    output[count] = UInt8(truncatingIfNeeded: unit)
+                    count += 1
+                } else if let scalar = Unicode.Scalar(unit) {
+                    append(scalar)
+                } else {
+                    let next =
+                        index + 3 < content.count ? UInt16(content[index + 2]) << 8 | UInt16(content[index + 3]) : 0
+                    guard UTF16.isLeadSurrogate(unit), UTF16.isTrailSurrogate(next) else {
+                        failure = ReadingFailure(
+                            code: .invalidText, offset: object.content + index,
+                            message:
+                                "UTF-16 surrogate \(String(unit, radix: 16, uppercase: true)) has no partner")
+                        return 0
+                    }
+                    append(Unicode.Scalar(leadSurrogate: unit, trailSurrogate: next))
+                    index += 2
+                }
+                index += 2
+            }
+            return count
+        }
+        if let failure { throw failure }
+        return string
+    }
+
+    private static func number(_ bytes: UnsafeRawBufferPointer, _ offset: Int, size: Int) -> UInt64 {
+        var value: UInt64 = 0
+        for index in 0..<size { value = value << 8 | UInt64(bytes[offset + index]) }
+        return value
+    }
+}

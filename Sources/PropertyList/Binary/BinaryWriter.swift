@@ -1,0 +1,177 @@
+/// Writes binary property lists as Apple does: equal scalars once, numbers as small as they go.
+///
+/// Unlike Apple's, dictionaries are sorted, so that equal values give equal bytes, and numbers of different types are
+/// never merged. Containers lie behind all scalars, as references can be sized only when all objects are known.
+struct BinaryWriter {
+    private var output: [UInt8] = Array(BinaryTrailer.header.utf8)
+    private var offsets: [Int] = []
+    /// The numbers of the scalars written so far.
+    private var written: [PropertyListValue: Int] = [:]
+    private var levels: [WriterLevel] = []
+    private var containers: [Container] = []
+    /// For each open container, its place in `containers`.
+    private var open: [Int] = []
+    /// The references of all containers, one container after the other.
+    private var references: [Int] = []
+
+    private struct Container {
+        var object: Int
+        var isDictionary: Bool
+        var firstReference: Int
+        var count: Int
+    }
+
+    mutating func write(_ value: PropertyListValue) throws(PropertyListError) -> [UInt8] {
+        _ = try object(for: value)
+        while let last = levels.indices.last {
+            let index = levels[last].next
+            guard index < levels[last].count else {
+                levels.removeLast()
+                open.removeLast()
+                continue
+            }
+            levels[last].next += 1
+            let container = containers[open[last]]
+            let place = container.firstReference + index + (container.isDictionary ? container.count : 0)
+            references[place] = try object(for: levels[last][index])
+        }
+        finish()
+        return output
+    }
+
+    /// The number of the object for a value, which is written if it is a scalar, and begun if it is a container.
+    private mutating func object(for value: PropertyListValue) throws(PropertyListError) -> Int {
+        switch value {
+        case .array(let values): return try begin(WriterLevel(values))
+        case .dictionary(let values): return try begin(WriterLevel(values))
+        default: return scalar(value)
+        }
+    }
+
+    private mutating func begin(_ level: WriterLevel) throws(PropertyListError) -> Int {
+        try levels.open(level, format: .binary)
+        let object = offsets.count
+        offsets.append(0)
+        let count = level.count
+        open.append(containers.count)
+        containers.append(
+            Container(
+                object: object, isDictionary: level.isDictionary, firstReference: references.count, count: count))
+        references.append(contentsOf: repeatElement(0, count: level.isDictionary ? 2 * count : count))
+        if count > 1000 { written.reserveCapacity(written.count + 2 * count) }
+        let first = references.count - 2 * count
+        for index in 0..<count {
+            guard let key = level.key(at: index) else { break }
+            references[first + index] = scalar(.string(key))
+        }
+        return object
+    }
+
+    // MARK: Scalars
+
+    private mutating func scalar(_ value: PropertyListValue) -> Int {
+        if let known = written[value] { return known }
+        let object = offsets.count
+        written[value] = object
+        offsets.append(output.count)
+        switch value {
+        case .string(let string): append(string)
+        case .integer(let number): append(integer: number)
+        case .unsigned(let number): append(unsigned: number)
+        case .real(let number):
+            output.append(0x23)
+            append(number.bitPattern, size: 8)
+        case .real32(let number):
+            output.append(0x22)
+            append(UInt64(number.bitPattern), size: 4)
+        case .boolean(let flag): output.append(flag ? 0x09 : 0x08)
+        case .date(let date):
+            output.append(0x33)
+            append(date.secondsSinceReferenceDate.bitPattern, size: 8)
+        case .data(let bytes):
+            append(marker: 0x40, count: bytes.count)
+            output.append(contentsOf: bytes)
+        case .uid(let number):
+            let size = Self.size(of: number)
+            output.append(0x80 | UInt8(size - 1))
+            append(number, size: size)
+        case .array, .dictionary: break
+        }
+        return object
+    }
+
+    private mutating func append(_ string: String) {
+        var copy = string
+        let isASCII = copy.withUTF8 { UTF8Validation.firstNonASCII(in: $0) == nil }
+        if isASCII {
+            append(marker: 0x50, count: copy.utf8.count)
+            output.append(text: copy)
+        } else {
+            append(marker: 0x60, count: copy.utf16.count)
+            for unit in copy.utf16 {
+                output.append(UInt8(truncatingIfNeeded: unit >> 8))
+                output.append(UInt8(truncatingIfNeeded: unit))
+            }
+        }
+    }
+
+    private mutating func append(integer number: Int64) {
+        // What is negative takes eight bytes, as shorter ones are unsigned.
+        let pattern = UInt64(bitPattern: number)
+        let size = Self.size(of: pattern)
+        output.append(0x10 | UInt8(size.trailingZeroBitCount))
+        append(pattern, size: size)
+    }
+
+    private mutating func append(unsigned number: UInt64) {
+        guard number > UInt64(Int64.max) else { return append(integer: Int64(truncatingIfNeeded: number)) }
+        output.append(0x14)
+        append(0, size: 8)
+        append(number, size: 8)
+    }
+
+    private mutating func append(marker: UInt8, count: Int) {
+        guard count >= 15 else { return output.append(marker | UInt8(count)) }
+        output.append(marker | 0x0F)
+        append(integer: Int64(count))
+    }
+
+    private mutating func append(_ number: UInt64, size: Int) {
+        for byte in stride(from: 8 * (size - 1), through: 0, by: -8) {
+            output.append(UInt8(truncatingIfNeeded: number >> UInt64(byte)))
+        }
+    }
+
+    /// The least of 1, 2, 4 and 8 bytes that hold the number.
+    private static func size(of number: UInt64) -> Int {
+        switch number {
+        case 0...0xFF: 1
+        case 0...0xFFFF: 2
+        case 0...0xFFFF_FFFF: 4
+        default: 8
+        }
+    }
+
+    // MARK: The end
+
+    private mutating func finish() {
+        let referenceSize = Self.size(of: UInt64(offsets.count))
+        for container in containers {
+            offsets[container.object] = output.count
+            append(marker: container.isDictionary ? 0xD0 : 0xA0, count: container.count)
+            let count = container.isDictionary ? 2 * container.count : container.count
+            for index in container.firstReference..<(container.firstReference + count) {
+                append(UInt64(references[index]), size: referenceSize)
+            }
+        }
+        let tableOffset = output.count
+        let offsetSize = Self.size(of: UInt64(tableOffset))
+        for offset in offsets { append(UInt64(offset), size: offsetSize) }
+        output.append(0, count: 6)
+        output.append(UInt8(offsetSize))
+        output.append(UInt8(referenceSize))
+        append(UInt64(offsets.count), size: 8)
+        append(0, size: 8)
+        append(UInt64(tableOffset), size: 8)
+    }
+}

@@ -1,0 +1,96 @@
+/// Reads old-style (OpenStep) property lists and strings files, with GNUstep's typed values.
+///
+/// All else that isn't data or a container is a string.
+struct OldStyleReader: ~Copyable {
+    private var scanner: OldStyleScanner
+    private var tree: TreeBuilder
+    /// The closing bytes of the open containers; nil for a strings file, which ends with the text.
+    private var closers: [UInt8?] = []
+
+    init(_ text: UnsafeBufferPointer<UInt8>, limits: PropertyListLimits) {
+        scanner = OldStyleScanner(text)
+        tree = TreeBuilder(limits: limits)
+    }
+
+    mutating func read() throws(ReadingFailure) -> PropertyListValue {
+        guard !scanner.isAtEnd else { throw scanner.failure("the input is empty") }
+        try scanner.skipSpace()
+        if try isStringsFile() {
+            try tree.open(dictionary: true, at: scanner.offset)
+            closers.append(nil)
+        } else {
+            try readValue()
+        }
+        while !closers.isEmpty { try readPart() }
+        try scanner.skipSpace()
+        guard scanner.isAtEnd else { throw scanner.expected("the end of the text") }
+        guard let value = tree.finished() else { throw scanner.expected("a value") }
+        return value
+    }
+
+    /// Whether the text is empty or begins with a key: `a = b;` or `a;`.
+    private mutating func isStringsFile() throws(ReadingFailure) -> Bool {
+        guard !scanner.isAtEnd else { return true }
+        let beginning = scanner.offset
+        defer { scanner.offset = beginning }
+        guard try scanner.string() != nil else { return false }
+        try scanner.skipSpace()
+        return scanner.next == UInt8(ascii: "=") || scanner.next == UInt8(ascii: ";")
+    }
+
+    /// Reads an array's element or a dictionary's key and the value or beginning of it, or closes the container.
+    private mutating func readPart() throws(ReadingFailure) {
+        guard let closer = closers.last else { return }
+        try scanner.skipSpace()
+        let place = scanner.offset
+        if closer == nil ? scanner.isAtEnd : scanner.next == closer {
+            if closer != nil { _ = scanner.skip(scanner.next ?? 0) }
+            closers.removeLast()
+            try tree.close(at: place)
+            return try endValue()
+        }
+        guard tree.expectation == .key else { return try readValue() }
+        let wanted = closer == nil ? "a key" : "a key or }"
+        guard let key = try scanner.string() else { throw scanner.expected(wanted) }
+        try scanner.skipSpace()
+        tree.add(key: key)
+        if scanner.skip(UInt8(ascii: ";")) { return try tree.add(.string(key), at: place) }
+        guard scanner.skip(UInt8(ascii: "=")) else { throw scanner.expected("= or ; after key \"\(key)\"") }
+        try scanner.skipSpace()
+        try readValue()
+    }
+
+    /// Reads a scalar and what separates it from the next one, or opens a container.
+    private mutating func readValue() throws(ReadingFailure) {
+        let place = scanner.offset
+        if scanner.skip(UInt8(ascii: "{")) {
+            try tree.open(dictionary: true, at: place)
+            return closers.append(UInt8(ascii: "}"))
+        }
+        if scanner.skip(UInt8(ascii: "(")) {
+            try tree.open(dictionary: false, at: place)
+            return closers.append(UInt8(ascii: ")"))
+        }
+        if scanner.next == UInt8(ascii: "<") {
+            try tree.add(try scanner.angled(), at: place)
+        } else if let string = try scanner.string() {
+            try tree.add(.string(string), at: place)
+        } else {
+            throw scanner.expected("a value")
+        }
+        try endValue()
+    }
+
+    /// Passes the `;` or `,` after a value; a comma may be missing after the last element.
+    private mutating func endValue() throws(ReadingFailure) {
+        guard !closers.isEmpty else { return }
+        try scanner.skipSpace()
+        if tree.expectation == .element {
+            guard scanner.skip(UInt8(ascii: ",")) || scanner.next == UInt8(ascii: ")") else {
+                throw scanner.expected(", or )")
+            }
+        } else if !scanner.skip(UInt8(ascii: ";")) {
+            throw scanner.expected("; after the value of key \"\(tree.pendingKey)\"")
+        }
+    }
+}

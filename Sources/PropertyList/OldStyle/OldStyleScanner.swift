@@ -1,0 +1,235 @@
+/// A cursor over the UTF-8 of an old-style property list: its tokens, but not how they combine.
+struct OldStyleScanner: ~Copyable {
+    private let text: UnsafeBufferPointer<UInt8>
+
+    /// Bytes before the cursor.
+    var offset = 0
+
+    private var scratch = MoveStack<UInt8>(minimumCapacity: 256)
+
+    init(_ text: UnsafeBufferPointer<UInt8>) {
+        self.text = text
+    }
+
+    var isAtEnd: Bool { offset == text.count }
+
+    /// The byte at the cursor, or nil at the end.
+    var next: UInt8? { offset < text.count ? text[offset] : nil }
+
+    private func peek(_ ahead: Int) -> UInt8? {
+        ahead < text.count - offset ? text[offset + ahead] : nil
+    }
+
+    mutating func skip(_ byte: UInt8) -> Bool {
+        guard next == byte else { return false }
+        offset += 1
+        return true
+    }
+
+    /// Skips whitespace, `// …` and `/* … */`.
+    mutating func skipSpace() throws(ReadingFailure) {
+        while let byte = next {
+            if byte.isPropertyListWhitespace || byte == 0x0B || byte == 0x0C {
+                offset += 1
+            } else if byte == UInt8(ascii: "/"), peek(1) == UInt8(ascii: "/") {
+                while let byte = next, byte != UInt8(ascii: "\n"), byte != UInt8(ascii: "\r") { offset += 1 }
+            } else if byte == UInt8(ascii: "/"), peek(1) == UInt8(ascii: "*") {
+                let place = offset
+                offset += 2
+                while !(next == UInt8(ascii: "*") && peek(1) == UInt8(ascii: "/")) {
+                    guard next != nil else { throw failure("the end of the comment is missing", at: place) }
+                    offset += 1
+                }
+                offset += 2
+            } else if text[offset...].starts(with: "\u{2028}".utf8) || text[offset...].starts(with: "\u{2029}".utf8) {
+                offset += 3
+            } else {
+                return
+            }
+        }
+    }
+
+    func failure(_ message: String, code: PropertyListError.Code = .syntax, at offset: Int? = nil) -> ReadingFailure {
+        ReadingFailure(code: code, offset: offset ?? self.offset, message: message)
+    }
+
+    func expected(_ wanted: String) -> ReadingFailure {
+        guard next != nil else { return failure("expected \(wanted), found the end of the text") }
+        let rest = UnsafeBufferPointer(rebasing: text[offset..<min(offset + 4, text.count)])
+        let scalar = String(decoding: rest, as: UTF8.self).unicodeScalars.first ?? " "
+        return failure("expected \(wanted), found \"\(scalar)\"")
+    }
+
+    // MARK: Strings
+
+    /// Reads a quoted or an unquoted string; nil if there is none.
+    mutating func string() throws(ReadingFailure) -> String? {
+        guard let first = next else { return nil }
+        if first == UInt8(ascii: "\"") || first == UInt8(ascii: "'") { return try quotedString(first) }
+        let start = offset
+        while let byte = next, Self.isUnquoted(byte) { offset += 1 }
+        guard offset > start else { return nil }
+        return String(decoding: text[start..<offset], as: UTF8.self)
+    }
+
+    private static func isUnquoted(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "$"), UInt8(ascii: "/"),
+            UInt8(ascii: ":"), UInt8(ascii: "."), UInt8(ascii: "-"):
+            true
+        default: false
+        }
+    }
+
+    private mutating func quotedString(_ quote: UInt8) throws(ReadingFailure) -> String {
+        let place = offset
+        offset += 1
+        scratch.removeAll()
+        var plain = offset
+        while let byte = next {
+            guard byte == quote || byte == UInt8(ascii: "\\") else {
+                offset += 1
+                continue
+            }
+            scratch.append(UnsafeBufferPointer(rebasing: text[plain..<offset]))
+            offset += 1
+            if byte == quote { return String(decoding: scratch.elements, as: UTF8.self) }
+            scratch.append(try escape(at: offset - 1))
+            plain = offset
+        }
+        throw failure("the closing quotation mark is missing", at: place)
+    }
+
+    /// Passes what follows a backslash.
+    private mutating func escape(at place: Int) throws(ReadingFailure) -> Unicode.Scalar {
+        guard let byte = next else { throw failure("the closing quotation mark is missing", at: place) }
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "7"): return try octal(at: place)
+        case UInt8(ascii: "U"):
+            offset += 1
+            return try unicode(at: place)
+        default: break
+        }
+        let rest = UnsafeBufferPointer(rebasing: text[offset..<min(offset + 4, text.count)])
+        let scalar = String(decoding: rest, as: UTF8.self).unicodeScalars.first ?? "\\"
+        offset += UTF8.width(scalar)
+        switch scalar {
+        case "a": return "\u{07}"
+        case "b": return "\u{08}"
+        case "f": return "\u{0C}"
+        case "n": return "\n"
+        case "r": return "\r"
+        case "t": return "\t"
+        case "v": return "\u{0B}"
+        default: return scalar
+        }
+    }
+
+    private mutating func octal(at place: Int) throws(ReadingFailure) -> Unicode.Scalar {
+        var value = 0
+        for _ in 0..<3 {
+            guard let byte = next, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "7") else { break }
+            value = value * 8 + Int(byte - UInt8(ascii: "0"))
+            offset += 1
+        }
+        guard let code = UInt8(exactly: value) else { throw failure("an octal escape is above \\377", at: place) }
+        return NextStepEncoding.scalar(code)
+    }
+
+    /// Passes the digits of `\U00e9`; a pair of surrogates takes two escapes.
+    private mutating func unicode(at place: Int) throws(ReadingFailure) -> Unicode.Scalar {
+        let unit = try unicodeUnit(at: place)
+        if let scalar = Unicode.Scalar(unit) { return scalar }
+        guard UTF16.isLeadSurrogate(unit), next == UInt8(ascii: "\\"), peek(1) == UInt8(ascii: "U") else {
+            throw failure("a surrogate has no partner", code: .invalidText, at: place)
+        }
+        offset += 2
+        let second = try unicodeUnit(at: offset - 2)
+        guard UTF16.isTrailSurrogate(second) else {
+            throw failure("a surrogate has no partner", code: .invalidText, at: place)
+        }
+        return Unicode.Scalar(leadSurrogate: unit, trailSurrogate: second)
+    }
+
+    private mutating func unicodeUnit(at place: Int) throws(ReadingFailure) -> UInt16 {
+        var value: UInt16 = 0
+        var digits = 0
+        while digits < 4, let digit = next?.hexadecimalValue {
+            value = value << 4 | UInt16(digit)
+            digits += 1
+            offset += 1
+        }
+        guard digits > 0 else { throw failure("expected hexadecimal digits after \\U", at: place) }
+        return value
+    }
+
+    // MARK: Data and typed values
+
+    /// Reads `<…>`, the cursor being on `<`: hexadecimal data, or GNUstep's `<*I5>` and `<[base64]>`.
+    mutating func angled() throws(ReadingFailure) -> PropertyListValue {
+        let place = offset
+        offset += 1
+        if skip(UInt8(ascii: "*")) { return try typedValue(at: place) }
+        if skip(UInt8(ascii: "[")) {
+            let content = try passThrough("]", from: place)
+            guard skip(UInt8(ascii: ">")) else { throw expected(">") }
+            guard let bytes = Base64.decode(content) else { throw failure("the base64 is not correct", at: place) }
+            return .data(bytes)
+        }
+        var bytes: [UInt8] = []
+        while true {
+            while let byte = next, byte.isPropertyListWhitespace { offset += 1 }
+            if skip(UInt8(ascii: ">")) { return .data(bytes) }
+            guard let high = next?.hexadecimalValue else { throw expected("hexadecimal digits or >") }
+            guard let low = peek(1)?.hexadecimalValue else {
+                throw failure("expected two hexadecimal digits a byte, found one")
+            }
+            bytes.append(high << 4 | low)
+            offset += 2
+        }
+    }
+
+    private mutating func passThrough(
+        _ end: Unicode.Scalar, from place: Int
+    ) throws(ReadingFailure) -> UnsafeBufferPointer<UInt8> {
+        let start = offset
+        while let byte = next {
+            if byte == UInt8(ascii: end) {
+                offset += 1
+                return UnsafeBufferPointer(rebasing: text[start..<(offset - 1)])
+            }
+            offset += 1
+        }
+        throw failure("the closing \(end) is missing", at: place)
+    }
+
+    private mutating func typedValue(at place: Int) throws(ReadingFailure) -> PropertyListValue {
+        let type = next
+        if type != nil { offset += 1 }
+        var content = try passThrough(">", from: place)
+        let quote = UInt8(ascii: "\"")
+        if content.count >= 2, content.first == quote, content.last == quote {
+            content = UnsafeBufferPointer(rebasing: content[1..<(content.count - 1)])
+        }
+        switch type {
+        case UInt8(ascii: "I"):
+            switch NumberText.integer(content) {
+            case .value(let value): return value
+            case .malformed: throw failure("<*I…> holds no whole number", at: place)
+            case .outOfRange: throw failure("the number does not fit 64 bits", code: .numberOutOfRange, at: place)
+            }
+        case UInt8(ascii: "R"):
+            if let number = NumberText.real(content) { return .real(number) }
+            throw failure("<*R…> holds no number", at: place)
+        case UInt8(ascii: "B"):
+            if content.elementsEqual("Y".utf8) { return .boolean(true) }
+            if content.elementsEqual("N".utf8) { return .boolean(false) }
+            throw failure("<*B…> holds neither Y nor N", at: place)
+        case UInt8(ascii: "D"):
+            if let date = PropertyListDate(oldStyle: content) { return .date(date) }
+            throw failure("<*D…> holds no existing date of the form 2001-01-01 00:00:00 +0000", at: place)
+        default: throw failure("expected one of <*I…>, <*R…>, <*B…>, <*D…>", at: place)
+        }
+    }
+}

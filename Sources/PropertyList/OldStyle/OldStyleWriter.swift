@@ -1,0 +1,138 @@
+/// Writes old-style property lists in the layout of macOS's `defaults read`, as UTF-8 that reads back.
+///
+/// Where Apple's output can't be read back this differs: text other than control characters is not escaped, and data is
+/// written whole.
+struct OldStyleWriter {
+    private var output: [UInt8] = []
+    private var levels: [WriterLevel] = []
+
+    mutating func write(_ value: PropertyListValue) throws(PropertyListError) -> [UInt8] {
+        try begin(value)
+        while let last = levels.indices.last {
+            let index = levels[last].next
+            guard index < levels[last].count else {
+                end()
+                continue
+            }
+            levels[last].next += 1
+            let key = levels[last].key(at: index)
+            if key == nil, index > 0 { output.append(",\n") }
+            indent()
+            if let key {
+                append(key)
+                output.append(" = ")
+            }
+            try begin(levels[last][index])
+        }
+        output.append(UInt8(ascii: "\n"))
+        return output
+    }
+
+    /// Writes a scalar, or opens a container.
+    private mutating func begin(_ value: PropertyListValue) throws(PropertyListError) {
+        switch value {
+        case .string(let string): append(string)
+        case .integer(let number): append(String(number))
+        case .unsigned(let number): append(String(number))
+        case .real(let number): append(NumberText.text(number))
+        case .real32(let number): append(NumberText.text(number))
+        case .boolean(let flag): output.append(flag ? "1" : "0")
+        case .date(let date): append(date.oldStyleText)
+        case .data(let bytes): append(bytes)
+        case .array(let values):
+            indent()
+            output.append("(\n")
+            return try levels.open(WriterLevel(values), format: .oldStyle)
+        case .dictionary(let values):
+            indent()
+            output.append("{\n")
+            return try levels.open(WriterLevel(values), format: .oldStyle)
+        case .uid(let number):
+            indent()
+            output.append("{\n")
+            return try levels.open(WriterLevel(["CF$UID": .number(number)]), format: .oldStyle)
+        }
+        endValue()
+    }
+
+    private mutating func end() {
+        let level = levels.removeLast()
+        if !level.isDictionary, level.count > 0 { output.append(UInt8(ascii: "\n")) }
+        indent()
+        output.append(level.isDictionary ? "}" : ")")
+        endValue()
+    }
+
+    private mutating func endValue() {
+        if levels.last?.isDictionary == true { output.append(";\n") }
+    }
+
+    private mutating func indent() {
+        output.append(UInt8(ascii: " "), count: 4 * levels.count)
+    }
+
+    private mutating func append(_ bytes: [UInt8]) {
+        output.append(UInt8(ascii: "<"))
+        for (index, byte) in bytes.enumerated() {
+            if index > 0, index % 4 == 0 { output.append(UInt8(ascii: " ")) }
+            output.append(Self.hexadecimalDigit(byte >> 4))
+            output.append(Self.hexadecimalDigit(byte & 0x0F))
+        }
+        output.append(UInt8(ascii: ">"))
+    }
+
+    private static func hexadecimalDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+
+    // MARK: Text
+
+    private mutating func append(_ string: String) {
+        var string = string
+        string.withUTF8 { text in
+            let isPlain = text.allSatisfy { byte in
+                byte.isDecimalDigit || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z"))
+            }
+            guard !isPlain || text.isEmpty else { return output.append(contentsOf: text) }
+            output.append(UInt8(ascii: "\""))
+            for (index, byte) in text.enumerated() {
+                // U+0080 to U+009F are control characters too: C2 80 to C2 9F.
+                if byte == 0xC2, text[index + 1] < 0xA0 {
+                    output.append("\\U00")
+                    output.append(Self.hexadecimalDigit(text[index + 1] >> 4))
+                    output.append(Self.hexadecimalDigit(text[index + 1] & 0x0F))
+                } else if byte >= 0x80, byte < 0xA0, text[index - 1] == 0xC2 {
+                    continue
+                } else {
+                    append(escaping: byte)
+                }
+            }
+            output.append(UInt8(ascii: "\""))
+        }
+    }
+
+    private mutating func append(escaping byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""): output.append("\\\"")
+        case UInt8(ascii: "\\"): output.append("\\\\")
+        case 0x07: output.append("\\a")
+        case 0x08: output.append("\\b")
+        case 0x09: output.append("\\t")
+        case 0x0A: output.append("\\n")
+        case 0x0B: output.append("\\v")
+        case 0x0C: output.append("\\f")
+        case 0x0D: output.append("\\r")
+        case 0x00..<0x20, 0x7F:
+            output.append(UInt8(ascii: "\\"))
+            for shift in [6, 3, 0] as [UInt8] { output.append(UInt8(ascii: "0") + byte >> shift & 7) }
+        default: output.append(byte)
+        }
+    }
+}
+
+extension PropertyListDate {
+    /// The date as old-style property lists write it: `2001-01-01 00:00:00 +0000`, with no fraction of a second.
+    var oldStyleText: String {
+        CivilTime(self)?.text(separator: " ", fraction: "", zone: " +0000") ?? description
+    }
+}

@@ -1,0 +1,81 @@
+extension PropertyListDate: CustomStringConvertible, LosslessStringConvertible {
+    /// The date as RFC 3339 text in UTC, with as many digits of a second as tell it from its neighbours:
+    /// `2001-01-01T00:00:00Z`, `2001-01-01T00:00:00.25Z`.
+    ///
+    /// Dates outside the years 0 to 9999 have no such text and are told in seconds: `2001-01-01T00:00:00Z + 1e+300 s`.
+    public var description: String {
+        guard let time = CivilTime(self) else {
+            return "2001-01-01T00:00:00Z + \(secondsSinceReferenceDate) s"
+        }
+        return time.text(separator: "T", fraction: fractionText, zone: "Z")
+    }
+
+    /// Reads RFC 3339 text in UTC, such as `2001-01-01T00:00:00Z`, with or without a fraction of a second.
+    ///
+    /// - Parameter text: The text; years 0 to 9999, only existing days, and `Z` for the zone.
+    public init?(_ text: String) {
+        var copy = text
+        guard let date = copy.withUTF8({ PropertyListDate(utf8: $0, fraction: true) }) else { return nil }
+        self = date
+    }
+
+    /// Reads `2001-01-01T00:00:00Z`, and if asked `2001-01-01T00:00:00.25Z`.
+    init?(utf8 text: UnsafeBufferPointer<UInt8>, fraction allowsFraction: Bool) {
+        guard text.count >= 20, text[10] == UInt8(ascii: "T"), text[text.count - 1] == UInt8(ascii: "Z"),
+            let time = CivilTime(utf8: text)
+        else { return nil }
+        let digits = text[19..<(text.count - 1)]
+        self.init(secondsSinceReferenceDate: Double(time.secondsSinceReferenceDate))
+        guard !digits.isEmpty else { return }
+        guard allowsFraction, digits.first == UInt8(ascii: "."), (2...18).contains(digits.count),
+            digits.dropFirst().allSatisfy(\.isDecimalDigit)
+        else { return nil }
+        var numerator = 0.0
+        var denominator = 1.0
+        for digit in digits.dropFirst() {
+            numerator = numerator * 10 + Double(digit - UInt8(ascii: "0"))
+            denominator *= 10
+        }
+        secondsSinceReferenceDate += numerator / denominator
+    }
+
+    /// Reads `2001-01-01 00:00:00 +0000`, the form of old-style property lists; any zone is taken into account.
+    init?(oldStyle text: UnsafeBufferPointer<UInt8>) {
+        guard text.count == 25, text[10] == UInt8(ascii: " "), text[19] == UInt8(ascii: " "),
+            let time = CivilTime(utf8: text), text[21...].allSatisfy(\.isDecimalDigit)
+        else { return nil }
+        let zone = text[21...].map { Int($0 - UInt8(ascii: "0")) }
+        guard zone[2] < 6 else { return nil }
+        let seconds = (zone[0] * 10 + zone[1]) * 3600 + (zone[2] * 10 + zone[3]) * 60
+        switch text[20] {
+        case UInt8(ascii: "+"):
+            self.init(secondsSinceReferenceDate: Double(time.secondsSinceReferenceDate - seconds))
+        case UInt8(ascii: "-"):
+            self.init(secondsSinceReferenceDate: Double(time.secondsSinceReferenceDate + seconds))
+        default: return nil
+        }
+    }
+
+    /// The date without its fraction of a second, as XML stores it.
+    var wholeSeconds: PropertyListDate {
+        PropertyListDate(secondsSinceReferenceDate: secondsSinceReferenceDate.rounded(.down))
+    }
+
+    /// `.25`, or nothing for a whole second: the fewest digits that read back as this very date, 17 at the most.
+    private var fractionText: String {
+        let whole = secondsSinceReferenceDate.rounded(.down)
+        let fraction = secondsSinceReferenceDate - whole
+        guard fraction > 0 else { return "" }
+        var denominator = 1.0
+        for count in 1...17 {
+            denominator *= 10
+            let numerator = (fraction * denominator).rounded()
+            guard numerator < denominator else { continue }
+            if whole + numerator / denominator == secondsSinceReferenceDate || count == 17 {
+                let digits = String(UInt64(numerator))
+                return "." + String(repeating: "0", count: count - digits.utf8.count) + digits
+            }
+        }
+        return ""
+    }
+}

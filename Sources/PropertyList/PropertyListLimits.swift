@@ -1,0 +1,27 @@
+/// Bounds on what a reader accepts, so that no input, however hostile, exhausts memory or the stack.
+///
+/// ```swift
+/// let value = try PropertyListValue(parsing: frame, limits: PropertyListLimits(depth: 32, bytes: 1 << 20))
+/// ```
+public struct PropertyListLimits: Sendable, Hashable {
+    /// How many containers may be nested; 512 unless said otherwise.
+    ///
+    /// Readers and writers don't recurse, but freeing, comparing and hashing a tree do, by a few hundred bytes of
+    /// stack a level: raise this only for threads whose stack allows it.
+    public var depth: Int
+
+    /// How many bytes of input may be read; 64 MiB unless said otherwise.
+    public var bytes: Int
+
+    /// How many values the tree may hold; 10 million unless said otherwise.
+    ///
+    /// Values that a binary file shares count each time they occur.
+    public var objects: Int
+
+    /// Makes limits; what is left out has its default.
+    public init(depth: Int = 512, bytes: Int = 64 << 20, objects: Int = 10_000_000) {
+        self.depth = depth
+        self.bytes = bytes
+        self.objects = objects
+    }
+}

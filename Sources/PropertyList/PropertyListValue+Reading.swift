@@ -1,0 +1,110 @@
+extension PropertyListValue {
+    /// Reads a property list in any of the formats.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole document.
+    ///   - limits: What to refuse for its size.
+    /// - Throws: A `PropertyListError` that says where and why.
+    public init(parsing bytes: [UInt8], limits: PropertyListLimits = PropertyListLimits()) throws(PropertyListError) {
+        self = try Self.read(bytes, limits: limits).value
+    }
+
+    /// Reads a property list in any of the formats, in place.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole document; not kept.
+    ///   - limits: What to refuse for its size.
+    /// - Throws: A `PropertyListError` that says where and why.
+    public init(
+        parsing bytes: UnsafeRawBufferPointer, limits: PropertyListLimits = PropertyListLimits()
+    ) throws(PropertyListError) {
+        self = try Self.read(bytes, limits: limits).value
+    }
+
+    /// Reads a property list and says in which format it is.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole document.
+    ///   - limits: What to refuse for its size.
+    /// - Returns: The value, and the format it was written in.
+    /// - Throws: A `PropertyListError` that says where and why.
+    public static func read(
+        _ bytes: [UInt8], limits: PropertyListLimits = PropertyListLimits()
+    ) throws(PropertyListError) -> (value: PropertyListValue, format: PropertyListFormat) {
+        let result = bytes.withUnsafeBytes { bytes in
+            Result { () throws(PropertyListError) in try read(bytes, limits: limits) }
+        }
+        return try result.get()
+    }
+
+    /// Reads a property list in place and says in which format it is.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole document; not kept.
+    ///   - limits: What to refuse for its size.
+    /// - Returns: The value, and the format it was written in.
+    /// - Throws: A `PropertyListError` that says where and why.
+    public static func read(
+        _ bytes: UnsafeRawBufferPointer, limits: PropertyListLimits = PropertyListLimits()
+    ) throws(PropertyListError) -> (value: PropertyListValue, format: PropertyListFormat) {
+        let format = PropertyListFormat.detect(bytes)
+        return (try read(bytes, as: format, limits: limits), format)
+    }
+
+    /// Reads a property list of a known format.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole document.
+    ///   - format: The format; anything else in the input is an error.
+    ///   - limits: What to refuse for its size.
+    /// - Returns: The value.
+    /// - Throws: A `PropertyListError` that says where and why.
+    public static func read(
+        _ bytes: [UInt8], as format: PropertyListFormat, limits: PropertyListLimits = PropertyListLimits()
+    ) throws(PropertyListError) -> PropertyListValue {
+        let result = bytes.withUnsafeBytes { bytes in
+            Result { () throws(PropertyListError) in try read(bytes, as: format, limits: limits) }
+        }
+        return try result.get()
+    }
+
+    /// Reads a property list of a known format in place.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole document; not kept.
+    ///   - format: The format; anything else in the input is an error.
+    ///   - limits: What to refuse for its size.
+    /// - Returns: The value.
+    /// - Throws: A `PropertyListError` that says where and why.
+    public static func read(
+        _ bytes: UnsafeRawBufferPointer, as format: PropertyListFormat,
+        limits: PropertyListLimits = PropertyListLimits()
+    ) throws(PropertyListError) -> PropertyListValue {
+        guard bytes.count <= limits.bytes else {
+            throw PropertyListError(
+                code: .tooLarge, format: format, position: PropertyListError.Position(byteOffset: limits.bytes),
+                message: "the input has \(bytes.count) bytes, more than the limit of \(limits.bytes)")
+        }
+        guard format != .binary else {
+            do throws(ReadingFailure) {
+                var reader = try BinaryReader(bytes, limits: limits)
+                return try reader.read()
+            } catch {
+                throw PropertyListError(
+                    code: error.code, format: format,
+                    position: PropertyListError.Position(byteOffset: error.offset), message: error.message)
+            }
+        }
+        let text = try TextSource.open(bytes, format: format)
+        do throws(ReadingFailure) {
+            guard format == .xml else {
+                var reader = OldStyleReader(text.utf8, limits: limits)
+                return try reader.read()
+            }
+            var reader = XMLReader(text.utf8, limits: limits)
+            return try reader.read()
+        } catch {
+            throw text.error(error)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+extension PropertyListValue {
+    /// The value that comes back after writing this one in a format and reading it again.
+    ///
+    /// - Binary keeps every value as it is.
+    /// - XML knows reals of one width, so `real32` becomes the `real` of the same shortest text, and every NaN is the
+    ///   same. Dates lose their fraction of a second (they are floored). An archive's object number becomes the
+    ///   dictionary `{ "CF$UID" = n; }`, as Apple writes it, and stays one: a reader can't tell it from a dictionary.
+    /// - Old style has strings, data, arrays and dictionaries only: Booleans become `1` and `0`, numbers their shortest
+    ///   text, dates `2001-01-01 00:00:00 +0000`, object numbers as in XML.
+    ///
+    /// What a format can't express at all is left as in the other cases; `write(as:)` is what reports it.
+    ///
+    /// - Parameter format: The format to write in.
+    /// - Returns: The value as that format stores it.
+    public func asStored(in format: PropertyListFormat) -> PropertyListValue {
+        guard format != .binary else { return self }
+        switch self {
+        case .array(var values):
+            for index in values.indices { values[index] = values[index].asStored(in: format) }
+            return .array(values)
+        case .dictionary(var values):
+            for index in values.values.indices { values.values[index] = values.values[index].asStored(in: format) }
+            return .dictionary(values)
+        default: return format == .xml ? storedInXML : storedInOldStyle
+        }
+    }
+
+    private var storedInXML: PropertyListValue {
+        switch self {
+        case .real(let number): .real(number.isNaN ? .nan : number)
+        case .real32(let number): .real(number.isNaN ? .nan : Double("\(number)") ?? Double(number))
+        case .unsigned(let number): .number(number)
+        case .date(let date): .date(date.wholeSeconds)
+        case .uid(let number): .dictionary(["CF$UID": .number(number)])
+        default: self
+        }
+    }
+
+    private var storedInOldStyle: PropertyListValue {
+        switch self {
+        case .integer(let number): .string(String(number))
+        case .unsigned(let number): .string(String(number))
+        case .real(let number): .string(NumberText.text(number))
+        case .real32(let number): .string(NumberText.text(number))
+        case .boolean(let flag): .string(flag ? "1" : "0")
+        case .date(let date): .string(date.oldStyleText)
+        case .uid(let number): .dictionary(["CF$UID": .string(String(number))])
+        default: self
+        }
+    }
+}

@@ -1,0 +1,45 @@
+extension UInt8 {
+    /// Whether the byte is a space, tab, line feed or carriage return.
+    @inline(__always)
+    var isPropertyListWhitespace: Bool {
+        self == 0x20 || self == 0x0A || self == 0x09 || self == 0x0D
+    }
+
+    /// The value of a hexadecimal digit.
+    var hexadecimalValue: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    var isDecimalDigit: Bool {
+        self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9")
+    }
+}
+
+/// Eight bytes at a time: the searches that parsing text spends its time in.
+enum Word {
+    static let ones: UInt64 = 0x0101_0101_0101_0101
+    static let highBits: UInt64 = 0x8080_8080_8080_8080
+
+    /// The byte in all eight places.
+    @inline(__always)
+    static func repeating(_ byte: UInt8) -> UInt64 {
+        UInt64(byte) &* ones
+    }
+
+    /// A word with the high bit set at the first byte that is zero, and perhaps at later ones.
+    @inline(__always)
+    static func zeroBytes(_ word: UInt64) -> UInt64 {
+        (word &- ones) & ~word & highBits
+    }
+
+    /// Reads eight bytes, first byte lowest.
+    @inline(__always)
+    static func load(_ bytes: UnsafePointer<UInt8>) -> UInt64 {
+        UInt64(littleEndian: UnsafeRawPointer(bytes).loadUnaligned(as: UInt64.self))
+    }
+}

@@ -1,0 +1,91 @@
+/// Assembles the tree while a reader walks its text: a stack in place of recursion, so that depth costs no call stack.
+///
+/// Values of open containers lie on one stack and keys on another; when a container closes, its exact size is known.
+struct TreeBuilder: ~Copyable {
+    private struct Level {
+        var isDictionary: Bool
+        var firstValue: Int
+        var firstKey: Int
+    }
+
+    private let limits: PropertyListLimits
+    private var values = MoveStack<PropertyListValue>()
+    private var keys = MoveStack<String>()
+    private var levels: [Level] = []
+    private var objects = 0
+
+    /// What the innermost open container wants next.
+    enum Expectation {
+        case value, element, key, valueOfKey
+    }
+
+    init(limits: PropertyListLimits) {
+        self.limits = limits
+    }
+
+    /// What may come next: the outermost value, an array's element, a dictionary's key or its value.
+    var expectation: Expectation {
+        guard let level = levels.last else { return .value }
+        guard level.isDictionary else { return .element }
+        return keys.count - level.firstKey == values.count - level.firstValue ? .key : .valueOfKey
+    }
+
+    /// Whether no container is open.
+    var isOutermost: Bool { levels.isEmpty }
+
+    /// The key that waits for its value.
+    var pendingKey: String { keys.elements.last ?? "" }
+
+    mutating func open(dictionary: Bool, at offset: Int) throws(ReadingFailure) {
+        guard levels.count < limits.depth else {
+            throw ReadingFailure(
+                code: .tooDeep, offset: offset, message: "more than \(limits.depth) containers are nested")
+        }
+        levels.append(Level(isDictionary: dictionary, firstValue: values.count, firstKey: keys.count))
+    }
+
+    @inline(__always)
+    mutating func add(key: consuming String) {
+        keys.append(key)
+    }
+
+    @inline(__always)
+    mutating func add(_ value: consuming PropertyListValue, at offset: Int) throws(ReadingFailure) {
+        objects += 1
+        guard objects <= limits.objects else {
+            throw ReadingFailure(
+                code: .tooManyObjects, offset: offset,
+                message: "the property list has more than \(limits.objects) values")
+        }
+        values.append(value)
+    }
+
+    /// Closes the innermost container, which is complete, and adds it to the one around it.
+    mutating func close(at offset: Int) throws(ReadingFailure) {
+        guard let level = levels.popLast() else { return }
+        let count = values.count - level.firstValue
+        guard level.isDictionary else {
+            let array = values.takeLast(count) { values in
+                [PropertyListValue](unsafeUninitializedCapacity: count) { output, initialized in
+                    output.baseAddress?.moveInitialize(from: values, count: count)
+                    initialized = count
+                }
+            }
+            return try add(.array(array), at: offset)
+        }
+        let dictionary = keys.takeLast(count) { keys in
+            values.takeLast(count) { values in
+                var dictionary = [String: PropertyListValue](minimumCapacity: count)
+                // Of equal keys the last one's value stays, as in Foundation.
+                for index in 0..<count { dictionary[(keys + index).move()] = (values + index).move() }
+                return dictionary
+            }
+        }
+        try add(.dictionary(dictionary), at: offset)
+    }
+
+    /// The outermost value, once it is complete.
+    func finished() -> PropertyListValue? {
+        levels.isEmpty ? values.elements.last : nil
+    }
+}

@@ -1,0 +1,50 @@
+/// Finds where bytes stop being UTF-8.
+enum UTF8Validation {
+    /// The offset of the first byte that belongs to no well-formed character, or nil if all is well.
+    static func firstInvalidOffset(in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
+        guard let base = bytes.baseAddress else { return nil }
+        let count = bytes.count
+        var index = 0
+        while index < count {
+            while count - index >= 8, Word.load(base + index) & Word.highBits == 0 { index += 8 }
+            guard index < count else { return nil }
+            if base[index] < 0x80 {
+                index += 1
+                continue
+            }
+            let length = sequenceLength(base + index, available: count - index)
+            guard length > 0 else { return index }
+            index += length
+        }
+        return nil
+    }
+
+    /// The offset of the first byte that isn't ASCII, or nil.
+    @inline(__always)
+    static func firstNonASCII(in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
+        guard let base = bytes.baseAddress else { return nil }
+        var index = 0
+        while bytes.count - index >= 8, Word.load(base + index) & Word.highBits == 0 { index += 8 }
+        while index < bytes.count, base[index] < 0x80 { index += 1 }
+        return index < bytes.count ? index : nil
+    }
+
+    /// The length of the well-formed character of more than one byte that starts here, or 0.
+    ///
+    /// The ranges are those of table 3-7 of the Unicode Standard: no surrogates, nothing longer than need be.
+    private static func sequenceLength(_ bytes: UnsafePointer<UInt8>, available: Int) -> Int {
+        func continues(_ index: Int, _ range: ClosedRange<UInt8> = 0x80...0xBF) -> Bool {
+            index < available && range.contains(bytes[index])
+        }
+        switch bytes[0] {
+        case 0xC2...0xDF: return continues(1) ? 2 : 0
+        case 0xE0: return continues(1, 0xA0...0xBF) && continues(2) ? 3 : 0
+        case 0xED: return continues(1, 0x80...0x9F) && continues(2) ? 3 : 0
+        case 0xE1...0xEF: return continues(1) && continues(2) ? 3 : 0
+        case 0xF0: return continues(1, 0x90...0xBF) && continues(2) && continues(3) ? 4 : 0
+        case 0xF1...0xF3: return continues(1) && continues(2) && continues(3) ? 4 : 0
+        case 0xF4: return continues(1, 0x80...0x8F) && continues(2) && continues(3) ? 4 : 0
+        default: return 0
+        }
+    }
+}

@@ -1,0 +1,138 @@
+/// Reads XML property lists, as Foundation does where it is right.
+///
+/// Beyond Foundation: comments and processing instructions in text, empty `<data/>`. Short of it: nothing may follow the
+/// document, a `<key>` is no value, dates and base64 must be correct, line ends become line feeds as XML says.
+struct XMLReader: ~Copyable {
+    private var scanner: XMLScanner
+    private var tree: TreeBuilder
+
+    init(_ text: UnsafeBufferPointer<UInt8>, limits: PropertyListLimits) {
+        scanner = XMLScanner(text)
+        tree = TreeBuilder(limits: limits)
+    }
+
+    mutating func read() throws(ReadingFailure) -> PropertyListValue {
+        try scanner.skipMisc()
+        try scanner.skipDocumentType()
+        try scanner.skipMisc()
+        let hasWrapper = try openWrapper()
+        while true {
+            try scanner.skipMisc()
+            if let value = tree.finished() {
+                if hasWrapper { try scanner.closingTag(of: .plist) }
+                try scanner.skipMisc()
+                guard scanner.isAtEnd else { throw scanner.expected("the end of the document") }
+                return value
+            }
+            try readPart()
+        }
+    }
+
+    private mutating func openWrapper() throws(ReadingFailure) -> Bool {
+        let beginning = scanner.offset
+        guard scanner.skip("<"), scanner.elementName() == .plist else {
+            scanner.offset = beginning
+            return false
+        }
+        guard try !scanner.endOfOpeningTag() else { throw scanner.failure("<plist/> holds no value") }
+        return true
+    }
+
+    /// Reads a key, a scalar, an empty container, or the opening or closing tag of a container.
+    private mutating func readPart() throws(ReadingFailure) {
+        let place = scanner.offset
+        guard scanner.skip("<") else { throw scanner.expected(wanted) }
+        if scanner.skip("/") {
+            return try closeContainer(at: place)
+        }
+        guard let element = scanner.elementName() else { throw scanner.expected(wanted, at: place) }
+        if tree.expectation == .key {
+            guard element == .key else { throw scanner.expected(wanted, at: place) }
+            if try scanner.endOfOpeningTag() {
+                tree.add(key: "")
+            } else {
+                tree.add(key: String(decoding: try scanner.text(of: .key), as: UTF8.self))
+            }
+            return
+        }
+        let isEmpty = try scanner.endOfOpeningTag()
+        switch element {
+        case .string:
+            if isEmpty { return try tree.add(.string(""), at: place) }
+            try tree.add(.string(String(decoding: try scanner.text(of: .string), as: UTF8.self)), at: place)
+        case .integer: try tree.add(try integer(isEmpty: isEmpty), at: place)
+        case .yes, .no: try boolean(element, isEmpty: isEmpty, at: place)
+        case .real: try tree.add(try real(isEmpty: isEmpty), at: place)
+        case .date: try tree.add(try date(isEmpty: isEmpty), at: place)
+        case .data: try tree.add(try data(isEmpty: isEmpty), at: place)
+        case .dict, .array:
+            try tree.open(dictionary: element == .dict, at: place)
+            if isEmpty { try tree.close(at: place) }
+        case .key, .plist: throw scanner.expected(wanted, at: place)
+        }
+    }
+
+    /// What may come next, for error messages.
+    private var wanted: String {
+        switch tree.expectation {
+        case .value: "a value"
+        case .element: "a value or </array>"
+        case .key: "<key> or </dict>"
+        case .valueOfKey: "a value for key \"\(tree.pendingKey)\""
+        }
+    }
+
+    private mutating func closeContainer(at place: Int) throws(ReadingFailure) {
+        let closed = scanner.elementName()
+        switch (tree.expectation, closed) {
+        case (.element, .array), (.key, .dict): break
+        default: throw scanner.expected(wanted, at: place)
+        }
+        scanner.skipWhitespace()
+        guard scanner.skip(">") else { throw scanner.expected(">") }
+        try tree.close(at: place)
+    }
+
+    private mutating func boolean(_ element: XMLElement, isEmpty: Bool, at place: Int) throws(ReadingFailure) {
+        if !isEmpty { try scanner.closingTag(of: element) }
+        try tree.add(.boolean(element == .yes), at: place)
+    }
+
+    private mutating func integer(isEmpty: Bool) throws(ReadingFailure) -> PropertyListValue {
+        let place = scanner.offset
+        guard !isEmpty else { throw scanner.failure("<integer/> holds no number") }
+        switch NumberText.integer(try scanner.text(of: .integer)) {
+        case .value(let value): return value
+        case .malformed: throw scanner.failure("<integer> holds no whole number", at: place)
+        case .outOfRange:
+            throw scanner.failure("the number does not fit 64 bits", code: .numberOutOfRange, at: place)
+        }
+    }
+
+    private mutating func real(isEmpty: Bool) throws(ReadingFailure) -> PropertyListValue {
+        let place = scanner.offset
+        guard !isEmpty else { throw scanner.failure("<real/> holds no number") }
+        guard let number = NumberText.real(try scanner.text(of: .real)) else {
+            throw scanner.failure("<real> holds no number", at: place)
+        }
+        return .real(number)
+    }
+
+    private mutating func date(isEmpty: Bool) throws(ReadingFailure) -> PropertyListValue {
+        let place = scanner.offset
+        guard !isEmpty else { throw scanner.failure("<date/> holds no date") }
+        guard let date = PropertyListDate(utf8: try scanner.text(of: .date), fraction: false) else {
+            throw scanner.failure("<date> holds no existing date of the form 2001-01-01T00:00:00Z", at: place)
+        }
+        return .date(date)
+    }
+
+    private mutating func data(isEmpty: Bool) throws(ReadingFailure) -> PropertyListValue {
+        let place = scanner.offset
+        if isEmpty { return .data([]) }
+        guard let bytes = Base64.decode(try scanner.text(of: .data)) else {
+            throw scanner.failure("<data> holds no correct base64", at: place)
+        }
+        return .data(bytes)
+    }
+}

@@ -1,0 +1,327 @@
+/// A cursor over the UTF-8 of an XML document: markup, names and text, but no meaning.
+struct XMLScanner: ~Copyable {
+    private let start: UnsafePointer<UInt8>
+    private let end: UnsafePointer<UInt8>
+    private var cursor: UnsafePointer<UInt8>
+
+    /// Assembles text that isn't in the document as it is meant: with references, CDATA sections, comments.
+    private var scratch = MoveStack<UInt8>(minimumCapacity: 256)
+
+    init(_ text: UnsafeBufferPointer<UInt8>) {
+        // An empty document has no address; any will do, as nothing is read from it.
+        let base = text.baseAddress ?? ("" as StaticString).utf8Start
+        start = base
+        end = base + text.count
+        cursor = base
+    }
+
+    // MARK: Position
+
+    /// Bytes before the cursor.
+    var offset: Int {
+        get { cursor - start }
+        set { cursor = start + newValue }
+    }
+
+    var isAtEnd: Bool { cursor == end }
+
+    func failure(_ message: String, code: PropertyListError.Code = .syntax, at offset: Int? = nil) -> ReadingFailure {
+        ReadingFailure(code: code, offset: offset ?? self.offset, message: message)
+    }
+
+    func expected(_ wanted: String, at offset: Int? = nil) -> ReadingFailure {
+        failure("expected \(wanted), found \(found(at: offset ?? self.offset))", at: offset)
+    }
+
+    /// What is at the offset, for error messages: a tag, a character, the end.
+    private func found(at offset: Int) -> String {
+        let place = start + offset
+        guard place < end else { return "the end of the document" }
+        if place.pointee == UInt8(ascii: "<") {
+            var last = place + 1
+            while last < end, last - place < 40, last.pointee != UInt8(ascii: ">"), last.pointee != UInt8(ascii: "<"),
+                !last.pointee.isPropertyListWhitespace
+            { last += 1 }
+            let tag = String(decoding: UnsafeBufferPointer(start: place, count: last - place), as: UTF8.self)
+            return last < end && last.pointee == UInt8(ascii: ">") ? tag + ">" : tag
+        }
+        let rest = UnsafeBufferPointer(start: place, count: min(4, end - place))
+        guard let scalar = String(decoding: rest, as: UTF8.self).unicodeScalars.first else { return "nothing" }
+        guard scalar.value > 0x20, scalar.value != 0x7F else {
+            return "U+" + String(scalar.value + 0x10000, radix: 16, uppercase: true).dropFirst()
+        }
+        return "\"\(scalar)\""
+    }
+
+    // MARK: Markup
+
+    @inline(__always)
+    private func isNext(_ byte: UInt8) -> Bool {
+        cursor < end && cursor.pointee == byte
+    }
+
+    @inline(__always)
+    private func isNext(_ text: StaticString, at place: UnsafePointer<UInt8>) -> Bool {
+        guard end - place >= text.utf8CodeUnitCount else { return false }
+        for index in 0..<text.utf8CodeUnitCount where place[index] != text.utf8Start[index] { return false }
+        return true
+    }
+
+    @inline(__always)
+    mutating func skip(_ text: StaticString) -> Bool {
+        guard isNext(text, at: cursor) else { return false }
+        cursor += text.utf8CodeUnitCount
+        return true
+    }
+
+    @inline(__always)
+    mutating func skipWhitespace() {
+        while cursor < end, cursor.pointee.isPropertyListWhitespace { cursor += 1 }
+    }
+
+    /// Skips whitespace, comments and processing instructions.
+    @inline(__always)
+    mutating func skipMisc() throws(ReadingFailure) {
+        skipWhitespace()
+        guard end - cursor >= 2, cursor.pointee == UInt8(ascii: "<") else { return }
+        let second = cursor[1]
+        if second == UInt8(ascii: "!") || second == UInt8(ascii: "?") { try skipMiscMarkup() }
+    }
+
+    private mutating func skipMiscMarkup() throws(ReadingFailure) {
+        repeat {
+            skipWhitespace()
+        } while try skipCommentOrInstruction()
+    }
+
+    private mutating func skipCommentOrInstruction() throws(ReadingFailure) -> Bool {
+        let place = offset
+        if skip("<!--") {
+            try skipThrough("-->", what: "the end of the comment", from: place)
+            return true
+        }
+        if skip("<?") {
+            try skipThrough("?>", what: "the end of the processing instruction", from: place)
+            return true
+        }
+        return false
+    }
+
+    private mutating func skipThrough(
+        _ text: StaticString, what: String, from place: Int
+    ) throws(ReadingFailure) {
+        while cursor < end {
+            if skip(text) { return }
+            cursor += 1
+        }
+        throw failure("\(what) is missing", at: place)
+    }
+
+    /// Skips `<!DOCTYPE …>`, if it is next; an external identifier is never fetched.
+    mutating func skipDocumentType() throws(ReadingFailure) {
+        let place = offset
+        guard skip("<!DOCTYPE") else { return }
+        while cursor < end {
+            let byte = cursor.pointee
+            switch byte {
+            case UInt8(ascii: ">"):
+                cursor += 1
+                return
+            case UInt8(ascii: "["):
+                throw failure("a DOCTYPE with declarations of its own is not accepted", code: .unsupported)
+            case UInt8(ascii: "\""), UInt8(ascii: "'"): try skipQuoted(byte)
+            default: cursor += 1
+            }
+        }
+        throw failure("the end of the DOCTYPE is missing", at: place)
+    }
+
+    private mutating func skipQuoted(_ quote: UInt8) throws(ReadingFailure) {
+        let place = offset
+        cursor += 1
+        while cursor < end {
+            cursor += 1
+            if cursor[-1] == quote { return }
+        }
+        throw failure("the closing quotation mark is missing", at: place)
+    }
+
+    /// Passes the name of a tag, after `<` or `</`.
+    @inline(__always)
+    mutating func elementName() -> XMLElement? {
+        let name = cursor
+        while cursor < end {
+            let byte = cursor.pointee
+            if byte == UInt8(ascii: ">") || byte == UInt8(ascii: "/") || byte.isPropertyListWhitespace { break }
+            cursor += 1
+        }
+        return XMLElement(name: UnsafeBufferPointer(start: name, count: cursor - name))
+    }
+
+    /// Passes the rest of an opening tag, with attributes, which mean nothing.
+    ///
+    /// - Returns: Whether the element is empty: `<string/>`.
+    @inline(__always)
+    mutating func endOfOpeningTag() throws(ReadingFailure) -> Bool {
+        if isNext(UInt8(ascii: ">")) {
+            cursor += 1
+            return false
+        }
+        return try endOfOpeningTagWithAttributes()
+    }
+
+    private mutating func endOfOpeningTagWithAttributes() throws(ReadingFailure) -> Bool {
+        while cursor < end {
+            let byte = cursor.pointee
+            switch byte {
+            case UInt8(ascii: ">"):
+                cursor += 1
+                return false
+            case UInt8(ascii: "/"):
+                cursor += 1
+                guard isNext(UInt8(ascii: ">")) else { throw expected(">") }
+                cursor += 1
+                return true
+            case UInt8(ascii: "\""), UInt8(ascii: "'"): try skipQuoted(byte)
+            case UInt8(ascii: "<"): throw expected(">")
+            default: cursor += 1
+            }
+        }
+        throw expected(">")
+    }
+
+    /// Passes `</name>`.
+    @inline(__always)
+    mutating func closingTag(of element: XMLElement) throws(ReadingFailure) {
+        let place = offset
+        guard skip("</"), elementName() == element else { throw expected("</\(element)>", at: place) }
+        skipWhitespace()
+        guard isNext(UInt8(ascii: ">")) else { throw expected(">") }
+        cursor += 1
+    }
+
+    // MARK: Text
+
+    /// Passes an element's text and its closing tag.
+    ///
+    /// - Returns: The text with references replaced and line ends made line feeds; valid until the next call.
+    @inline(__always)
+    mutating func text(of element: XMLElement) throws(ReadingFailure) -> UnsafeBufferPointer<UInt8> {
+        let first = cursor
+        skipPlainText()
+        if end - cursor >= 2, cursor.pointee == UInt8(ascii: "<"), cursor[1] == UInt8(ascii: "/") {
+            let text = UnsafeBufferPointer(start: first, count: cursor - first)
+            try closingTag(of: element)
+            return text
+        }
+        return try assembledText(of: element, from: first)
+    }
+
+    /// Moves to the next `<`, `&` or carriage return.
+    @inline(__always)
+    private mutating func skipPlainText() {
+        while end - cursor >= 8 {
+            let word = Word.load(cursor)
+            let hits =
+                Word.zeroBytes(word ^ Word.repeating(UInt8(ascii: "<")))
+                | Word.zeroBytes(word ^ Word.repeating(UInt8(ascii: "&")))
+                | Word.zeroBytes(word ^ Word.repeating(UInt8(ascii: "\r")))
+            guard hits == 0 else {
+                cursor += hits.trailingZeroBitCount >> 3
+                return
+            }
+            cursor += 8
+        }
+        while cursor < end {
+            let byte = cursor.pointee
+            if byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") || byte == UInt8(ascii: "\r") { return }
+            cursor += 1
+        }
+    }
+
+    private mutating func assembledText(
+        of element: XMLElement, from first: UnsafePointer<UInt8>
+    ) throws(ReadingFailure) -> UnsafeBufferPointer<UInt8> {
+        scratch.removeAll()
+        var plain = first
+        while true {
+            scratch.append(UnsafeBufferPointer(start: plain, count: cursor - plain))
+            guard cursor < end else { throw expected("</\(element)>") }
+            switch cursor.pointee {
+            case UInt8(ascii: "&"): scratch.append(try reference())
+            case UInt8(ascii: "\r"):
+                cursor += 1
+                if !isNext(UInt8(ascii: "\n")) { scratch.append(UInt8(ascii: "\n")) }
+            default:
+                if isNext("</", at: cursor) {
+                    try closingTag(of: element)
+                    return scratch.elements
+                }
+                if isNext("<![CDATA[", at: cursor) {
+                    try characterData()
+                } else if try !skipCommentOrInstruction() {
+                    throw expected("</\(element)>")
+                }
+            }
+            plain = cursor
+            skipPlainText()
+        }
+    }
+
+    private mutating func characterData() throws(ReadingFailure) {
+        let place = offset
+        cursor += 9
+        while cursor < end {
+            if skip("]]>") { return }
+            if cursor.pointee == UInt8(ascii: "\r") {
+                if !(end - cursor >= 2 && cursor[1] == UInt8(ascii: "\n")) { scratch.append(UInt8(ascii: "\n")) }
+            } else {
+                scratch.append(cursor.pointee)
+            }
+            cursor += 1
+        }
+        throw failure("the end of the CDATA section is missing", at: place)
+    }
+
+    /// Passes `&amp;` and its kind, or `&#65;`.
+    private mutating func reference() throws(ReadingFailure) -> Unicode.Scalar {
+        let place = offset
+        if skip("&lt;") { return "<" }
+        if skip("&gt;") { return ">" }
+        if skip("&amp;") { return "&" }
+        if skip("&quot;") { return "\"" }
+        if skip("&apos;") { return "'" }
+        guard skip("&#") else {
+            throw failure(
+                "expected one of &lt; &gt; &amp; &quot; &apos; or a character reference such as &#65;, found another "
+                    + "entity or a lone &", at: place)
+        }
+        let radix: UInt32 = skip("x") ? 16 : 10
+        var value: UInt32 = 0
+        var digits = 0
+        while cursor < end, let digit = cursor.pointee.hexadecimalValue, digit < radix {
+            // Beyond Unicode the value only has to stay wrong, not grow.
+            value = min(value * radix + UInt32(digit), 0x11_0000)
+            digits += 1
+            cursor += 1
+        }
+        guard digits > 0, isNext(UInt8(ascii: ";")) else {
+            throw failure("expected a character reference such as &#65; or &#x41;", at: place)
+        }
+        cursor += 1
+        guard let scalar = Unicode.Scalar(value), scalar.isAllowedInXML else {
+            throw failure("the character reference stands for no character that XML 1.0 allows", at: place)
+        }
+        return scalar
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether XML 1.0 has a way to express the character, be it by reference.
+    var isAllowedInXML: Bool {
+        switch value {
+        case 0x09, 0x0A, 0x0D, 0x20...0xFFFD, 0x1_0000...0x10_FFFF: true
+        default: false
+        }
+    }
+}

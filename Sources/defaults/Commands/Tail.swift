@@ -1,0 +1,47 @@
+import ArgumentParser
+import DefaultsCore
+import DefaultsKit
+import Glibc
+
+/// `defaults tail [domain [key…]]`
+struct Tail: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Shows each change of preferences as it happens, whoever makes it.",
+        discussion: """
+            A line is: time, domain, key, old value, arrow, new value, and who changed it. Where no agent answers, one is \
+            started that ends with the command. Domains and keys may be patterns with * and ?.
+
+            With --json each line is an object. Its "type" is "ready" (the stream has begun), "change", "damaged" (a file \
+            that can't be taken; "reason" says why), "gap" (what happened before its cursor is not known) or "bookmark" (all \
+            up to its cursor has been shown). "cursor" is a place for --since; "time", "domain", "host" and "source" say \
+            when, what and who; "changes" is a list of objects with "key", "kind" (added, changed, removed, initial), \
+            "old" and "new"; "overruled" lists what lost against a later writer. Data is {"$data": base64}, a date \
+            {"$date": RFC 3339}.
+            """,
+        aliases: ["watch"])
+
+    @OptionGroup var place: PlaceOptions
+    @OptionGroup var options: TailOptions
+    @Argument(help: "The domain, or a pattern of names; all when it is left out.") var domain: String?
+    @Argument(help: "Keys, or patterns of them; all when they are left out.") var keys: [String] = []
+
+    func validate() throws {
+        if let count = options.count, count < 1 { throw ValidationError("-n needs a number from 1 on.") }
+        if let timeout = options.timeout, !(timeout >= 0 && timeout < 1e9) {
+            throw ValidationError("--timeout needs a number of seconds.")
+        }
+        if options.since != nil, options.initial { throw ValidationError("--since and --initial don't go together.") }
+    }
+
+    func run() throws {
+        // A reader that has gone is told of by the write, which then ends the command in peace.
+        signal(SIGPIPE, SIG_IGN)
+        let (directory, address) = try place.resolve()
+        try directory.checkExistence()
+        var session = TailSession(
+            directory: directory, address: address, options: options,
+            filter: SubscriptionFilter(
+                domains: domain.map { [GlobPattern($0)] } ?? [], keys: keys.map(GlobPattern.init)))
+        try session.run()
+    }
+}

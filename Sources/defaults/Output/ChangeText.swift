@@ -1,0 +1,96 @@
+import DefaultsCore
+import Glibc
+import PropertyList
+
+/// Events of a stream as lines for people.
+struct ChangeText {
+    /// Whether the lines bear a terminal's colours.
+    let isColored: Bool
+
+    private enum Color: String {
+        case dim = "2"
+        case bold = "1"
+        case red = "31"
+        case green = "32"
+        case yellow = "33"
+    }
+
+    /// The longest value that is shown whole.
+    private static let longest = 200
+
+    /// The lines for an event; none for what only programs want.
+    func lines(_ event: StreamEvent) -> [String] {
+        switch event {
+        case .record(let record, _): lines(record)
+        case .initial(let snapshot):
+            snapshot.values.sorted { $0.key < $1.key }.map { key, value in
+                "\(name(snapshot.domain)) \(colored(Self.printable(key), .bold))  \(colored(shown(value), .green))"
+            }
+        case .gap(let from, let to):
+            [colored("What happened between \(from) and \(to) is not known any more.", .yellow)]
+        case .bookmark: []
+        case .ended: [colored("The stream has ended: it was read too slowly.", .yellow)]
+        }
+    }
+
+    private func lines(_ record: LogRecord) -> [String] {
+        let start = "\(colored(Self.clock(record.time), .dim)) \(name(record.domain))"
+        switch record.event {
+        case .change(let changeSet):
+            let source = colored("(\(describe(changeSet.source)))", .dim)
+            let changes = changeSet.changes.map { change in
+                let old = colored(shown(change.old), .red)
+                let new = colored(shown(change.new), .green)
+                return "\(start) \(colored(Self.printable(change.key), .bold))  \(old) → \(new)  \(source)"
+            }
+            return changes
+                + changeSet.overruled.map { lost in
+                    let whose = describe(lost.writer)
+                    return "\(start) \(colored(Self.printable(lost.key), .bold))  "
+                        + colored("overruled: \(shown(lost.value)), set by \(whose)", .yellow)
+                }
+        case .damaged(_, let reason):
+            return ["\(start) \(colored("damaged: \(reason) The last good values stay in force.", .yellow))"]
+        case .unknown:
+            return ["\(start) \(colored("changed while no agent ran; how is not known", .yellow))"]
+        }
+    }
+
+    private func name(_ domain: Domain) -> String { Self.printable(domain.description) }
+
+    private func describe(_ writer: Writer) -> String {
+        switch writer {
+        case .file: return "file"
+        case .agent: return "agent"
+        case .app(let app):
+            let name = app.executable.split(separator: "/").last.map(String.init) ?? "app"
+            return "\(Self.printable(name)), pid \(app.pid)"
+        }
+    }
+
+    /// A value as JSON, cut when it is long, since people look at it; `--json` shows all of it.
+    private func shown(_ value: PropertyListValue?) -> String {
+        guard let value else { return "(none)" }
+        let text = JSONText.of(value)
+        return text.count <= Self.longest ? text : "\(text.prefix(Self.longest))… (\(text.utf8.count) bytes)"
+    }
+
+    /// Text that can't move the terminal's cursor.
+    private static func printable(_ text: String) -> String {
+        String(JSONText.string(text).dropFirst().dropLast())
+    }
+
+    private func colored(_ text: String, _ color: Color) -> String {
+        isColored ? "\u{1B}[\(color.rawValue)m\(text)\u{1B}[0m" : text
+    }
+
+    /// The time of day here.
+    private static func clock(_ time: Timestamp) -> String {
+        var seconds = time_t(time.nanoseconds / 1_000_000_000)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        let numbers = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { $0 < 10 ? "0\($0)" : "\($0)" }
+        let milliseconds = String(1_000 + time.nanoseconds / 1_000_000 % 1_000).dropFirst()
+        return "\(numbers.joined(separator: ":")).\(milliseconds)"
+    }
+}

@@ -1,0 +1,46 @@
+import DefaultsCore
+import Glibc
+
+/// How the command ends: the statuses of `sysexits.h`, and 1 for "not found".
+enum ExitStatus: Int32 {
+    case notFound = 1
+    case usage = 64
+    case dataError = 65
+    case unavailable = 69
+    case inputOutput = 74
+    case temporaryFailure = 75
+
+    /// The status for an error of the library.
+    init(_ error: DefaultsError) {
+        switch error.code {
+        case .invalidDomainName, .invalidCursor: self = .usage
+        case .damaged, .invalidValue, .protocolViolation: self = .dataError
+        case .locked, .agentRefused: self = .temporaryFailure
+        case .agentUnavailable: self = .unavailable
+        default: self = .inputOutput
+        }
+    }
+}
+
+/// An end of the command that isn't a success: a sentence, and a status.
+struct Failure: Error {
+    let message: String
+    let status: ExitStatus
+
+    init(_ message: String, _ status: ExitStatus) {
+        self.message = message
+        self.status = status
+    }
+
+    /// Says why, and ends the process.
+    static func end(_ message: String, _ status: ExitStatus) -> Never {
+        note(message)
+        exit(status.rawValue)
+    }
+
+    /// Writes a line to standard error.
+    static func note(_ message: String) {
+        let line = Array("defaults: \(message)\n".utf8)
+        _ = write(STDERR_FILENO, line, line.count)
+    }
+}

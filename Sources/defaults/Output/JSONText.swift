@@ -1,0 +1,80 @@
+import PropertyList
+
+/// Writes values as JSON, each with its type: what JSON has no type for is an object with one key.
+///
+/// Data is `{"$data": base64}`, a date `{"$date": RFC 3339}`, a keyed archive's number `{"$uid": n}`, and a real that is no
+/// number `{"$real": "nan"}`. Reals have a fraction or an exponent, so that they are told from integers; integers are
+/// exact whatever their size. Keys are in order.
+enum JSONText {
+    /// A value as one line of JSON.
+    static func of(_ value: PropertyListValue) -> String {
+        var text = ""
+        append(value, to: &text)
+        return text
+    }
+
+    /// An object as one line of JSON, its keys in the order given.
+    static func object(_ entries: [(key: String, value: String)]) -> String {
+        "{" + entries.map { "\(string($0.key)):\($0.value)" }.joined(separator: ",") + "}"
+    }
+
+    /// A string as JSON.
+    static func string(_ text: String) -> String {
+        var result = "\""
+        append(text, to: &result)
+        return result + "\""
+    }
+
+    private static func append(_ value: PropertyListValue, to text: inout String) {
+        switch value {
+        case .string(let string): text += self.string(string)
+        case .integer(let number): text += String(number)
+        case .unsigned(let number): text += String(number)
+        case .real(let number): text += number.isFinite ? number.description : wrapped("real", number.description)
+        case .real32(let number): text += number.isFinite ? number.description : wrapped("real", number.description)
+        case .boolean(let flag): text += flag ? "true" : "false"
+        case .date(let date): text += wrapped("date", date.description)
+        case .data(let bytes):
+            var encoded: [UInt8] = []
+            Base64.encode(bytes[...], to: &encoded)
+            text += wrapped("data", String(decoding: encoded, as: UTF8.self))
+        case .uid(let number): text += "{\"$uid\":\(number)}"
+        case .array(let elements):
+            text += "["
+            for (index, element) in elements.enumerated() {
+                if index > 0 { text += "," }
+                append(element, to: &text)
+            }
+            text += "]"
+        case .dictionary(let entries):
+            text += "{"
+            for (index, entry) in entries.sorted(by: { $0.key < $1.key }).enumerated() {
+                if index > 0 { text += "," }
+                text += string(entry.key) + ":"
+                append(entry.value, to: &text)
+            }
+            text += "}"
+        }
+    }
+
+    private static func wrapped(_ type: String, _ value: String) -> String {
+        "{\"$\(type)\":\(string(value))}"
+    }
+
+    private static func append(_ string: String, to text: inout String) {
+        for scalar in string.unicodeScalars {
+            switch scalar {
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\t": text += "\\t"
+            // Control characters, and the line ends that some readers of lines know besides "\n".
+            case "\0"..<" ", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+    }
+}

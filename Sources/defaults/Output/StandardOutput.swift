@@ -1,0 +1,24 @@
+import Glibc
+
+/// Standard output, written at once and whole.
+enum StandardOutput {
+    /// Writes text. When nobody reads it any more, the process ends in peace: that is how `| head` says "enough".
+    static func write(_ text: String) throws(Failure) {
+        let bytes = Array(text.utf8)
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+            if count >= 0 {
+                written += count
+            } else if errno == EPIPE {
+                exit(0)
+            } else if errno == EAGAIN {
+                // Someone made the terminal non-blocking; wait until it takes more.
+                var output = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+                poll(&output, 1, -1)
+            } else if errno != EINTR {
+                throw Failure("Standard output can't be written: \(String(cString: strerror(errno))).", .inputOutput)
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import DefaultsCore
+import PropertyList
+
+/// The agent's status as lines for people.
+enum StatusText {
+    static func of(_ status: Fields) -> String {
+        let watch = Fields((try? status.dictionary("watch")) ?? [:])
+        var lines = [
+            "agent        pid \(text(status, "pid")), up \(duration(status))",
+            "directory    \(text(status, "directory"))",
+            "socket       \(text(status, "socket"))",
+            "watching     \(text(watch, "mode")) (\(text(watch, "watches")) watches, \(text(watch, "rescans")) rescans, "
+                + "\(text(watch, "overflows")) overflows, \(text(watch, "rearms")) re-armed)",
+            "domains      \(text(status, "domains"))",
+            "revision     \(text(status, "revision")) (cursor \(text(status, "cursor")))",
+            "connections  \(text(status, "connections"))",
+        ]
+        lines += section("subscribers", status, "subscribers") {
+            "pid \(text($0, "pid")) \(text($0, "executable")): \(text($0, "mode")), \(text($0, "lag")) behind"
+        }
+        lines += section("pending", status, "pending") { "\(domain($0)): \(text($0, "edits")) edits not saved yet" }
+        lines += section("errors", status, "errors") { "\(domain($0)): \(text($0, "message"))" }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    private static func section(
+        _ title: String, _ status: Fields, _ key: String, _ line: (Fields) -> String
+    ) -> [String] {
+        let entries = ((try? status.array(key)) ?? []).compactMap { try? Fields($0, of: key) }
+        if entries.isEmpty { return ["\(padded(title)) none"] }
+        return entries.map { "\(padded(title)) \(line($0))" }
+    }
+
+    private static func padded(_ title: String) -> String {
+        title + String(repeating: " ", count: max(0, 12 - title.count))
+    }
+
+    private static func text(_ fields: Fields, _ key: String) -> String {
+        switch fields.values[key] {
+        case .string(let text)?: text
+        case let value?: JSONText.of(value)
+        case nil: "?"
+        }
+    }
+
+    private static func domain(_ fields: Fields) -> String {
+        (try? fields.domain().description) ?? "?"
+    }
+
+    private static func duration(_ status: Fields) -> String {
+        guard case .real(let seconds)? = status.values["uptime"], seconds.isFinite else { return "?" }
+        let whole = Int(seconds)
+        return whole < 120 ? "\(whole) s" : "\(whole / 3_600) h \(whole / 60 % 60) min"
+    }
+}

@@ -1,0 +1,35 @@
+import DefaultsCore
+import Glibc
+
+/// The file in which `tail --cursor-file` keeps the place that it has shown.
+struct CursorFile {
+    let path: String
+
+    /// The place where the last run ended; `nil` when the file isn't there yet.
+    func read() throws -> Cursor? {
+        let bytes: [UInt8]
+        do throws(SystemCall.Failure) {
+            bytes = try FileDescriptor(opening: path, O_RDONLY).read(upTo: 200)
+        } catch {
+            if error.number == ENOENT { return nil }
+            throw Failure("The cursor file \(path) can't be read: \(SystemCall.message(error.number)).", .inputOutput)
+        }
+        let text = String(decoding: bytes, as: UTF8.self).prefix { !$0.isWhitespace }
+        if text.isEmpty { return nil }
+        return try Cursor(String(text))
+    }
+
+    /// Notes a place, once what is before it has been written out.
+    func write(_ cursor: Cursor) throws(Failure) {
+        do throws(SystemCall.Failure) {
+            // Beside it and renamed, so that a crash leaves the old place or the new one.
+            let temporary = path + ".new"
+            let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
+            try file.write(Array("\(cursor)\n".utf8))
+            try SystemCall.run { rename(temporary, path) }
+        } catch {
+            throw Failure(
+                "The cursor file \(path) can't be written: \(SystemCall.message(error.number)).", .inputOutput)
+        }
+    }
+}

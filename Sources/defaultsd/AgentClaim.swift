@@ -1,0 +1,73 @@
+import CLinux
+import DefaultsCore
+import Glibc
+
+/// The right to be the only agent of a directory, or on a socket, for as long as this value lives.
+///
+/// It is a socket with an abstract name (`man 7 unix`): the kernel gives a name once, takes it back when its owner ends
+/// however it ends, and tells who owns it. So nothing is left behind in anyone's directory, and nothing can be stale.
+final class AgentClaim {
+    private let socket: FileDescriptor
+
+    /// Claims a preferences directory, which must exist.
+    convenience init(onDirectory directory: PreferencesDirectory) throws(DefaultsError) {
+        var status = stat()
+        guard stat(directory.path, &status) == 0 else {
+            throw DefaultsError(.directory, errno: errno, "The preferences directory \(directory.path) can't be used")
+        }
+        try self.init("directory/\(status.st_dev)-\(status.st_ino)", for: "the directory \(directory.path)")
+    }
+
+    /// Claims a socket's path.
+    convenience init(onSocket address: AgentAddress) throws(DefaultsError) {
+        let place = PreferencesDirectory(path: address.directoryPath).resolvedPath
+        let name = address.socketPath.split(separator: "/").last ?? ""
+        try self.init("socket/\(ContentHash(Array("\(place)/\(name)".utf8)))", for: "the socket \(address.socketPath)")
+    }
+
+    private init(_ name: String, for what: String) throws(DefaultsError) {
+        let name = "defaultsd/\(geteuid())/\(name)"
+        let socket = Self.makeSocket()
+        guard socket.number >= 0, Self.call(bind, socket, name) == 0 || errno == EADDRINUSE else {
+            throw DefaultsError(.directory, errno: errno, "The agent can't claim \(what)")
+        }
+        // Listening makes this process the peer whom `owner` sees; who has only bound the name already listens.
+        if listen(socket.number, SOMAXCONN) != 0, let owner = Self.owner(of: name) {
+            throw DefaultsError(
+                .agentRefused,
+                "Another agent (pid \(owner)) serves \(what) already; ask it with `defaults status`, or end it with "
+                    + "`kill \(owner)`.")
+        }
+        self.socket = socket
+    }
+
+    /// The process that owns a name; `nil` when it is another user's, who can only be in the way by intent.
+    private static func owner(of name: String) -> pid_t? {
+        let socket = makeSocket()
+        var peer = linux_peer()
+        guard call(connect, socket, name) == 0, linux_peer_of(socket.number, &peer) == 0 else { return 0 }
+        return peer.uid == geteuid() ? peer.pid : nil
+    }
+
+    private static func makeSocket() -> FileDescriptor {
+        FileDescriptor(
+            owning: Glibc.socket(
+                AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0))
+    }
+
+    /// Calls `bind` or `connect` with an abstract name: a NUL, then the name, with no NUL after it.
+    private static func call(
+        _ function: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32, _ socket: borrowing FileDescriptor,
+        _ name: String
+    ) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = [0] + Array(name.utf8.prefix(MemoryLayout.size(ofValue: address.sun_path) - 1))
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let length = MemoryLayout<sa_family_t>.size + bytes.count
+        let number = socket.number
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { function(number, $0, socklen_t(length)) }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+import DefaultsCore
+import Glibc
+import Logging
+
+/// The agent's command line.
+@main
+struct Defaultsd: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "defaultsd",
+        abstract: "Keeps a directory of preferences live: watches its files, merges edits, posts changes.",
+        discussion: """
+            It serves the commands and apps of one user, from $XDG_CONFIG_HOME or ~/.config, at \
+            $XDG_RUNTIME_DIR/defaultsd/socket. SIGTERM and SIGINT save what is pending and end it; SIGHUP has it look at \
+            every file. Its settings are the domain org.defaultsd.agent, and are live.
+            """,
+        version: "0.1.0 (protocol \(Request.protocolVersion))"
+    )
+
+    @Option(help: "The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.")
+    var directory: String?
+
+    @Option(help: "The socket's path, instead of DEFAULTSD_SOCKET and the usual one.")
+    var socket: String?
+
+    @Option(help: "What is logged, instead of the setting LogLevel: \(LogLevelName.all).")
+    var logLevel: LogLevelName?
+
+    @Option(help: .hidden)
+    var endWithParent: Int32?
+
+    func run() async throws {
+        // Whatever the agent makes is for its user alone; files it replaces keep their modes.
+        umask(0o077)
+        do {
+            if let endWithParent { try Parent.endWith(endWithParent) }
+            let environment = Environment.current
+            let directory = try PreferencesDirectory(option: directory, environment: environment)
+            let address = try AgentAddress(option: socket, for: directory, environment: environment)
+            try await Agent.run(directory, address, logLevel: logLevel?.level, environment)
+        } catch let error as DefaultsError {
+            let line = Array("defaultsd: \(error)\n".utf8)
+            write(STDERR_FILENO, line, line.count)
+            throw ExitCode(error.code == .agentRefused ? 75 : 69)
+        }
+    }
+}

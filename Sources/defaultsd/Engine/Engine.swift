@@ -1,0 +1,242 @@
+import DefaultsCore
+import DirectoryWatcher
+import Logging
+import NIOCore
+import ServiceLifecycle
+import Synchronization
+
+/// What drives the store in the agent: it looks at files when the watcher says so, and publishes edits when it is time.
+///
+/// It runs on an event loop, and so a thread, of its own, on which it may wait for the disk: nobody else does.
+actor Engine: Service {
+    nonisolated let store: Store
+    nonisolated let watcher: DirectoryWatcher
+    private let eventLoop: any EventLoop
+    private let log: AgentLog
+    private(set) var settings: AgentSettings
+    private var agenda = Agenda()
+    private var timer: Scheduled<Void>?
+    /// How often in a row a file was open for writing when it was looked at.
+    private var attempts: [Domain: Int] = [:]
+    /// When the first of the edits was made that wait to be published together.
+    private var waitingSince: [Domain: NIODeadline] = [:]
+    /// How often in a row publishing has failed.
+    private var failures: [Domain: Int] = [:]
+    /// The agent's own domain, followed as anyone would.
+    private var settingsChanges: Subscription
+    private nonisolated let settingsTick = Atomic(false)
+    /// Who is told that records were posted; set before the first edit can come.
+    private nonisolated let subscribers = Mutex<Server?>(nil)
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { eventLoop.executor.asUnownedSerialExecutor() }
+
+    init(
+        store: Store, watcher: DirectoryWatcher, settings: AgentSettings, log: AgentLog, on eventLoop: any EventLoop
+    ) {
+        self.store = store
+        self.watcher = watcher
+        self.settings = settings
+        self.log = log
+        self.eventLoop = eventLoop
+        let own = SubscriptionFilter(domains: [GlobPattern(AgentSettings.domainName)])
+        self.settingsChanges = store.subscribe(.now, filter: own, mode: .latest)
+    }
+
+    /// Takes what the first look at the directory left open, and is told of all that comes.
+    func begin(_ unsettled: Store.Unsettled) {
+        store.observe(with: self)
+        revisit(unsettled)
+        for (domain, _) in store.pending() { storeNeedsPublishing(domain, .atOnce) }
+    }
+
+    /// Names who is told that records were posted.
+    nonisolated func tell(_ server: Server) {
+        subscribers.withLock { $0 = server }
+    }
+
+    /// Looks at files as the watcher tells, until the agent is to end; then saves what is pending.
+    func run() async throws {
+        for await _ in watcher.ticks.cancelOnGracefulShutdown() {
+            takeDirty()
+        }
+        await end()
+    }
+
+    /// Saves what is pending, and ends watching.
+    private func end() async {
+        timer?.cancel()
+        await watcher.drain()
+        takeDirty()
+        _ = store.publishAll()
+        _ = store.examineDisplaced(.insist)
+        for (domain, error) in store.publishAll() {
+            log.logger.error("Edits of \(domain) could not be saved: \(error)")
+        }
+        watcher.stop()
+    }
+
+    // MARK: Looking
+
+    /// Looks at everything that the watcher has gathered.
+    private func takeDirty() {
+        let dirty = watcher.take()
+        if let reason = dirty.rescan {
+            log.logger.debug("Looking at all files: \(reason)")
+            do throws(DefaultsError) {
+                revisit(try store.lookAtAll())
+            } catch {
+                log.logger.warning("\(error)")
+            }
+        }
+        revisit(store.look(at: Set(dirty.changed.compactMap(Domain.init(fileName:)))))
+        for domain in dirty.beingWritten.compactMap(Domain.init(fileName:)) {
+            plan(.look(domain), in: .milliseconds(Int64(settings.holdDelay)))
+        }
+    }
+
+    private func look(at domain: Domain, haste: Store.Haste) {
+        // Long open for writing: take what two equal readings say, since its writer may never close it.
+        let isLong = attempts[domain, default: 0] >= 10
+        let unsettled = store.look(at: [domain], patience: isLong ? .insist : .wait, haste: haste)
+        if unsettled.beingWritten.isEmpty { attempts[domain] = nil }
+        revisit(unsettled)
+    }
+
+    /// Plans another look at what couldn't be told yet.
+    private func revisit(_ unsettled: Store.Unsettled) {
+        for domain in unsettled.beingWritten {
+            let attempt = attempts[domain, default: 0]
+            attempts[domain] = attempt + 1
+            // 1, 2, 4 … 32, 50, 50 …; after about 250 ms by two equal readings, ever more seldom.
+            let pause = attempt < 10 ? min(1 << attempt, 50) : min(250 << min(attempt - 10, 5), 5_000)
+            plan(.look(domain), in: .milliseconds(Int64(pause)))
+        }
+        for domain in unsettled.doubtful {
+            plan(.settle(domain), in: .milliseconds(Int64(settings.holdDelay)))
+        }
+    }
+
+    // MARK: Publishing
+
+    private func schedulePublishing(_ domain: Domain, _ urgency: StoreUrgency) {
+        let now = NIODeadline.now()
+        switch urgency {
+        case .atOnce:
+            agenda.add(.publish(domain), at: now)
+        case .soon:
+            // A directory that refuses is tried again at its own pace.
+            if failures[domain] != nil { return }
+            let first = waitingSince[domain] ?? now
+            waitingSince[domain] = first
+            let last = first + .milliseconds(Int64(settings.publishLimit))
+            agenda.move(.publish(domain), to: min(now + .milliseconds(Int64(settings.publishDelay)), last))
+        }
+        armTimer()
+    }
+
+    @discardableResult
+    private func publish(_ domain: Domain) -> DefaultsError? {
+        waitingSince[domain] = nil
+        do throws(DefaultsError) {
+            try store.publish(domain)
+            if failures.removeValue(forKey: domain) != nil { log.logger.notice("\(domain) is saved again.") }
+            plan(.examineDisplaced, in: .seconds(1))
+            return nil
+        } catch {
+            let count = failures[domain, default: 0]
+            failures[domain] = count + 1
+            if count == 0 { log.logger.error("\(domain) could not be saved: \(error)") }
+            plan(.publish(domain), in: .seconds(min(1 << Int64(min(count, 6)), 60)))
+            return error
+        }
+    }
+
+    // MARK: The agenda
+
+    private func plan(_ item: Agenda.Item, in delay: TimeAmount) {
+        agenda.add(item, at: .now() + delay)
+        armTimer()
+    }
+
+    private func armTimer() {
+        timer?.cancel()
+        guard let next = agenda.next else { return }
+        timer = eventLoop.scheduleTask(deadline: next) { self.assumeIsolated { $0.doDue() } }
+    }
+
+    private func doDue() {
+        for item in agenda.takeDue(at: .now()) {
+            switch item {
+            case .look(let domain): look(at: domain, haste: .patient)
+            case .settle(let domain): look(at: domain, haste: .settle)
+            case .publish(let domain): publish(domain)
+            case .examineDisplaced:
+                if store.examineDisplaced(.wait) { plan(.examineDisplaced, in: .seconds(1)) }
+            }
+        }
+        armTimer()
+    }
+
+    // MARK: Barriers
+
+    /// Returns when all edits made before are durable, and all that happened in the directory before is in the log.
+    ///
+    /// The kernel has queued the event of a finished change before the call that made it returns. So once the watcher has
+    /// drained the queue, all is known; a file that was removed is waited for until it may be believed. What a writer has
+    /// not closed yet isn't finished.
+    ///
+    /// - Returns: where the log ends then, and what couldn't be saved.
+    func synchronize() async -> (cursor: Cursor, failures: [String]) {
+        await watcher.drain()
+        takeDirty()
+        let doubtful = agenda.settling
+        while let due = doubtful.compactMap({ agenda[.settle($0)] }).min() {
+            _ = try? await eventLoop.scheduleTask(deadline: due) {}.futureResult.get()
+        }
+        let failures = store.pending().compactMap { domain, _ in
+            agenda.remove(.publish(domain))
+            return publish(domain)
+        }
+        return (store.cursor, failures.map(\.description))
+    }
+
+    // MARK: Settings
+
+    private func takeSettings() {
+        settingsTick.store(false, ordering: .releasing)
+        guard !store.next(for: &settingsChanges).events.isEmpty else { return }
+        let domain = try? Domain(DomainName(AgentSettings.domainName))
+        var problems: [String] = []
+        let new = AgentSettings(domain.map { store.snapshot(of: $0).values } ?? [:], problems: &problems)
+        problems.forEach { log.logger.warning("\($0)") }
+        guard new != settings else { return }
+        settings = new
+        log.follow(new)
+        store.setLogCapacity(new.logCapacity)
+        subscribers.withLock { $0 }?.follow(new)
+        log.logger.info("The settings have changed.")
+    }
+}
+
+extension Engine: StoreObserver {
+    nonisolated func storePosted() {
+        subscribers.withLock { $0 }?.wake()
+        guard !settingsTick.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        onLoop { $0.takeSettings() }
+    }
+
+    nonisolated func storeNeedsPublishing(_ domain: Domain, _ urgency: StoreUrgency) {
+        onLoop { $0.schedulePublishing(domain, urgency) }
+    }
+
+    private nonisolated func onLoop(_ body: @escaping @Sendable (isolated Engine) -> Void) {
+        eventLoop.execute { self.assumeIsolated { body($0) } }
+    }
+}
+
+extension Agenda {
+    /// The domains whose bad news is waited for.
+    fileprivate var settling: [Domain] {
+        items.compactMap { if case .settle(let domain) = $0 { domain } else { nil } }
+    }
+}

@@ -1,0 +1,195 @@
+import DefaultsCore
+import Logging
+import NIOCore
+import NIOPosix
+
+/// One connection: reads requests, answers them, and sends the events of its subscriptions.
+///
+/// Confined to the server's event loop.
+final class ConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// Who is connected, by the socket's word.
+    let app: AppIdentity
+    /// The streams, by the number of the request that began each.
+    private(set) var subscriptions: [UInt64: Subscription] = [:]
+    private let server: Server
+    private let refusal: DefaultsError?
+    private var decoder = FrameDecoder(limits: Frame.limits(ofRequests: true))
+    private var hasGreeted = false
+    private var context: ChannelHandlerContext?
+
+    init(of app: AppIdentity, server: Server, refusal: DefaultsError?) {
+        self.app = app
+        self.server = server
+        self.refusal = refusal
+    }
+
+    // MARK: The connection's life
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        server.connections.value[ObjectIdentifier(self)] = self
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        server.connections.value[ObjectIdentifier(self)] = nil
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        if let refusal { fail(refusal) }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        decoder.append(unwrapInboundIn(data).readableBytesView)
+        do throws(DefaultsError) {
+            while let fields = try decoder.next() {
+                let number = (try? fields.unsigned("request")) ?? 0
+                do throws(DefaultsError) {
+                    try answer(NumberedRequest(fields, from: app))
+                } catch {
+                    // A request that is wrong in itself is answered; one that breaks the protocol ends the connection.
+                    if error.code == .protocolViolation { throw error }
+                    send(.failure(error), to: number)
+                }
+            }
+        } catch {
+            fail(error)
+        }
+        pump()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        // Who doesn't read answers isn't read from: nothing piles up on its behalf.
+        context.channel.setOption(.autoRead, value: context.channel.isWritable).whenFailure { _ in }
+        pump()
+        context.fireChannelWritabilityChanged()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // The peer is gone, in one way or another.
+        context.close(promise: nil)
+    }
+
+    /// Closes the connection.
+    func close() {
+        context?.close(promise: nil)
+    }
+
+    private func fail(_ error: DefaultsError) {
+        server.log.logger.info("Closing the connection of \(app.executable) (pid \(app.pid)): \(error)")
+        send(.failure(error), to: 0)
+        context?.flush()
+        close()
+    }
+
+    // MARK: Requests
+
+    private func answer(_ numbered: NumberedRequest) throws(DefaultsError) {
+        let number = numbered.number
+        if case .hello(let version, let client) = numbered.request {
+            try greet(version, client, number)
+            return
+        }
+        guard hasGreeted else {
+            throw DefaultsError(.protocolViolation, "The first message must be \"hello\".")
+        }
+        switch numbered.request {
+        case .hello: break
+        case .read(let domain): send(.values(server.store.snapshot(of: domain)), to: number)
+        case .domains: send(.domains(server.store.domains()), to: number)
+        case .edit(let edit):
+            let revision = server.store.edit(edit)
+            send(.edited(Cursor(epoch: server.store.cursor.epoch, revision: revision)), to: number)
+        case .synchronize: synchronize(number)
+        case .subscribe(let start, let filter, let mode): try subscribe(start, filter, mode, number)
+        case .unsubscribe(let subscription):
+            subscriptions[subscription] = nil
+            send(.unsubscribed, to: number)
+        case .status: send(.status(StatusReport.fields(of: server)), to: number)
+        }
+    }
+
+    private func greet(_ version: Int64, _ client: String, _ number: UInt64) throws(DefaultsError) {
+        guard version == Request.protocolVersion else {
+            throw DefaultsError(
+                .protocolViolation,
+                "This agent speaks version \(Request.protocolVersion) of the protocol, \(client) version \(version).")
+        }
+        hasGreeted = true
+        send(
+            .welcome(
+                protocolVersion: Request.protocolVersion, pid: Int64(AppIdentity.current.pid),
+                directory: server.directory.path, cursor: server.store.cursor),
+            to: number)
+    }
+
+    private func synchronize(_ number: UInt64) {
+        guard let context else { return }
+        let engine = server.engine
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        context.eventLoop.makeFutureWithTask { await engine.synchronize() }.whenSuccess { result in
+            bound.value.send(.synchronized(result.cursor, failures: result.failures), to: number)
+            bound.value.pump()
+        }
+    }
+
+    private func subscribe(
+        _ start: Subscription.Start, _ filter: SubscriptionFilter, _ mode: Subscription.Mode, _ number: UInt64
+    ) throws(DefaultsError) {
+        guard subscriptions[number] == nil else {
+            throw DefaultsError(.agentRefused, "The number \(number) is a subscription's already.")
+        }
+        guard subscriptions.count < server.settings.maximumSubscriptions else {
+            throw DefaultsError(
+                .agentRefused,
+                "A connection may have \(subscriptions.count) subscriptions, the setting MaximumSubscriptions.")
+        }
+        let subscription = server.store.subscribe(start, filter: filter, mode: mode)
+        subscriptions[number] = subscription
+        send(
+            .subscribed(Cursor(epoch: server.store.cursor.epoch, revision: subscription.revision)), to: number)
+    }
+
+    // MARK: Sending
+
+    /// Sends what subscriptions have waiting, as much as the connection takes now.
+    func pump() {
+        guard let context else { return }
+        for number in subscriptions.keys {
+            while context.channel.isWritable, let events = take(number), !events.isEmpty {
+                for event in events { send(.event(event), to: number) }
+            }
+        }
+        context.flush()
+    }
+
+    /// The next events of a subscription, with the snapshots in their places.
+    private func take(_ number: UInt64) -> [StreamEvent]? {
+        guard var subscription = subscriptions.removeValue(forKey: number) else { return nil }
+        let (events, snapshots) = server.store.next(for: &subscription)
+        let stream = events.flatMap { event -> [StreamEvent] in
+            switch event {
+            case .record(let record, let cursor): [.record(record, cursor: cursor)]
+            case .gap(let from, let to): [.gap(from: from, to: to)]
+            case .snapshotDue: snapshots.map { .initial($0) }
+            case .bookmark(let cursor): [.bookmark(cursor)]
+            case .ended: [.ended]
+            }
+        }
+        if !events.contains(.ended) { subscriptions[number] = subscription }
+        return stream
+    }
+
+    private func send(_ message: Message, to number: UInt64) {
+        guard let context else { return }
+        do throws(DefaultsError) {
+            let bytes = try Frame.encode(NumberedMessage(number: number, message: message).fields)
+            context.write(wrapOutboundOut(context.channel.allocator.buffer(bytes: bytes)), promise: nil)
+        } catch {
+            fail(error)
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import CLinux
+import DefaultsCore
+import DirectoryWatcher
+import Glibc
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+import Synchronization
+
+/// The agent's socket: takes connections of its user, and wakes their subscriptions.
+///
+/// Connections live on one event loop; nothing there waits for the disk.
+final class Server: Service {
+    let store: Store
+    let engine: Engine
+    let watcher: DirectoryWatcher
+    let directory: PreferencesDirectory
+    let address: AgentAddress
+    let log: AgentLog
+    let started = ContinuousClock.now
+    private let eventLoop: any EventLoop
+    /// The connections that are open; touched on the event loop alone.
+    let connections: NIOLoopBoundBox<[ObjectIdentifier: ConnectionHandler]>
+    private let listener = Mutex<(any Channel)?>(nil)
+    private let currentSettings: Mutex<AgentSettings>
+    /// Whether the loop has been asked to wake the subscriptions and hasn't yet: one request stands for many records.
+    private let isWaking = Atomic(false)
+
+    init(
+        store: Store, engine: Engine, watcher: DirectoryWatcher, directory: PreferencesDirectory,
+        address: AgentAddress, settings: AgentSettings, log: AgentLog
+    ) {
+        self.store = store
+        self.engine = engine
+        self.watcher = watcher
+        self.directory = directory
+        self.address = address
+        self.log = log
+        eventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
+        connections = .makeBoxSendingValue([:], eventLoop: eventLoop)
+        currentSettings = Mutex(settings)
+    }
+
+    var settings: AgentSettings { currentSettings.withLock { $0 } }
+
+    /// Takes the limits of connections from changed settings.
+    func follow(_ settings: AgentSettings) {
+        currentSettings.withLock { $0 = settings }
+    }
+
+    /// Begins to take connections.
+    func listen() async throws {
+        // Whoever listened here has ended, or `AgentClaim` would have told: what it left can go.
+        var status = stat()
+        if lstat(address.socketPath, &status) == 0 {
+            guard status.st_mode & S_IFMT == S_IFSOCK else {
+                throw DefaultsError(
+                    .directory, "\(address.socketPath) is there and is no socket; move it away, or name another socket."
+                )
+            }
+            unlink(address.socketPath)
+        }
+        do {
+            let channel = try await ServerBootstrap(group: eventLoop)
+                .serverChannelOption(.backlog, value: 1_024)
+                .childChannelInitializer { self.accept($0) }
+                .bind(unixDomainSocketPath: address.socketPath).get()
+            listener.withLock { $0 = channel }
+        } catch let error as IOError {
+            throw DefaultsError(
+                .directory, errno: error.errnoCode, "The socket \(address.socketPath) can't be listened on")
+        }
+    }
+
+    /// Keeps the socket until the agent is to end; then closes it and every connection.
+    func run() async throws {
+        try? await gracefulShutdown()
+        let channel = listener.withLock { $0.take() }
+        try? await channel?.close()
+        unlink(address.socketPath)
+        try await eventLoop.submit {
+            for connection in self.connections.value.values { connection.close() }
+        }.get()
+    }
+
+    /// Has every subscription look for records. May be called on any thread, as often as one likes.
+    func wake() {
+        guard !isWaking.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        eventLoop.execute {
+            self.isWaking.store(false, ordering: .releasing)
+            for connection in self.connections.value.values { connection.pump() }
+        }
+    }
+
+    /// Lets in a connection of the agent's own user, or of root, and no other.
+    private func accept(_ channel: any Channel) -> EventLoopFuture<Void> {
+        guard let options = channel as? any SocketOptionProvider else {
+            return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
+        }
+        // `linux_peer` is laid out as the kernel's ucred.
+        let peer: EventLoopFuture<linux_peer> = options.unsafeGetSocketOption(
+            level: .socket, name: .init(rawValue: SO_PEERCRED))
+        return peer.flatMapThrowing { peer in
+            let refusal: String? =
+                if peer.uid != geteuid(), peer.uid != 0 {
+                    "This agent serves the user with the number \(geteuid()), not \(peer.uid)."
+                } else if self.connections.value.count >= self.settings.maximumConnections {
+                    "The agent has \(self.connections.value.count) connections, its setting MaximumConnections."
+                } else {
+                    nil
+                }
+            let handler = ConnectionHandler(
+                of: AppIdentity(pid: peer.pid), server: self,
+                refusal: refusal.map { DefaultsError(.agentRefused, $0) })
+            try channel.pipeline.syncOperations.addHandler(handler)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import DefaultsCore
+import DirectoryWatcher
+import NIOCore
+import PropertyList
+
+/// What `defaults status` tells of the agent.
+enum StatusReport {
+    /// Gathers the report, on the server's event loop.
+    static func fields(of server: Server) -> DomainValues {
+        let store = server.store
+        let watch = server.watcher.status
+        let cursor = store.cursor
+        return [
+            "pid": .integer(Int64(AppIdentity.current.pid)),
+            "protocol": .integer(Request.protocolVersion),
+            "uptime": .real((ContinuousClock.now - server.started) / .seconds(1)),
+            "directory": .string(server.directory.path),
+            "socket": .string(server.address.socketPath),
+            "watch": .dictionary([
+                "mode": .string(watch.mode.description),
+                "watches": .integer(Int64(watch.watches)),
+                "overflows": .integer(Int64(watch.overflows)),
+                "rescans": .integer(Int64(watch.rescans)),
+                "rearms": .integer(Int64(watch.rearms)),
+                "undecodableNames": .integer(Int64(watch.undecodableNames)),
+            ]),
+            "domains": .integer(Int64(store.domains().count)),
+            "cursor": .string(cursor.description),
+            "revision": .number(cursor.revision),
+            "connections": .integer(Int64(server.connections.value.count)),
+            "subscribers": .array(server.connections.value.values.flatMap { subscribers($0, in: store) }),
+            "pending": .array(
+                store.pending().map { domain, edits in
+                    .dictionary(domain.fields.merging(["edits": .integer(Int64(edits))]) { $1 })
+                }),
+            "errors": .array(
+                store.failures().map { domain, error in
+                    .dictionary(domain.fields.merging(["message": .string(error.description)]) { $1 })
+                }),
+        ]
+    }
+
+    private static func subscribers(_ connection: ConnectionHandler, in store: Store) -> [PropertyListValue] {
+        connection.subscriptions.sorted { $0.key < $1.key }.map { _, subscription in
+            .dictionary([
+                "pid": .integer(Int64(connection.app.pid)),
+                "executable": .string(connection.app.executable),
+                "mode": .string(subscription.mode.rawValue),
+                "domains": .array(subscription.filter.domains.map { .string($0.text) }),
+                "keys": .array(subscription.filter.keys.map { .string($0.text) }),
+                "lag": .number(store.lag(of: subscription)),
+            ])
+        }
+    }
+}

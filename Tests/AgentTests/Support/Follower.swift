@@ -1,0 +1,91 @@
+import DefaultsCore
+import DefaultsKit
+import PropertyList
+import TestSupport
+
+/// A subscriber that knows when it has seen everything.
+final class Follower {
+    let connection: AgentConnection
+    /// The place up to which everything was seen.
+    private(set) var cursor: Cursor
+
+    init(
+        _ connection: AgentConnection, _ start: Subscription.Start, mode: Subscription.Mode = .everything
+    ) throws {
+        self.connection = connection
+        let begun = try connection.subscribe(start, filter: SubscriptionFilter(), mode: mode)
+        cursor =
+            switch start {
+            case .now: begun
+            case .after(let place): place
+            // Until the bookmark behind the values has come, nothing was seen.
+            case .snapshot: Cursor(epoch: Epoch(value: 0), revision: 0)
+            }
+    }
+
+    /// The events of everything that happened up to now, in the directory and in the agent.
+    ///
+    /// - Parameter body: what is to happen before.
+    func events(_ body: () throws -> Void = {}) throws -> [StreamEvent] {
+        try body()
+        let end = try connection.barrier().cursor
+        var events: [StreamEvent] = []
+        while cursor.epoch != end.epoch || cursor.revision < end.revision {
+            guard let event = try connection.nextEvent(within: 10_000) else {
+                throw AgentProcess.AgentFailure(
+                    description: "Nothing came up to \(end), only up to \(cursor): \(events)")
+            }
+            switch event {
+            case .record(_, let place), .bookmark(let place): cursor = place
+            // The values follow, and a bookmark.
+            case .initial, .gap, .ended: break
+            }
+            if case .bookmark = event { continue }
+            events.append(event)
+        }
+        return events
+    }
+
+    /// The change sets among the events, each as text: `domain: key old>new, …  (source)`.
+    func changes(_ body: () throws -> Void = {}) throws -> [String] {
+        try events(body).map(Self.text)
+    }
+
+    /// An event as text that is easily compared.
+    static func text(_ event: StreamEvent) -> String {
+        switch event {
+        case .record(let record, _):
+            switch record.event {
+            case .change(let changeSet):
+                let changes = changeSet.changes.map { "\($0.key) \(text($0.old))>\(text($0.new))" }
+                let lost = changeSet.overruled.map { "\($0.key) lost \(text($0.value)) of \(text($0.writer))" }
+                return
+                    "\(changeSet.domain.name): \((changes + lost).joined(separator: ", ")) (\(text(changeSet.source)))"
+            case .damaged(let domain, _): return "\(domain.name): damaged"
+            case .unknown(let domain): return "\(domain.name): unknown"
+            }
+        case .initial(let snapshot): return "\(snapshot.domain.name): initial"
+        case .gap: return "gap"
+        case .bookmark: return "bookmark"
+        case .ended: return "ended"
+        }
+    }
+
+    private static func text(_ value: PropertyListValue?) -> String {
+        switch value {
+        case nil: "-"
+        case .string(let text)?: text
+        case .integer(let number)?: "\(number)"
+        case .boolean(let flag)?: "\(flag)"
+        case let value?: "\(value)"
+        }
+    }
+
+    private static func text(_ writer: Writer) -> String {
+        switch writer {
+        case .app: "app"
+        case .file: "file"
+        case .agent: "agent"
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import DefaultsCore
+import Foundation
+import TestSupport
+
+/// The programs that were built beside the tests.
+enum Programs {
+    /// Where they are: beside the test bundle.
+    static let directory = URL(fileURLWithPath: AppIdentity.current.executable).deletingLastPathComponent().path
+
+    static let defaults = "\(directory)/defaults"
+    static let defaultsd = "\(directory)/defaultsd"
+    static let foundationWriter = "\(directory)/FoundationWriter"
+
+    /// What a program left behind.
+    struct Outcome {
+        var status: Int32
+        var output: String
+        var errors: String
+    }
+
+    /// Runs a program to its end.
+    @discardableResult
+    static func run(
+        _ program: String, _ arguments: [String], environment: [String: String] = [:], input: String = ""
+    ) throws -> Outcome {
+        let process = Process()
+        let (standardInput, output, errors) = (Pipe(), Pipe(), Pipe())
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.standardInput = standardInput
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+        try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+        try standardInput.fileHandleForWriting.close()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let complaints = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        let status =
+            process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus
+        return Outcome(status: status, output: text, errors: complaints)
+    }
+
+    /// Runs a script of the shell in a directory, with the tools of the system.
+    @discardableResult
+    static func shell(_ script: String, in directory: String, environment: [String: String] = [:]) throws -> Outcome {
+        try run("/bin/sh", ["-ec", "cd '\(directory)'\n\(script)"], environment: environment)
+    }
+}

@@ -1,0 +1,41 @@
+import DefaultsCore
+import Glibc
+import Synchronization
+import TestSupport
+
+/// The receiving end of `sd_notify`, as a service manager has it.
+final class ReadySocket {
+    private static let counter = Atomic(0)
+
+    /// What `NOTIFY_SOCKET` is to be.
+    let name: String
+    private let socket: FileDescriptor
+    private var isReady = false
+
+    init() throws {
+        let number = Self.counter.add(1, ordering: .relaxed).newValue
+        name = "@defaultsd-tests/\(getpid())/\(number)"
+        socket = FileDescriptor(
+            owning: Glibc.socket(
+                AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0))
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = [0] + Array(name.utf8.dropFirst())
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let descriptor = socket.number
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sa_family_t>.size + bytes.count))
+            }
+        }
+        guard bound == 0 else { throw TestSystemError("bind \(name)") }
+    }
+
+    /// Whether `READY=1` has come.
+    func hasCome() -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = recv(socket.number, &buffer, buffer.count, 0)
+        if count > 0, String(decoding: buffer[..<count], as: UTF8.self).contains("READY=1") { isReady = true }
+        return isReady
+    }
+}

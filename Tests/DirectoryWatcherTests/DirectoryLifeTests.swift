@@ -1,0 +1,264 @@
+import DirectoryWatcher
+import Foundation
+import Testing
+
+extension WatcherTests {
+    /// The directory comes, goes, and is replaced.
+    @Suite struct DirectoryLife {
+        /// What can happen to the directory, that events tell of; it is a directory after it.
+        static let replacements = [
+            "rm -r preferences; mkdir preferences",
+            "rm -r preferences; mkdir preferences preferences/ByHost",
+            "mv preferences old; mkdir preferences",
+            "mv preferences old; mv old preferences",
+            "mkdir new; mv preferences old; mv new preferences",
+            "mkdir new; mv preferences old; ln -s new preferences",
+        ]
+
+        @Test("A directory that was replaced is watched again, by events alone", arguments: replacements)
+        func replaced(_ script: String) async throws {
+            let scratch = try Scratch()
+            try await watching(scratch.configuration()) { watcher in
+                _ = watcher.take()
+                try scratch.sh(script, above: true)
+                _ = try await watcher.gather { $0.rescan == .replaced && watcher.status.mode == .inotify }
+                await watcher.drain()
+                _ = watcher.take()
+                try scratch.write("new", to: "b.plist")
+                #expect(await watcher.taken() == DirtyNames(changed: ["b.plist"]))
+            }
+        }
+
+        @Test(
+            "Polling rescans a directory that was replaced",
+            arguments: replacements.filter { !$0.hasSuffix("mv old preferences") })
+        func polled(_ script: String) async throws {
+            let scratch = try Scratch()
+            try await watching(scratch.configuration(polling: .always)) { watcher in
+                try await watcher.settle()
+                try scratch.sh(script, above: true)
+                let dirty = await watcher.taken()
+                // ext4 may give the new directory the old one's inode: then the names that vanished tell.
+                #expect(dirty.rescan == .replaced || dirty.changed.contains("a.plist"))
+                try await watcher.settle()
+                try scratch.write("new", to: "b.plist")
+                #expect(await watcher.taken().changed == ["b.plist"])
+            }
+        }
+
+        @Test("A link to a directory is followed, and its switch rescans")
+        func link() async throws {
+            let scratch = try Scratch(withPreferences: false)
+            try scratch.sh("mkdir 1 2; ln -s 1 preferences", above: true)
+            try await watching(scratch.configuration()) { watcher in
+                _ = watcher.take()
+                try scratch.write("new", to: "1/a.plist", above: true)
+                #expect(await watcher.taken().changed == ["a.plist"])
+                try scratch.sh("ln -sfn 2 preferences", above: true)
+                _ = try await watcher.gather { $0.rescan == .replaced }
+                try scratch.write("new", to: "1/a.plist", above: true)
+                try scratch.write("new", to: "2/b.plist", above: true)
+                #expect(await watcher.taken().changed == ["b.plist"])
+            }
+        }
+
+        @Test("A link further above is noticed by the identity check, and by a drain", arguments: [false, true])
+        func linkAbove(drains: Bool) async throws {
+            let scratch = try Scratch(withPreferences: false)
+            try scratch.sh("mkdir -p 1/p 2/p; ln -s 1 l", above: true)
+            var configuration = scratch.configuration()
+            configuration.directory = scratch.path + "/l/p/"
+            if !drains { configuration.identityCheckInterval = .milliseconds(20) }
+            try await watching(configuration) { watcher in
+                _ = watcher.take()
+                try scratch.sh("ln -sfn 2 l", above: true)
+                if drains {
+                    #expect(await watcher.taken().rescan == .replaced)
+                } else {
+                    _ = try await watcher.gather { $0.rescan == .replaced }
+                }
+                try scratch.write("new", to: "2/p/b.plist", above: true)
+                #expect(await watcher.taken().changed == ["b.plist"])
+            }
+        }
+
+        @Test("A mount over the directory is noticed by a drain", .enabled(if: try canMount()))
+        func mount() async throws {
+            let scratch = try Scratch()
+            try await watching(scratch.configuration()) { watcher in
+                _ = watcher.take()
+                try scratch.sh("mount -t tmpfs none preferences", above: true)
+                #expect(await watcher.taken().rescan == .replaced)
+                try scratch.write("new", to: "b.plist")
+                #expect(await watcher.taken().changed == ["b.plist"])
+                try scratch.sh("umount -l preferences", above: true)
+                #expect(await watcher.taken().rescan == .replaced)
+                try scratch.write("new", to: "a.plist")
+                #expect(await watcher.taken().changed == ["a.plist"])
+            }
+        }
+
+        @Test(
+            "A directory on a network's file system is polled, and one that replaces it is watched",
+            .enabled(if: FileManager.default.fileExists(atPath: "/dev/shm")))
+        func fileSystem() async throws {
+            let scratch = try Scratch()
+            let remote = "/dev/shm/" + (scratch.path as NSString).lastPathComponent
+            defer { try? FileManager.default.removeItem(atPath: remote) }
+            try scratch.sh("mkdir \(remote); ln -s \(remote) l", above: true)
+            var configuration = scratch.configuration()
+            configuration.directory = scratch.path + "/l"
+            configuration.unreportingFileSystems = [0x0102_1994: "a network's"]  // tmpfs's number
+            try await watching(configuration) { watcher in
+                #expect(watcher.status.mode == .polling(.fileSystem(name: "a network's")))
+                #expect(watcher.status.watches == 1, "the directory above")
+                try await watcher.settle()
+                try scratch.sh("echo new > l/a.plist", above: true)
+                #expect(await watcher.taken() == DirtyNames(changed: ["a.plist"]))
+
+                try scratch.sh("ln -sfn preferences l", above: true)
+                #expect(await watcher.taken().rescan == .replaced)
+                #expect(watcher.status.mode == .inotify)
+                try scratch.write("new", to: "b.plist")
+                #expect(await watcher.taken() == DirtyNames(changed: ["b.plist"]))
+
+                try scratch.sh("rmdir ByHost; ln -s \(remote) ByHost")
+                #expect(await watcher.taken().rescan != nil)
+                #expect(watcher.status.mode == .polling(.fileSystem(name: "a network's")))
+                try await watcher.settle()
+                try scratch.sh("echo newer > \(remote)/a.plist")
+                #expect(await watcher.taken() == DirtyNames(changed: ["ByHost/a.plist"]))
+            }
+        }
+
+        @Test("A directory that doesn't exist is awaited, however many are missing above it", arguments: [false, true])
+        func missing(atOnce: Bool) async throws {
+            let scratch = try Scratch(withPreferences: false)
+            var configuration = scratch.configuration()
+            configuration.directory = scratch.path + "/a/b/c"
+            try await watching(configuration) { watcher in
+                #expect(watcher.status.mode == .waiting(.missing))
+                #expect(watcher.take() == DirtyNames(rescan: .started))
+                for script in atOnce ? ["mkdir -p a/b/c"] : ["mkdir a", "mkdir a/b", "mkdir a/b/c"] {
+                    try scratch.sh(script, above: true)
+                }
+                _ = try await watcher.gather { $0.rescan == .replaced }
+                try await eventually { watcher.status.mode == .inotify }
+                try scratch.write("new", to: "a/b/c/a.plist", above: true)
+                #expect(await watcher.taken().changed == ["a.plist"])
+                try scratch.sh("rm -r a", above: true)
+                try await eventually { watcher.status.mode == .waiting(.missing) }
+                #expect(watcher.take().rescan == .replaced)
+            }
+        }
+
+        @Test("A file in the directory's place is said to be none, and is replaced")
+        func file() async throws {
+            let scratch = try Scratch(withPreferences: false)
+            try scratch.sh("touch preferences", above: true)
+            try await watching(scratch.configuration()) { watcher in
+                #expect(watcher.status.mode == .waiting(.notADirectory))
+                _ = watcher.take()
+                try scratch.sh("rm preferences; mkdir preferences", above: true)
+                _ = try await watcher.gather { $0.rescan == .replaced }
+                #expect(watcher.status.mode == .inotify)
+            }
+        }
+
+        @Test("A directory that may not be read is awaited, until it may", .enabled(if: getuid() != 0))
+        func unreadable() async throws {
+            let scratch = try Scratch()
+            try scratch.sh("chmod 000 preferences", above: true)
+            try await watching(scratch.configuration()) { watcher in
+                #expect(watcher.status.mode == .waiting(.unreadable(errno: EACCES)))
+                _ = watcher.take()
+                try scratch.sh("chmod 700 preferences", above: true)
+                _ = try await watcher.gather { $0.rescan == .replaced }
+                #expect(watcher.status.mode == .inotify)
+            }
+        }
+
+        @Test("A subdirectory that comes later, goes, comes back, or is renamed, is followed")
+        func subdirectory() async throws {
+            let scratch = try Scratch()
+            try scratch.sh("rmdir ByHost")
+            try await watching(scratch.configuration()) { watcher in
+                _ = watcher.take()
+                for script in ["mkdir ByHost", "rm -r ByHost; mkdir ByHost", "mv ByHost x; mkdir ByHost"] {
+                    try scratch.sh(script)
+                    _ = try await watcher.gather { $0.rescan == .replaced }
+                    _ = await watcher.taken()
+                    try scratch.write("new", to: "ByHost/a.plist")
+                    #expect(await watcher.taken() == DirtyNames(changed: ["ByHost/a.plist"]), "\(script)")
+                }
+                try scratch.write("new", to: "x/a.plist")
+                #expect(await watcher.taken().isEmpty)
+                #expect(watcher.status.watches == 3)
+            }
+        }
+
+        @Test("A subdirectory that is the directory itself reports both names")
+        func loop() async throws {
+            let scratch = try Scratch()
+            try scratch.sh("rmdir ByHost; ln -s . ByHost")
+            try await watching(scratch.configuration()) { watcher in
+                _ = watcher.take()
+                try scratch.write("new", to: "a.plist")
+                #expect(await watcher.taken().changed == ["a.plist", "ByHost/a.plist"])
+                try scratch.sh("rm ByHost; mkdir ByHost")
+                #expect(await watcher.taken().rescan == .replaced)
+                try scratch.write("new", to: "a.plist")
+                #expect(await watcher.taken().changed == ["a.plist"])
+            }
+        }
+
+        @Test("200 replacements leak no descriptor and no watch, and none is missed")
+        func leaks() async throws {
+            let scratch = try Scratch()
+            try await watching(scratch.configuration()) { watcher in
+                await watcher.drain()
+                let before = try openFiles(below: scratch.path)
+                for round in 0..<200 {
+                    if round.isMultiple(of: 2) {
+                        try FileManager.default.removeItem(atPath: scratch.preferences)
+                    } else {
+                        #expect(rename(scratch.preferences, "\(scratch.path)/old-\(round)") == 0)
+                    }
+                    try FileManager.default.createDirectory(
+                        atPath: scratch.preferences + "/ByHost", withIntermediateDirectories: true)
+                    try #require(await watcher.taken().rescan != nil)
+                    try scratch.write("new", to: "ByHost/\(round).plist")
+                    try #require(await watcher.taken() == DirtyNames(changed: ["ByHost/\(round).plist"]))
+                }
+                #expect(try openFiles(below: scratch.path) == before)
+                #expect(watcher.status.watches == 3)
+                #expect(watcher.status.rearms >= 200)
+            }
+            #expect(try openFiles(below: scratch.path).filter { $0.hasPrefix(scratch.path) }.isEmpty)
+        }
+
+        @Test("Setting watches again waits for the back-off, and a drain doesn't")
+        func backOff() async throws {
+            let scratch = try Scratch()
+            var configuration = scratch.configuration()
+            configuration.rearmInterval = .seconds(3600)
+            try await watching(configuration) { watcher in
+                let script = "rm -r preferences; mkdir preferences"
+                _ = watcher.take()
+                try scratch.sh(script, above: true)
+                _ = await watcher.taken()
+                let rearms = watcher.status.rearms
+                try scratch.sh(script, above: true)
+                _ = try await watcher.gather { $0.rescan == .replaced }
+                #expect(watcher.status.rearms == rearms)
+                #expect(await watcher.taken().rescan == .replaced)
+                #expect(watcher.status.rearms > rearms)
+            }
+        }
+
+        private static func canMount() throws -> Bool {
+            let scratch = try Scratch()
+            return try scratch.status(of: "mount -t tmpfs none ByHost 2>/dev/null && umount ByHost") == 0
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import DirectoryWatcher
+import Foundation
+import Testing
+
+/// The kernel's limits, which can be lowered in a user namespace without touching anyone else's: the tests run again in
+/// one, as a process of their own.
+private let limit = ProcessInfo.processInfo.environment["WATCHER_TESTS_LIMIT"]
+
+extension WatcherTests {
+    @Suite struct Limits {
+        @Test(
+            "Where the kernel gives no watch or no instance, the watcher polls until it does",
+            .enabled(if: try canUnshare()), arguments: ["max_inotify_watches", "max_inotify_instances"])
+        func outside(limit: String) throws {
+            try runAgain("Inside a namespace", limit: "/proc/sys/user/\(limit)", through: "unshare -Ur")
+        }
+
+        @Test("Where descriptors run out, the watches stay", .enabled(if: limit == nil))
+        func descriptors() throws {
+            try runAgain("Without descriptors", limit: "descriptors", through: "")
+        }
+
+        private func runAgain(_ test: String, limit: String, through command: String) throws {
+            let scratch = try Scratch()
+            let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+            try scratch.sh(
+                """
+                export WATCHER_TESTS_LIMIT=\(limit)
+                \(command) '\(program)' --testing-library swift-testing --filter WatcherTests/Limits >out 2>&1 \
+                    || { cat out; exit 1; }
+                grep -q '\(test).*passed' out
+                """)
+        }
+
+        @Test("Inside a namespace, a lowered limit makes the watcher poll", .enabled(if: limit?.hasPrefix("/") == true))
+        func inside() async throws {
+            let scratch = try Scratch()
+            let path = try #require(limit)
+            func setLimit(_ value: Int) throws { try scratch.sh("echo \(value) > \(path)") }
+            // Of the watches that are needed, all but the last can be had.
+            try setLimit(path.hasSuffix("watches") ? 3 : 0)
+            var configuration = scratch.configuration()
+            configuration.retryInterval = .zero
+            try await watching(configuration) { watcher in
+                let text = watcher.status.mode.description
+                #expect(text.hasPrefix("polling: no inotify") && text.contains("raise"), "\(text)")
+                #expect(watcher.status.watches == 0)
+                _ = await watcher.taken()
+                try scratch.write("newer", to: "a.plist")
+                #expect(await watcher.taken().changed == ["a.plist"])
+                try setLimit(100)
+                #expect(await watcher.taken().rescan == .replaced)
+                #expect(watcher.status.mode == .inotify)
+                try scratch.write("new", to: "ByHost/b.plist")
+                #expect(await watcher.taken() == DirtyNames(changed: ["ByHost/b.plist"]))
+            }
+        }
+
+        @Test("Without descriptors, nothing is looked at, and nothing given up", .enabled(if: limit == "descriptors"))
+        func exhausted() async throws {
+            let scratch = try Scratch()
+            try await watching(scratch.configuration()) { watcher in
+                _ = watcher.take()
+                let file = try FileHandle(forUpdating: URL(fileURLWithPath: scratch.preferences + "/a.plist"))
+                var limit = rlimit()
+                getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+                let before = limit.rlim_cur
+                limit.rlim_cur = 3
+                setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+                try file.write(contentsOf: Data("new".utf8))
+                let dirty = await watcher.taken()
+                let status = watcher.status
+                limit.rlim_cur = before
+                setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+                #expect(dirty == DirtyNames(beingWritten: ["a.plist"]))
+                #expect(status.mode == .inotify && status.watches == 3)
+                try file.close()
+                #expect(await watcher.taken() == DirtyNames(changed: ["a.plist"]))
+            }
+        }
+
+        private static func canUnshare() throws -> Bool {
+            guard limit == nil else { return false }
+            return try Scratch().status(
+                of: "unshare -Ur sh -c 'echo 9 >/proc/sys/user/max_inotify_watches' 2>/dev/null") == 0
+        }
+    }
+}

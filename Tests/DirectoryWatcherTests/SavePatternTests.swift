@@ -1,0 +1,150 @@
+import DirectoryWatcher
+import Foundation
+import Testing
+
+/// A way to save a file, and the names it makes dirty.
+struct SavePattern: CustomTestStringConvertible, Sendable {
+    var testDescription: String
+    var script: String
+    var changed: Set<String> = ["a.plist"]
+    var tool = "sh"
+
+    static var runnable: [SavePattern] { all.filter { isInstalled($0.tool) } }
+
+    static let all: [SavePattern] = [
+        .init(testDescription: "truncate and write", script: "printf new > a.plist"),
+        .init(testDescription: "append", script: "printf more >> a.plist"),
+        .init(testDescription: "empty", script: ": > a.plist"),
+        .init(testDescription: "create", script: "printf new > b.plist", changed: ["b.plist"]),
+        .init(
+            testDescription: "python, in place", script: "python3 -c 'open(\"a.plist\", \"w\").write(\"new\")'",
+            tool: "python3"),
+        .init(
+            testDescription: "python, os.replace",
+            script: "python3 -c 'import os; open(\".t\", \"w\").write(\"new\"); os.replace(\".t\", \"a.plist\")'",
+            tool: "python3"),
+        .init(
+            testDescription: "python, mapped memory",
+            script: """
+                python3 -c 'import mmap
+                f = open("a.plist", "r+b"); m = mmap.mmap(f.fileno(), 0); m[0:3] = b"new"; m.close(); f.close()'
+                """, tool: "python3"),
+        .init(
+            testDescription: "python, a nameless file linked in and renamed",
+            script: """
+                python3 -c 'import ctypes, os
+                fd = os.open(".", os.O_TMPFILE | os.O_RDWR); os.write(fd, b"new")
+                name = f"/proc/self/fd/{fd}".encode()
+                assert ctypes.CDLL(None).linkat(-100, name, -100, b".t", 0x400) == 0
+                os.replace(".t", "a.plist")'
+                """, tool: "python3"),
+        .init(
+            testDescription: "python, RENAME_EXCHANGE",
+            script: """
+                python3 -c 'import ctypes
+                open(".t", "w").write("new"); assert ctypes.CDLL(None).renameat2(-100, b".t", -100, b"a.plist", 2) == 0'
+                """, tool: "python3"),
+        .init(testDescription: "cp", script: "cp ../other a.plist"),
+        .init(testDescription: "cp --remove-destination", script: "cp --remove-destination ../other a.plist"),
+        .init(testDescription: "install", script: "install -m 600 ../other a.plist"),
+        .init(testDescription: "mv from the directory above", script: "mv ../other a.plist"),
+        .init(
+            testDescription: "mv from another file system",
+            script: "t=$(mktemp -p /dev/shm); echo new > $t; mv $t a.plist"),
+        .init(testDescription: "rename", script: "mv a.plist b.plist", changed: ["a.plist", "b.plist"]),
+        .init(testDescription: "move away", script: "mv a.plist ..", changed: ["a.plist"]),
+        .init(testDescription: "remove", script: "rm a.plist"),
+        .init(testDescription: "sed -i", script: "sed -i s/old/new/ a.plist"),
+        .init(testDescription: "perl -i", script: "perl -i -pe s/old/new/ a.plist", tool: "perl"),
+        .init(
+            testDescription: "vim",
+            script: "vim -Nu NONE -es -c 'set bk bex=~ bkc=auto' -c 's/old/new/' -c 'wq' a.plist", tool: "vim"),
+        .init(testDescription: "a symbolic link", script: "ln -sf ../other a.plist"),
+        .init(testDescription: "a hard link", script: "ln ../other b.plist", changed: ["b.plist"]),
+        .init(testDescription: "touch", script: "touch a.plist"),
+        .init(testDescription: "chmod", script: "chmod 600 a.plist"),
+        .init(testDescription: "a directory", script: "mkdir b.plist", changed: ["b.plist"]),
+        .init(
+            testDescription: "in the subdirectory", script: "printf new > ByHost/a.h.plist",
+            changed: ["ByHost/a.h.plist"]),
+        .init(
+            testDescription: "into the subdirectory", script: "mv a.plist ByHost/a.plist",
+            changed: ["a.plist", "ByHost/a.plist"]),
+        .init(
+            testDescription: "names that don't matter",
+            script: "printf x > .hidden.plist; printf x > x.txt; mkdir app; printf x > app/x.plist", changed: []),
+    ]
+}
+
+extension WatcherTests {
+    @Suite struct Saving {
+        @Test("Each way to save makes exactly its names dirty", arguments: SavePattern.runnable)
+        func inotify(_ pattern: SavePattern) async throws {
+            let scratch = try Scratch()
+            try await watching(scratch.configuration()) { watcher in
+                #expect(watcher.status.mode == .inotify)
+                #expect(watcher.take() == DirtyNames(rescan: .started))
+                try scratch.sh(pattern.script)
+                #expect(await watcher.taken() == DirtyNames(changed: pattern.changed))
+            }
+        }
+
+        @Test("Polling finds the same names", arguments: SavePattern.runnable)
+        func polling(_ pattern: SavePattern) async throws {
+            let scratch = try Scratch()
+            try await watching(scratch.configuration(polling: .always)) { watcher in
+                #expect(watcher.status.mode == .polling(.requested))
+                #expect(watcher.take() == DirtyNames(rescan: .started))
+                try await watcher.settle()
+                try scratch.sh(pattern.script)
+                #expect(await watcher.taken() == DirtyNames(changed: pattern.changed))
+            }
+        }
+
+        @Test("Foundation's atomic write makes its name dirty")
+        func foundation() async throws {
+            let scratch = try Scratch()
+            try await watching(scratch.configuration()) { watcher in
+                _ = watcher.take()
+                try Data("new".utf8).write(to: URL(fileURLWithPath: scratch.preferences + "/a.plist"), options: .atomic)
+                #expect(await watcher.taken() == DirtyNames(changed: ["a.plist"]))
+            }
+        }
+
+        @Test("A file that is written and not closed is being written, until it is closed")
+        func beingWritten() async throws {
+            let scratch = try Scratch()
+            try await watching(scratch.configuration()) { watcher in
+                _ = watcher.take()
+                let file = try FileHandle(forUpdating: URL(fileURLWithPath: scratch.preferences + "/a.plist"))
+                try file.write(contentsOf: Data("half".utf8))
+                #expect(await watcher.taken() == DirtyNames(beingWritten: ["a.plist"]))
+                try file.write(contentsOf: Data("whole".utf8))
+                await watcher.drain()
+                try file.close()
+                #expect(await watcher.taken() == DirtyNames(changed: ["a.plist"]))
+            }
+        }
+
+        @Test("Switching the link ..data rescans, as Kubernetes publishes a volume")
+        func dataLink() async throws {
+            let scratch = try Scratch()
+            try await watching(scratch.configuration()) { watcher in
+                _ = watcher.take()
+                try scratch.sh("mkdir ..1; ln -s ..1 ..data_tmp; mv -T ..data_tmp ..data")
+                #expect(await watcher.taken() == DirtyNames(rescan: .linkSwitched))
+            }
+        }
+
+        @Test("Names that aren't UTF-8 are passed over, and counted")
+        func undecodable() async throws {
+            let scratch = try Scratch()
+            try await watching(scratch.configuration()) { watcher in
+                _ = watcher.take()
+                try scratch.sh("touch \"$(printf '\\377.plist')\"")
+                #expect(await watcher.taken().isEmpty)
+                #expect(watcher.status.undecodableNames > 0)
+            }
+        }
+    }
+}

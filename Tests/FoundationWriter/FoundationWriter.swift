@@ -1,0 +1,18 @@
+import Foundation
+
+/// A program as there are many: it knows nothing of us, and keeps its preferences with Foundation's own UserDefaults.
+///
+/// `FoundationWriter suite key value` sets a string; without a value it removes the key.
+@main
+struct FoundationWriter {
+    static func main() {
+        let arguments = CommandLine.arguments
+        guard arguments.count >= 3, let defaults = UserDefaults(suiteName: arguments[1]) else { exit(64) }
+        if arguments.count > 3 {
+            defaults.set(arguments[3], forKey: arguments[2])
+        } else {
+            defaults.removeObject(forKey: arguments[2])
+        }
+        exit(defaults.synchronize() ? 0 : 1)
+    }
+}

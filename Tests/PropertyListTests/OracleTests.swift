@@ -1,0 +1,120 @@
+import Foundation
+import PropertyList
+import Testing
+
+@Suite("Other readers and writers agree")
+struct OracleTests {
+    @Test("Foundation reads what we write", arguments: 1...60 as ClosedRange<UInt64>)
+    func foundationReads(seed: UInt64) throws {
+        var values = RandomValues(seed: seed, without: [.uid])
+        let value = values.dictionary()
+        let binary = try value.write(as: .binary)
+        #expect(readByFoundation(binary)?.widened == value.widened)
+        values.without = [.uid, .oddText]
+        let textual = values.dictionary()
+        #expect(readByFoundation(try textual.write(as: .xml)) == textual.asStored(in: .xml))
+        let old = values.dictionary()
+        #expect(readByFoundation(try old.write(as: .oldStyle)) == old.asStored(in: .oldStyle))
+    }
+
+    @Test("We read what Foundation writes", arguments: 1...60 as ClosedRange<UInt64>)
+    func foundationWrites(seed: UInt64) throws {
+        var values = RandomValues(seed: seed, without: [.uid, .oddText, .real32])
+        let value = values.dictionary()
+        let xml = try PropertyListValue(parsing: writtenByFoundation(value, .xml))
+        #expect(xml.withoutSignOfZero == value.asStored(in: .xml).withoutSignOfZero)
+    }
+
+    @Test("We read Foundation's binary", arguments: 1...60 as ClosedRange<UInt64>)
+    func foundationWritesBinary(seed: UInt64) throws {
+        // Foundation merges numbers that are equal across types, so reals are compared in XML only.
+        var values = RandomValues(seed: seed, without: [.uid, .reals])
+        let value = values.dictionary()
+        #expect(try PropertyListValue(parsing: writtenByFoundation(value, .binary)) == value)
+    }
+
+    @Test("Our XML is Foundation's, byte for byte", arguments: 1...100 as ClosedRange<UInt64>)
+    func sameBytes(seed: UInt64) throws {
+        var values = RandomValues(seed: seed, without: [.uid, .oddText, .oddReals, .astral])
+        let value = values.dictionary(depth: 9)
+        #expect(try value.write(as: .xml) == writtenByFoundation(value, .xml))
+    }
+
+    @Test("python's plistlib agrees in both directions", .enabled(if: Programs.python != nil))
+    func python() throws {
+        let script = """
+            import plistlib, sys
+            for line in open(sys.argv[1]):
+                source, target, kind = line.rstrip("\\n").split("\\t")
+                with open(source, "rb") as f: value = plistlib.load(f)
+                form = plistlib.FMT_BINARY if kind == "binary" else plistlib.FMT_XML
+                with open(target, "wb") as f: plistlib.dump(value, f, fmt=form)
+            """
+        try withTemporaryDirectory { directory in
+            var tasks: [(value: PropertyListValue, target: URL)] = []
+            var list = ""
+            for seed in 1...60 as ClosedRange<UInt64> {
+                for source in [PropertyListFormat.xml, .binary] {
+                    for target in [PropertyListFormat.xml, .binary] {
+                        // plistlib can't write object numbers in XML.
+                        var values = RandomValues(seed: seed, without: [.oddText, .fractions])
+                        if target == .xml { values.without.insert(.uid) }
+                        let value = values.dictionary()
+                        let from = directory.appendingPathComponent("\(tasks.count).in")
+                        let into = directory.appendingPathComponent("\(tasks.count).out")
+                        try Data(value.write(as: source)).write(to: from)
+                        let stored = source == .xml ? value.asStored(in: .xml) : value.widened
+                        tasks.append((stored.asStored(in: target), into))
+                        list += "\(from.path)\t\(into.path)\t\(target == .xml ? "xml" : "binary")\n"
+                    }
+                }
+            }
+            let file = directory.appendingPathComponent("list")
+            try Data(list.utf8).write(to: file)
+            #expect(try Programs.run(Programs.python, ["-c", script, file.path]) == 0)
+            for task in tasks {
+                #expect(try PropertyListValue(parsing: [UInt8](Data(contentsOf: task.target))) == task.value)
+            }
+        }
+    }
+
+    @Test("plistutil agrees in both directions", .enabled(if: Programs.plistutil != nil))
+    func plistutil() throws {
+        try withTemporaryDirectory { directory in
+            let from = directory.appendingPathComponent("in").path
+            let into = directory.appendingPathComponent("out").path
+            for seed in 1...12 as ClosedRange<UInt64> {
+                // libplist's XML has fewer digits for reals, and its own way with dates before 1970.
+                var values = RandomValues(seed: seed, without: [.uid, .oddText, .reals, .fractions, .unsigned])
+                let value = values.dictionary().withoutDates
+                for (source, target) in [(PropertyListFormat.xml, "bin"), (.binary, "xml")] {
+                    try Data(value.write(as: source)).write(to: URL(fileURLWithPath: from))
+                    #expect(try Programs.run(Programs.plistutil, ["-i", from, "-o", into, "-f", target]) == 0)
+                    #expect(
+                        try PropertyListValue(parsing: [UInt8](Data(contentsOf: URL(fileURLWithPath: into)))) == value)
+                }
+            }
+        }
+    }
+}
+
+extension PropertyListValue {
+    /// The value with -0.0 as 0.0, which is what Foundation writes for both.
+    fileprivate var withoutSignOfZero: PropertyListValue {
+        switch self {
+        case .real(let number) where number == 0: .real(0)
+        case .array(let values): .array(values.map(\.withoutSignOfZero))
+        case .dictionary(let values): .dictionary(values.mapValues(\.withoutSignOfZero))
+        default: self
+        }
+    }
+
+    fileprivate var withoutDates: PropertyListValue {
+        switch self {
+        case .date: .date(PropertyListDate(secondsSinceReferenceDate: 1000))
+        case .array(let values): .array(values.map(\.withoutDates))
+        case .dictionary(let values): .dictionary(values.mapValues(\.withoutDates))
+        default: self
+        }
+    }
+}

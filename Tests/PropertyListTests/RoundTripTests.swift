@@ -1,0 +1,66 @@
+import PropertyList
+import Testing
+
+@Suite("What is written reads back")
+struct RoundTripTests {
+    @Test("Binary gives every value back as it was", arguments: 1...100 as ClosedRange<UInt64>)
+    func binary(seed: UInt64) throws {
+        var values = RandomValues(seed: seed)
+        let value = values.value(depth: 5)
+        let (read, format) = try PropertyListValue.read(try value.write(as: .binary))
+        #expect(format == .binary)
+        #expect(read == value)
+        #expect(read == value.asStored(in: .binary))
+    }
+
+    @Test("XML gives back what asStored says", arguments: 1...100 as ClosedRange<UInt64>)
+    func xml(seed: UInt64) throws {
+        var values = RandomValues(seed: seed, without: .oddText)
+        let value = values.dictionary()
+        let (read, format) = try PropertyListValue.read(try value.write(as: .xml))
+        #expect(format == .xml)
+        #expect(read == value.asStored(in: .xml))
+        #expect(try read.write(as: .xml) == value.write(as: .xml))
+    }
+
+    @Test("Old style gives back what asStored says", arguments: 1...100 as ClosedRange<UInt64>)
+    func oldStyle(seed: UInt64) throws {
+        var values = RandomValues(seed: seed)
+        let value = values.dictionary()
+        let (read, format) = try PropertyListValue.read(try value.write(as: .oldStyle))
+        #expect(format == .oldStyle)
+        #expect(read == value.asStored(in: .oldStyle))
+        #expect(try read.write(as: .oldStyle) == value.write(as: .oldStyle))
+    }
+
+    @Test("Scalars stand alone in every format", arguments: PropertyListFormat.allCases)
+    func scalars(format: PropertyListFormat) throws {
+        let scalars: [PropertyListValue] = [
+            "", "text", 0, -1, .integer(.min), .integer(.max), .unsigned(.max), 0.5, true, false, .data([]),
+            .data([1, 2, 3, 4, 5]), .date(PropertyListDate(secondsSinceReferenceDate: 0)), [], [:], .real32(0.1),
+            .uid(7), .real(.nan), .real(-0.0), .real(.leastNonzeroMagnitude), .real(.greatestFiniteMagnitude),
+        ]
+        for scalar in scalars {
+            #expect(try PropertyListValue(parsing: scalar.write(as: format)) == scalar.asStored(in: format))
+        }
+    }
+
+    @Test("Equal values give equal bytes, whatever order their dictionaries were filled in")
+    func determinism() throws {
+        let keys = (0..<200).map { "key \($0)" }
+        let first = PropertyListValue.dictionary(Dictionary(uniqueKeysWithValues: keys.map { ($0, 1) }))
+        var grown: [String: PropertyListValue] = Dictionary(minimumCapacity: 5000)
+        for key in keys.reversed() { grown[key] = 1 }
+        for format in PropertyListFormat.allCases {
+            #expect(try first.write(as: format) == PropertyListValue.dictionary(grown).write(as: format))
+        }
+    }
+
+    @Test("A hundred thousand keys survive in each format", arguments: PropertyListFormat.allCases)
+    func large(format: PropertyListFormat) throws {
+        var values: [String: PropertyListValue] = [:]
+        for index in 0..<100_000 { values["com.example.key\(index)"] = index % 2 == 0 ? .integer(Int64(index)) : "v" }
+        let value = PropertyListValue.dictionary(values)
+        #expect(try PropertyListValue(parsing: value.write(as: format)) == value.asStored(in: format))
+    }
+}
