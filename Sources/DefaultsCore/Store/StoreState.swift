@@ -113,9 +113,8 @@ struct StoreState {
 
     /// What is to be published for a domain; `nil` when its file holds all of it, but for edits after a certain one.
     func plan(for domain: Domain, upTo sequence: UInt64 = .max) -> PublicationPlan? {
-        guard let state = domains[domain], state.merge.pending.values.contains(where: { $0.sequence <= sequence }) else {
-            return nil
-        }
+        guard let state = domains[domain], state.merge.pending.values.contains(where: { $0.sequence <= sequence })
+        else { return nil }
         return PublicationPlan(
             edits: state.merge.pending, values: state.merge.current, format: state.format,
             expected: state.damage == nil ? state.file : state.damage?.version, damage: state.damage, revision: log.head
