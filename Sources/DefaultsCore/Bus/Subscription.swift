@@ -73,11 +73,11 @@ package struct Subscription: Sendable {
         {
             revision = last.revision
             let wanted = records.compactMap { filter($0) }
+            if told != nil, let newest = wanted.last { told = newest.revision }
             events = (mode == .latest ? NetChange.coalesce(wanted) : wanted).map {
                 .record($0, cursor: Cursor(epoch: log.epoch, revision: $0.revision))
             }
         }
-        if told != nil, !events.isEmpty { told = revision }
         if revision == log.head, told.map({ revision - $0 >= Self.bookmarkDistance }) ?? true {
             told = revision
             events.append(.bookmark(log.cursor))

@@ -1,4 +1,3 @@
-import DefaultsCore
 import Glibc
 
 /// A checkout of this package in which the command was built and is run from.
@@ -19,13 +18,6 @@ struct Checkout {
         configuration = String(parts[parts.count - 2])
         root = parts.dropLast(4).joined(separator: "/")
         guard access(root + "/Package.swift", R_OK) == 0 else { return nil }
-    }
-
-    /// Whether a program is there and no older than another, so that both are of the same sources.
-    func isBuilt(_ program: String, notBefore other: String) -> Bool {
-        var (status, otherStatus) = (stat(), stat())
-        return stat(program, &status) == 0 && stat(other, &otherStatus) == 0
-            && Timestamp(status.st_mtim) >= Timestamp(otherStatus.st_mtim)
     }
 
     /// Builds the agent beside the command; what the compiler says goes to standard error.

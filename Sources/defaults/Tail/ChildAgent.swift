@@ -24,11 +24,10 @@ enum ChildAgent {
     private static func executable() throws(Failure) -> String {
         let own = AppIdentity.current.executable
         let beside = own.lastIndex(of: "/").map { String(own[..<$0]) + "/defaultsd" } ?? "defaultsd"
-        if let checkout = Checkout(ofExecutable: own) {
-            if !checkout.isBuilt(beside, notBefore: own) { try checkout.buildAgent() }
-            return beside
-        }
-        // Beside the command, else in the PATH.
-        return access(beside, X_OK) == 0 ? beside : "defaultsd"
+        if access(beside, X_OK) == 0 { return beside }
+        // Found in the PATH, or nowhere.
+        guard let checkout = Checkout(ofExecutable: own) else { return "defaultsd" }
+        try checkout.buildAgent()
+        return beside
     }
 }

@@ -165,6 +165,19 @@ struct ResumeTests {
         }
     }
 
+    @Test("A file that came while no agent ran is merged with the edits that have no file yet")
+    func createdBesideEdits() throws {
+        try withStoreFixture { fixture in
+            fixture.edit(try fixture.storeWithLog(), ["a": 1])
+            try RawFile.write("{ b = 2; }", to: fixture.path)
+            let second = try fixture.resumedStore()
+            #expect(second.events == ["app: a", "file: b"])
+            #expect(fixture.values(second) == ["a": 1, "b": "2"])
+            try second.publish(fixture.domain)
+            #expect(try DomainValues.read(fixture.path) == ["a": 1, "b": "2"])
+        }
+    }
+
     @Test("A file that was removed while no agent ran is gone, and that is said")
     func removedWhileAway() throws {
         try withStoreFixture { fixture in

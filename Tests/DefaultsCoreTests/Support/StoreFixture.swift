@@ -25,10 +25,10 @@ struct StoreFixture {
     }
 
     /// A store that has read what is there, and keeps its log in a file.
-    func storeWithLog() throws -> Store {
-        let store = store()
+    func storeWithLog(sizeLimit: Int = 1 << 20) throws -> Store {
+        let store = Store(directory: PreferencesDirectory(path: directory))
+        try store.keepLog(at: logPath, sizeLimit: sizeLimit)
         _ = try store.lookAtAll(isBaseline: true)
-        try store.keepLog(at: logPath)
         return store
     }
 
