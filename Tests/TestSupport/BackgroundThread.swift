@@ -3,7 +3,7 @@ import Synchronization
 
 /// Runs one body on a thread of its own while another runs here; then tells the first to stop, and waits for its end.
 ///
-/// - Parameter background: asks the function that it is given whether it may go on.
+/// The first one asks the function that it is given whether it may go on.
 package func withBackgroundThread<Value>(
     _ background: @escaping @Sendable (_ mayGoOn: @Sendable () -> Bool) -> Void, while body: () throws -> Value
 ) rethrows -> Value {

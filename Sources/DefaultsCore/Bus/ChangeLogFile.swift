@@ -127,7 +127,7 @@ extension ChangeLogFile.Recovered {
             marks[mark.domain, default: []].append(mark)
             return true
         }
-        guard let record = try? LogRecord(fields), record.revision > 0, record.revision - 1 == head else { return false }
+        guard head < .max, let record = try? LogRecord(fields), record.revision == head + 1 else { return false }
         head = record.revision
         records.append(record)
         return true

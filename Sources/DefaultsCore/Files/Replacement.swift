@@ -152,8 +152,9 @@ struct Replacement {
         return try version(of: file, hash)
     }
 
-    /// The state of a file that was written here. Another writer may have come before its times are asked for; so they
-    /// aren't trusted until the file was read.
+    /// The state of a file that was written here.
+    ///
+    /// Another writer may have come before its times are asked for; so they aren't trusted until the file was read.
     private func version(
         of file: borrowing FileDescriptor, _ hash: ContentHash
     ) throws(SystemCall.Failure) -> FileVersion {

@@ -113,9 +113,8 @@ struct StoreState {
 
     /// What is to be published for a domain; `nil` when its file holds all of it, but for edits after a certain one.
     func plan(for domain: Domain, upTo sequence: UInt64 = .max) -> PublicationPlan? {
-        guard let state = domains[domain], state.merge.pending.values.contains(where: { $0.sequence <= sequence }) else {
-            return nil
-        }
+        guard let state = domains[domain], state.merge.pending.values.contains(where: { $0.sequence <= sequence })
+        else { return nil }
         return PublicationPlan(
             edits: state.merge.pending, values: state.merge.current, format: state.format,
             expected: state.damage == nil ? state.file : state.damage?.version, damage: state.damage, revision: log.head
@@ -152,19 +151,24 @@ struct StoreState {
     mutating func resume(
         _ domain: Domain, marks: [FileMark], records: [LogRecord], reading: FileReading, now: Timestamp
     ) -> [StoreAction] {
-        if marks.isEmpty {
-            // The earlier agent knew every domain that had a file: this one came since, whole.
-            return take(reading, of: domain, isBaseline: false, now: now)
-        }
+        // The earlier agent knew every domain that had a file: one without marks had none.
+        let marks = marks.isEmpty ? [FileMark(domain: domain, hash: nil, revision: 0)] : marks
         // The file holds what it last held for certain, or one of the versions that were to replace it since.
         let certain = marks.lastIndex { !$0.isIntent } ?? marks.startIndex
         var mark: FileMark?
-        var time = now
+        // When the file came to be as it is; a file that is gone tells no time, and overrules nothing.
+        var time = Timestamp(nanoseconds: .min)
         var isKnown = true
         switch reading {
         case .contents(let contents):
             mark = marks[certain...].last { $0.hash == contents.version.hash }
             time = contents.version.identity.changed
+            if mark == nil, marks[certain].hash == nil {
+                // There was no file: this one came since, and all that is in it.
+                let pending = unsaved(since: marks[certain], of: domain, in: records)
+                domains[domain, default: DomainState()].merge.pending = pending
+                return take(reading, of: domain, isBaseline: false, now: now)
+            }
         case .missing:
             mark = marks[certain...].last { $0.hash == nil }
         case .unchanged, .beingWritten, .unusable:
@@ -172,7 +176,7 @@ struct StoreState {
             mark = marks[certain]
             isKnown = false
         }
-        var pending = unsaved(since: mark, in: records, of: domain)
+        var pending = unsaved(since: mark ?? marks[certain], of: domain, in: records)
         var actions = take(reading, of: domain, isBaseline: true, now: now)
         if mark == nil {
             // Nobody knows what the file held before. Edits that are younger than it are still to be published.
@@ -190,9 +194,9 @@ struct StoreState {
         return actions
     }
 
-    /// The edits that a file doesn't hold which stands to the log as a mark says.
+    /// The edits that a file doesn't hold: those noted with it, and those made after that.
     private mutating func unsaved(
-        since mark: FileMark?, in records: [LogRecord], of domain: Domain
+        since mark: FileMark?, of domain: Domain, in records: [LogRecord]
     ) -> [String: Edit] {
         var pending = mark?.pending ?? [:]
         lastSequence = pending.values.reduce(lastSequence) { max($0, $1.sequence) }

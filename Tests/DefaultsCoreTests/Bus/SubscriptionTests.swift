@@ -155,22 +155,21 @@ struct SubscriptionTests {
     }
 
     @Test(
-        "Bookmarked: when it is first caught up a subscriber is told so, and told once", arguments: Subscription.Mode.allCases
-    )
+        "Bookmarked: the first time it is caught up a subscriber is told so, and from then on by each event's own place",
+        arguments: Subscription.Mode.allCases)
     func bookmarked(mode: Subscription.Mode) {
         var log = ChangeLog()
         log.count(domain, 1...3)
-        var subscription = subscribe(to: log, mode)
-        #expect(subscription.next(from: log).map(\.summary) == ["bookmark 3"])
+        var subscription = subscribe(.after(Cursor(epoch: log.epoch, revision: 2)), to: log, mode)
+        #expect(subscription.next(from: log).map(\.summary) == ["record 3", "bookmark 3"])
         #expect(subscription.next(from: log) == [])
         log.count(domain, 4...4)
-        // From then on a record's own place says it.
         #expect(subscription.next(from: log).map(\.summary) == ["record 4"])
         #expect(subscription.next(from: log) == [])
     }
 
-    @Test("Bookmarked: a subscriber whose filter lets nothing through learns of a place that is still in the log")
-    func distantBookmark() {
+    @Test("Bookmarked: the place that a subscriber knows of stays within the log, though nothing passes its filter")
+    func bookmarksOfFilteredRecords() {
         var log = ChangeLog()
         var subscription = subscribe(to: log, filter: SubscriptionFilter(domains: [GlobPattern("a")]))
         #expect(subscription.next(from: log).map(\.summary) == ["bookmark 0"])

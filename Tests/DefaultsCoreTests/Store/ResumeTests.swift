@@ -93,7 +93,7 @@ struct ResumeTests {
     @Test("A crash in the middle of publishing is understood when the log was written anew just then")
     func crashAfterRewriting() throws {
         try withStoreFixture { fixture in
-            let first = try fixture.storeWithLog(sizeLimit: 1)
+            let first = try fixture.storeWithLog()
             for number in Int64(0)..<50 { fixture.edit(first, ["n": .integer(number)]) }
             try crash(first, fixture, isReplaced: true)
             first.logFile.withLock { $0?.sizeLimit = 0 }
@@ -162,6 +162,19 @@ struct ResumeTests {
             let second = try fixture.resumedStore()
             #expect(second.events == ["file: a b"])
             #expect(try fixture.resumedStore().events == ["file: a b"])
+        }
+    }
+
+    @Test("A file that came while no agent ran is merged with the edits that have no file yet")
+    func createdBesideEdits() throws {
+        try withStoreFixture { fixture in
+            fixture.edit(try fixture.storeWithLog(), ["a": 1])
+            try RawFile.write("{ b = 2; }", to: fixture.path)
+            let second = try fixture.resumedStore()
+            #expect(second.events == ["app: a", "file: b"])
+            #expect(fixture.values(second) == ["a": 1, "b": "2"])
+            try second.publish(fixture.domain)
+            #expect(try DomainValues.read(fixture.path) == ["a": 1, "b": "2"])
         }
     }
 

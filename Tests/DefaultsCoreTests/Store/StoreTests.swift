@@ -92,23 +92,23 @@ struct StoreTests {
     }
 
     @Test("Two stores that publish at once lose nothing either")
-    func concurrentStores() async throws {
-        let template = try withTemporaryDirectory { $0 }
-        try RawFile.makeDirectory(template)
-        defer { removeTree(template) }
-        let fixture = try StoreFixture(template)
-        await withTaskGroup(of: Void.self) { group in
-            for name in ["a", "b"] {
-                group.addTask {
-                    let store = fixture.store()
-                    for number in 0..<Int64(60) {
-                        fixture.edit(store, ["\(name) \(number)": .integer(number)])
-                        #expect(throws: Never.self) { try store.publish(fixture.domain) }
-                    }
+    func concurrentStores() throws {
+        try withStoreFixture { fixture in
+            @Sendable func publishMany(_ name: String) {
+                let store = fixture.store()
+                for number in 0..<Int64(60) {
+                    fixture.edit(store, ["\(name) \(number)": .integer(number)])
+                    #expect(throws: Never.self) { try store.publish(fixture.domain) }
                 }
             }
+            withBackgroundThread { _ in
+                publishMany("a")
+            } while: {
+                publishMany("b")
+            }
+            let values = try DomainValues.read(fixture.path)
+            #expect(values.count == 120)
         }
-        #expect(try DomainValues.read(fixture.path).count == 120)
     }
 
     @Test(
