@@ -19,7 +19,9 @@ struct MergeTests {
 
     /// Runs a test with an agent that publishes only when it is asked to, and a domain that both sides change.
     private func withHeldEdits(_ body: (AgentProcess, Follower) throws -> Void) throws {
-        try AgentProcess.withAgent(prepare: { try Self.file.write(toFile: $0.path("a.b"), atomically: false, encoding: .utf8) }) {
+        try AgentProcess.withAgent(prepare: {
+            try Self.file.write(toFile: $0.path("a.b"), atomically: false, encoding: .utf8)
+        }) {
             agent in
             try agent.holdEdits()
             try body(agent, try agent.follow())

@@ -39,7 +39,8 @@ struct RestartTests {
         }
     }
 
-    @Test("A file that changed while no agent ran is told as such; one that came is told whole", arguments: End.allCases)
+    @Test(
+        "A file that changed while no agent ran is told as such; one that came is told whole", arguments: End.allCases)
     func changesWhileAway(_ end: End) throws {
         try AgentProcess.withPlace { place in
             let first = try AgentProcess(place)
@@ -49,7 +50,8 @@ struct RestartTests {
             let follower = try first.follow()
             end.apply(to: first)
             try Programs.shell(
-                "sed -i s/before/after/ changed.plist; cp changed.plist new.plist; rm gone.plist", in: place.preferences)
+                "sed -i s/before/after/ changed.plist; cp changed.plist new.plist; rm gone.plist", in: place.preferences
+            )
 
             let second = try AgentProcess(place)
             defer { second.kill() }

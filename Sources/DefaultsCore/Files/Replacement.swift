@@ -74,8 +74,9 @@ struct Replacement {
         }
     }
 
-    /// Waits until nobody has the file open for writing, and compares it with what was last seen. On true its read lease
-    /// is held, where leases are to be had, so that no writer opens it before the exchange.
+    /// Waits until nobody has the file open for writing, and compares it with what was last seen.
+    ///
+    /// On true its read lease is held, where leases are to be had, so that no writer opens it before the exchange.
     private func holdsExpected(
         _ old: borrowing FileDescriptor, _ expected: FileVersion
     ) throws(SystemCall.Failure) -> Bool {

@@ -1,6 +1,8 @@
 package import PropertyList
 
-/// The three-way merge: what a foreign writer changed, against what apps have set since. Last writer wins, by key.
+/// The three-way merge: what a foreign writer changed, against what apps have set since.
+///
+/// Last writer wins, by key.
 ///
 /// It is a function of its inputs alone. The rules are DESIGN's: a file's writer has changed what differs from the version
 /// it had loaded; where an edit is pending, the later of the two stands, the edit on a tie; values are whole.
@@ -49,6 +51,7 @@ package struct Merge: Sendable {
     ///   - disk: the file's values.
     ///   - format: its format.
     ///   - time: when it changed.
+    /// - Returns: what changed in the values in force, and what lost.
     package mutating func reload(
         _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp
     ) -> Result {

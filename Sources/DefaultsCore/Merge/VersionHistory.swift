@@ -48,6 +48,7 @@ package struct VersionHistory: Sendable {
     ///   - differing: the keys in which the newest version differs from them.
     ///   - format: the file's format.
     ///   - skipped: how many of the newest versions the writer can't have loaded, nor put another back in place of.
+    /// - Returns: the keys that the writer set or removed, perhaps to what they are anyway.
     package func keysChanged(
         by disk: DomainValues, differing: Set<String>, readFrom format: PropertyListFormat, skipping skipped: Int = 0
     ) -> Set<String> {

@@ -3,7 +3,10 @@ import Synchronization
 extension Store {
     /// Keeps the log in a file from now on, in place of what an earlier agent may have left there.
     ///
-    /// - Parameter sizeLimit: the file's size over which it is written anew; twice the log's capacity if left out.
+    /// - Parameters:
+    ///   - path: the file's path.
+    ///   - sizeLimit: the file's size over which it is written anew; twice the log's capacity if left out.
+    /// - Throws: the failure of the system call; then the log goes on in memory alone.
     package func keepLog(at path: String, sizeLimit: Int? = nil) throws(SystemCall.Failure) {
         try logFile.withLock { file throws(SystemCall.Failure) in
             let (log, marks) = state.withLock { state in

@@ -5,8 +5,10 @@ extension Store {
     package struct Unsettled: Hashable, Sendable {
         /// Files that someone has open for writing: look again in a moment.
         package var beingWritten: Set<Domain> = []
-        /// Files that have gone, or that don't parse: look again in a while, since editors move a file away for a moment
-        /// and some writers finish it in a second step. Then `settle` it.
+        /// Files that have gone, or that don't parse: look again in a while, since editors move a file away for a
+        /// moment and some writers finish it in a second step.
+        ///
+        /// Then `settle` it.
         package var doubtful: Set<Domain> = []
 
         package var isEmpty: Bool { beingWritten.isEmpty && doubtful.isEmpty }
@@ -20,13 +22,15 @@ extension Store {
         case settle
     }
 
-    /// Looks at files, and merges what changed. Reads from the disk.
+    /// Looks at files, and merges what changed.
+    ///
+    /// Reads from the disk.
     ///
     /// - Parameters:
-    ///   - domains: whose files.
-    ///   - patience: what to do about files that are open for writing.
-    ///   - haste: what to do about files that are gone or don't parse.
-    ///   - isBaseline: what a domain holds that was never seen is no change.
+    /// - domains: whose files.
+    /// - patience: what to do about files that are open for writing.
+    /// - haste: what to do about files that are gone or don't parse.
+    /// - isBaseline: what a domain holds that was never seen is no change.
     package func look(
         at domains: some Sequence<Domain>, patience: DomainFile.Patience = .wait, haste: Haste = .patient,
         isBaseline: Bool = false
@@ -40,10 +44,12 @@ extension Store {
         }
     }
 
-    /// Looks at every domain that has a file, and at every one that is known. Reads from the disk.
+    /// Looks at every domain that has a file, and at every one that is known.
+    ///
+    /// Reads from the disk.
     ///
     /// - Throws: `directory` when the directory is gone or can't be read. No domain counts as gone then: it may be a file
-    ///   system that isn't mounted, or a directory that someone is about to put back.
+    /// system that isn't mounted, or a directory that someone is about to put back.
     package func lookAtAll(
         haste: Haste = .patient, isBaseline: Bool = false
     ) throws(DefaultsError) -> Unsettled {
@@ -52,7 +58,8 @@ extension Store {
         if !known.isEmpty, !directory.isUsable {
             throw DefaultsError(
                 .directory,
-                "The directory \(directory.path) is gone or can't be read; the last values stay in force until it is back.")
+                "The directory \(directory.path) is gone or can't be read; "
+                    + "the last values stay in force until it is back.")
         }
         return look(at: known.union(present).sorted(), haste: haste, isBaseline: isBaseline)
     }
@@ -79,7 +86,9 @@ extension Store {
         }
     }
 
-    /// Takes up a log that an earlier agent left, and looks at every file for the first time. Reads from the disk.
+    /// Takes up a log that an earlier agent left, and looks at every file for the first time.
+    ///
+    /// Reads from the disk.
     package func resume(_ recovered: ChangeLogFile.Recovered) throws(DefaultsError) -> Unsettled {
         let records = Dictionary(grouping: recovered.records, by: \.domain)
         let domains = try Set(directory.domains()).union(recovered.marks.keys).union(records.keys).sorted()

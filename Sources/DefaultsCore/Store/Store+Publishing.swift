@@ -3,7 +3,9 @@ import PropertyList
 import Synchronization
 
 extension Store {
-    /// Publishes a domain's edits, merging with whatever foreign writers did meanwhile. Waits for the disk.
+    /// Publishes a domain's edits, merging with whatever foreign writers did meanwhile.
+    ///
+    /// Waits for the disk.
     ///
     /// When it returns, every edit that was made before the call is durable. On an error the edits stay pending, the
     /// error is kept for `failures()`, and nothing in the directory has changed but perhaps for a copy of a damaged file.
@@ -26,7 +28,9 @@ extension Store {
         }
     }
 
-    /// Publishes all edits that are pending. Waits for the disk.
+    /// Publishes all edits that are pending.
+    ///
+    /// Waits for the disk.
     ///
     /// - Returns: what couldn't be published, and why.
     package func publishAll() -> [(domain: Domain, error: DefaultsError)] {
@@ -78,7 +82,9 @@ extension Store {
             "\(file.path) is being rewritten all the time by someone else; its edits are kept and tried again.")
     }
 
-    /// Reads a file that isn't as expected. What it holds now is final for this purpose: it is about to be replaced.
+    /// Reads a file that isn't as expected.
+    ///
+    /// What it holds now is final for this purpose: it is about to be replaced.
     private func relook(at domain: Domain, _ unsettled: inout Unsettled) {
         let known = state.withLock { $0.domains[domain]?.file }
         var reading = file(of: domain).read(known: known)
@@ -134,7 +140,9 @@ extension Store {
 
     // MARK: Displaced versions
 
-    /// Reads a version that was just replaced. If a foreign writer wrote it, its changes become pending.
+    /// Reads a version that was just replaced.
+    ///
+    /// If a foreign writer wrote it, its changes become pending.
     private func examine(
         _ displaced: DisplacedFile, of domain: Domain, known: FileVersion?, _ inHand: inout FilesInHand
     ) {
@@ -157,7 +165,9 @@ extension Store {
         inHand.displaced.append((displaced, domain, known))
     }
 
-    /// Looks once more at versions that were replaced a while ago, and lets them go. Reads from the disk.
+    /// Looks once more at versions that were replaced a while ago, and lets them go.
+    ///
+    /// Reads from the disk.
     ///
     /// - Parameter patience: `insist` to have none left, at the end.
     /// - Returns: whether some are still being written, and must be looked at again.

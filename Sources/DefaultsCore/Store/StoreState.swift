@@ -19,7 +19,7 @@ struct StoreState {
 
     /// Takes what came of a look at a domain's file.
     ///
-    /// - Parameter isBaseline: the domain is seen for the first time, and what it holds is no change.
+    /// With `isBaseline` the domain is seen for the first time, and what it holds is no change.
     mutating func take(
         _ reading: FileReading, of domain: Domain, isBaseline: Bool, now: Timestamp
     ) -> [StoreAction] {
@@ -147,7 +147,7 @@ struct StoreState {
 
     /// Takes up what an earlier agent left, for one domain, before its file is first looked at.
     ///
-    /// - Parameter reading: what the file holds now.
+    /// The reading says what the file holds now.
     mutating func resume(
         _ domain: Domain, marks: [FileMark], records: [LogRecord], reading: FileReading, now: Timestamp
     ) -> [StoreAction] {

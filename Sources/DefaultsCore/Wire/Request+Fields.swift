@@ -9,7 +9,7 @@ extension NumberedRequest {
 
     /// Reads a request.
     ///
-    /// - Parameter app: who sent it, by the socket's word; a client can't name itself as the writer of edits.
+    /// The app is who sent it, by the socket's word; a client can't name itself as the writer of edits.
     package init(_ fields: Fields, from app: AppIdentity) throws(DefaultsError) {
         self.init(number: try fields.unsigned("request"), request: try Request(fields, from: app))
     }

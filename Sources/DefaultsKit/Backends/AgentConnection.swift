@@ -83,6 +83,7 @@ package final class AgentConnection: Backend {
     ///
     /// - Parameter domain: whose edits are to be durable; all domains' if left out.
     /// - Returns: where the log ends then, and what couldn't be saved.
+    /// - Throws: `agentUnavailable` when the connection is lost.
     package func barrier(_ domain: Domain? = nil) throws(DefaultsError) -> (cursor: Cursor, failures: [String]) {
         guard case .synchronized(let cursor, let failures) = try answer(to: .synchronize(domain)) else {
             throw Self.unexpected("synchronize")
@@ -96,7 +97,9 @@ package final class AgentConnection: Backend {
         return status
     }
 
-    /// Begins a stream of events, which `nextEvent` hands out. A connection has one.
+    /// Begins a stream of events, which `nextEvent` hands out.
+    ///
+    /// A connection has one.
     ///
     /// - Returns: the place after which the stream begins.
     package func subscribe(
@@ -116,6 +119,7 @@ package final class AgentConnection: Backend {
     ///   - milliseconds: how long to wait, -1 for ever.
     ///   - output: a descriptor whose closing by its reader ends the wait.
     /// - Returns: `nil` when the time is over, or nobody reads the output any more.
+    /// - Throws: `agentUnavailable` when the connection is lost.
     package func nextEvent(
         within milliseconds: Int32, whileReading output: Int32 = -1
     ) throws(DefaultsError) -> StreamEvent? {

@@ -2,7 +2,7 @@ import ArgumentParser
 import DefaultsCore
 import DefaultsKit
 
-/// `defaults delete domain [key]`
+/// `defaults delete domain [key]`.
 struct Delete: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Removes a domain, or a key of it.", aliases: ["remove"])

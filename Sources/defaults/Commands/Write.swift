@@ -3,7 +3,7 @@ import DefaultsCore
 import DefaultsKit
 import PropertyList
 
-/// `defaults write domain key value` and `defaults write domain '{…}'`
+/// `defaults write domain key value` and `defaults write domain '{…}'`.
 struct Write: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Sets a key, or with a dictionary alone all keys of a domain.",

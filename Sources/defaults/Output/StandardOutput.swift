@@ -2,7 +2,9 @@ import Glibc
 
 /// Standard output, written at once and whole.
 enum StandardOutput {
-    /// Writes text. When nobody reads it any more, the process ends in peace: that is how `| head` says "enough".
+    /// Writes text.
+    ///
+    /// When nobody reads it any more, the process ends in peace: that is how `| head` says "enough".
     static func write(_ text: String) throws(Failure) {
         let bytes = Array(text.utf8)
         var written = 0

@@ -7,10 +7,8 @@ struct ChildProcess {
 
     /// Starts a program, found in the PATH unless its name has a "/".
     ///
-    /// - Parameters:
-    ///   - arguments: its arguments, its own name first.
-    ///   - added: variables of its environment, over those of this process.
-    ///   - outputToErrors: whether its output goes to standard error, since ours is data.
+    /// The arguments begin with its own name; the environment is that of this process, and what is given goes before it.
+    /// Its output goes to standard error if asked, since ours is data.
     static func start(
         _ program: String, _ arguments: [String], environment added: [String: String] = [:],
         outputToErrors: Bool = false

@@ -1,7 +1,9 @@
 import DefaultsCore
 import NIOCore
 
-/// What the engine is to do, and when. Pure; it knows no clock.
+/// What the engine is to do, and when.
+///
+/// Pure; it knows no clock.
 struct Agenda {
     /// Something to do.
     enum Item: Hashable {

@@ -11,7 +11,9 @@ struct ServiceManager {
         address = environment["NOTIFY_SOCKET"]
     }
 
-    /// Tells the manager something. Nobody there, or nobody listening, is no error.
+    /// Tells the manager something.
+    ///
+    /// Nobody there, or nobody listening, is no error.
     func notify(_ message: String) {
         guard let address else { return }
         // "@" stands for the NUL that begins an abstract name.

@@ -83,7 +83,9 @@ final class Server: Service {
         }.get()
     }
 
-    /// Has every subscription look for records. May be called on any thread, as often as one likes.
+    /// Has every subscription look for records.
+    ///
+    /// May be called on any thread, as often as one likes.
     func wake() {
         guard !isWaking.exchange(true, ordering: .acquiringAndReleasing) else { return }
         eventLoop.execute {

@@ -11,7 +11,9 @@ final class AgentProcess {
     private let process = Process()
     private let errors = Pipe()
 
-    /// The directories of a test: the preferences, and the socket's. Both are gone after it.
+    /// The directories of a test: the preferences, and the socket's.
+    ///
+    /// Both are gone after it.
     struct Place {
         let preferences: String
         let runtime: String

@@ -25,7 +25,7 @@ final class Follower {
 
     /// The events of everything that happened up to now, in the directory and in the agent.
     ///
-    /// - Parameter body: what is to happen before.
+    /// The body is what is to happen before.
     func events(_ body: () throws -> Void = {}) throws -> [StreamEvent] {
         try body()
         let end = try connection.barrier().cursor
