@@ -57,8 +57,6 @@ let package = Package(
             name: "defaults",
             dependencies: [
                 "DefaultsCore", "DefaultsKit", "PropertyList",
-                // Built before the command, and not linked into it: `defaults tail` starts the agent beside it.
-                "defaultsd",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

@@ -2,7 +2,9 @@
 ///
 /// `description` is a whole sentence for people. Programs look at `code`, and at `errno` where a system call failed.
 package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kind of failure. New kinds may be added.
+    /// The kind of failure.
+    ///
+    /// New kinds may be added.
     package struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String, Hashable {
             case invalidDomainName, invalidCursor, invalidValue

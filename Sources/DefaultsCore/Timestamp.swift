@@ -14,14 +14,15 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         self.nanoseconds = overflow ? (time.tv_sec < 0 ? .min : .max) : product &+ Int64(time.tv_nsec)
     }
 
-    /// Now, by the clock from which the kernel takes the times of files.
+    /// Now, by the wall clock, not by its coarse variant.
     ///
-    /// A file's change time comes from the coarse clock, which lags the fine one by up to a tick. Edits take their time
-    /// from it too, so that an edit and a file's change compare rightly; within one tick they are equal, and the edit
-    /// stands.
+    /// The kernel stamps files with the coarse clock, which lags by up to a tick, or, from 6.13 on, with the fine one where
+    /// someone has asked for the file's times (https://docs.kernel.org/filesystems/multigrain-ts.html). So what happened to
+    /// a file before now never bears a later time; what happens to it within the tick may bear an earlier one, and then
+    /// the edit stands.
     package static func now() -> Timestamp {
         var time = timespec()
-        clock_gettime(CLOCK_REALTIME_COARSE, &time)
+        clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(time)
     }
 

@@ -11,9 +11,10 @@ public struct PropertyListDate: Sendable, Hashable, Comparable {
         self.secondsSinceReferenceDate = secondsSinceReferenceDate
     }
 
-    /// Whether both are the same instant; by bit pattern, so that a date of NaN equals itself.
+    /// Whether both are the same instant; a date of NaN equals itself.
     public static func == (first: Self, second: Self) -> Bool {
-        first.secondsSinceReferenceDate.bitPattern == second.secondsSinceReferenceDate.bitPattern
+        first.secondsSinceReferenceDate == second.secondsSinceReferenceDate
+            || (first.secondsSinceReferenceDate.isNaN && second.secondsSinceReferenceDate.isNaN)
     }
 
     /// Whether the first date is before the second.
@@ -23,6 +24,6 @@ public struct PropertyListDate: Sendable, Hashable, Comparable {
 
     /// Feeds what `==` compares to the hasher.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(secondsSinceReferenceDate.bitPattern)
+        hasher.combine(secondsSinceReferenceDate.isNaN ? .nan : secondsSinceReferenceDate)
     }
 }

@@ -106,7 +106,7 @@ extension PropertyListError: CustomStringConvertible {
             }
         }
         if let keyPath, !keyPath.isEmpty {
-            place += ", value of \(keyPath)"
+            place += ", value of \(keyPath.shown(limit: 200))"
         }
         return "\(place): \(message)."
     }

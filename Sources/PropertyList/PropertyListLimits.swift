@@ -11,6 +11,8 @@ public struct PropertyListLimits: Sendable, Hashable {
     public var depth: Int
 
     /// How many bytes of input may be read; 64 MiB unless said otherwise.
+    ///
+    /// It also bounds the text and data of a binary file, which may share them: there they count each time they occur.
     public var bytes: Int
 
     /// How many values the tree may hold; 10 million unless said otherwise.

@@ -96,6 +96,8 @@ extension PropertyListValue {
             }
         }
         let text = try TextSource.open(bytes, format: format)
+        // The reader points into the text, which the compiler can't see.
+        defer { withExtendedLifetime(text) {} }
         do throws(ReadingFailure) {
             guard format == .xml else {
                 var reader = OldStyleReader(text.utf8, limits: limits)

@@ -12,11 +12,11 @@ enum Agent {
     /// Runs the agent until a signal ends it.
     ///
     /// - Parameters:
-    ///   - directory: whose files it keeps.
-    ///   - address: where it listens.
+    ///   - directory: what it serves.
+    ///   - address: where it listens, and keeps the change log.
     ///   - logLevel: what is logged, whatever the settings say.
     ///   - environment: names the service manager.
-    /// - Throws: `DefaultsError` when the directory or the socket can't be used, or another agent has them.
+    /// - Throws: `DefaultsError` when the directory or the socket can't be had.
     static func run(
         _ directory: PreferencesDirectory, _ address: AgentAddress, logLevel: Logger.Level?, _ environment: Environment
     ) async throws {

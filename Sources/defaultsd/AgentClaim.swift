@@ -1,4 +1,3 @@
-import CLinux
 import DefaultsCore
 import Glibc
 
@@ -44,8 +43,7 @@ final class AgentClaim {
     /// The process that owns a name; `nil` when it is another user's, who can only be in the way by intent.
     private static func owner(of name: String) -> pid_t? {
         let socket = makeSocket()
-        var peer = linux_peer()
-        guard call(connect, socket, name) == 0, linux_peer_of(socket.number, &peer) == 0 else { return 0 }
+        guard call(connect, socket, name) == 0, let peer = SocketPeer(of: socket) else { return 0 }
         return peer.uid == geteuid() ? peer.pid : nil
     }
 

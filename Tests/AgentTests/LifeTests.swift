@@ -141,8 +141,8 @@ struct LifeTests {
             let connection = try agent.connect()
             try connection.edit(Domain(DomainName("a.b")), ["key": "value"], replacesAll: false)
             #expect(try agent.status()["pending"] == [["domain": "a.b", "edits": 1]])
-            // A write by the command waits until all is saved, this edit too.
             try agent.defaults("delete", AgentSettings.domainName)
+            try agent.synchronize()
             #expect(try agent.status()["pending"] == [])
             try connection.edit(Domain(DomainName("c.d")), ["key": "value"], replacesAll: false)
             let isSaved = eventually { RawFile.exists(agent.place.path("c.d")) }

@@ -392,7 +392,10 @@ struct TailTests {
             // Should this take long, the command starts an agent of its own: as good as this one.
             let second = try? AgentProcess(first.place)
             defer { second?.kill() }
-            for number in 4...6 { try first.defaults("write", "a.b", "number", "-int", "\(number)") }
+            for number in 4...6 {
+                let outcome = try first.defaults("write", "a.b", "number", "-int", "\(number)")
+                #expect(outcome.status == 0, "\(outcome.errors)")
+            }
             var numbers: [Int] = []
             var types: [String] = []
             while numbers.last != 6 {

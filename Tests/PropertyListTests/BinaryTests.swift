@@ -88,6 +88,25 @@ struct BinaryTests {
             ])
     }
 
+    @Test("Text that is shared, or overlaps, counts each time against the limit of bytes")
+    func sharedContent() {
+        let long: [UInt8] = [0x5F, 0x10, 100] + [UInt8](repeating: 0x61, count: 100)
+        let shared: [[UInt8]] = [[0xA4, 1, 1, 1, 2], long, [0xD1, 1, 1]]
+        #expect(errorOfReading(binary(shared), limits: PropertyListLimits(bytes: 500)) == nil)
+        #expect(errorOfReading(binary(shared), limits: PropertyListLimits(bytes: 499))?.code == .tooLarge)
+        // Ten thousand strings of 40,000 bytes, in the same bytes.
+        let count = 10_000
+        var bytes = Array("bplist00".utf8) + [0xAF, 0x11, UInt8(count >> 8), UInt8(count & 0xFF)]
+        for index in 1...count { bytes += [UInt8(index >> 8), UInt8(index & 0xFF)] }
+        let text = bytes.count
+        bytes += [0x5F, 0x11, 0x9C, 0x40] + [UInt8](repeating: 0x61, count: 40_000)
+        let table = bytes.count
+        bytes += [0, 0, 0, 8]
+        for _ in 1...count { bytes += bigEndian(UInt64(text)).suffix(4) }
+        bytes += [0, 0, 0, 0, 0, 0, 4, 2] + bigEndian(UInt64(count + 1)) + bigEndian(0) + bigEndian(UInt64(table))
+        #expect(errorOfReading(bytes)?.code == .tooLarge)
+    }
+
     @Test("A container that is shared below the depth limit may not pass it where it is used deeper")
     func sharedDepth() {
         // The first element nests two deep; the second uses it at a depth where only one is left.

@@ -38,7 +38,9 @@ struct RoundTripTests {
         let scalars: [PropertyListValue] = [
             "", "text", 0, -1, .integer(.min), .integer(.max), .unsigned(.max), 0.5, true, false, .data([]),
             .data([1, 2, 3, 4, 5]), .date(PropertyListDate(secondsSinceReferenceDate: 0)), [], [:], .real32(0.1),
-            .uid(7), .real(.nan), .real(-0.0), .real(.leastNonzeroMagnitude), .real(.greatestFiniteMagnitude),
+            .uid(7), .real(.nan), .real(Double(bitPattern: 0xFFFF_4000_0000_0000)),
+            .real32(-Float(nan: 5, signaling: false)), .real(-0.0), .real(.leastNonzeroMagnitude),
+            .real(.greatestFiniteMagnitude),
         ]
         for scalar in scalars {
             #expect(try PropertyListValue(parsing: scalar.write(as: format)) == scalar.asStored(in: format))

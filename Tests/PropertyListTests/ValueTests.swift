@@ -19,6 +19,19 @@ struct ValueTests {
         #expect(Set(distinct).count == distinct.count)
     }
 
+    @Test("Dates are equal when they are the same instant, however it is written")
+    func dates() throws {
+        let zero = PropertyListDate(secondsSinceReferenceDate: 0)
+        let minusZero = PropertyListDate(secondsSinceReferenceDate: -0.0)
+        let oddNaN = PropertyListDate(secondsSinceReferenceDate: Double(nan: 5, signaling: false))
+        let nan = PropertyListDate(secondsSinceReferenceDate: .nan)
+        #expect(Set([zero, minusZero, nan, oddNaN]).count == 2)
+        for format in PropertyListFormat.allCases {
+            let value = PropertyListValue.date(minusZero)
+            #expect(try PropertyListValue(parsing: value.write(as: format)) == value.asStored(in: format))
+        }
+    }
+
     @Test("A small unsigned number is an integer")
     func unsigned() {
         #expect(PropertyListValue.number(5) == .integer(5))

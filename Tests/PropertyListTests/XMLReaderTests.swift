@@ -115,7 +115,7 @@ struct XMLReaderTests {
         ("<true>x</true>", .syntax, "line 1, column 7 (byte 6): expected </true>, found \"x\""),
         ("<string>a", .syntax, "line 1, column 10 (byte 9): expected </string>, found the end of the document"),
         ("<string>a<b/></string>", .syntax, "line 1, column 10 (byte 9): expected </string>, found <b/>"),
-        ("<string>\0<\u{1}", .syntax, "line 1, column 10 (byte 9): expected </string>, found <\u{1}"),
+        ("<string>\0<\u{1}", .syntax, "line 1, column 10 (byte 9): expected </string>, found <\\u{1}"),
         ("<string>a<!-- </string>", .syntax, "line 1, column 10 (byte 9): the end of the comment is missing"),
         ("<string><![CDATA[ ]]", .syntax, "line 1, column 9 (byte 8): the end of the CDATA section is missing"),
         ("<?xml ", .syntax, "line 1, column 1 (byte 0): the end of the processing instruction is missing"),

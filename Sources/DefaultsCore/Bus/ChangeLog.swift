@@ -7,7 +7,9 @@ package struct ChangeLog: Sendable {
     package struct Capacity: Hashable, Sendable {
         /// The number of records.
         package var records: Int
-        /// Bytes of keys and values, roughly. The newest record is kept whatever its size.
+        /// Bytes of keys and values, roughly.
+        ///
+        /// The newest record is kept whatever its size.
         package var bytes: Int
 
         package init(records: Int = 65_536, bytes: Int = 16 << 20) {
@@ -28,9 +30,8 @@ package struct ChangeLog: Sendable {
 
     /// Begins a log, or takes up one that was kept.
     ///
-    /// - Parameters:
-    ///   - head: the revision of the last of `records`, or of the last one that was ever posted.
-    ///   - records: with revisions that follow each other.
+    /// The records have revisions that follow each other; the head is that of the last one, or of the last that was ever
+    /// posted.
     package init(
         capacity: Capacity = Capacity(), epoch: Epoch = .random(), head: Revision = 0, records: [LogRecord] = []
     ) {
@@ -59,7 +60,7 @@ package struct ChangeLog: Sendable {
     ///
     /// - Returns: at most `limit` records, or `nil` when some of them are let go already.
     package func records(after revision: Revision, limit: Int = .max) -> [LogRecord]? {
-        guard revision + 1 >= oldest, revision <= head else { return nil }
+        guard revision <= head, revision >= oldest - 1 else { return nil }
         let count = Int(min(head - revision, Revision(clamping: limit)))
         let first = start + Int(revision + 1 - oldest)
         return kept[first..<first + count].compactMap { $0?.record }

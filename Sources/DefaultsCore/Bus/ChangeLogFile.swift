@@ -14,6 +14,8 @@ package final class ChangeLogFile {
     }
 
     private static let magic = Array("defaultsd log 1\n".utf8)
+    /// The magic, the epoch, the revision before the first record, and the hash of all that.
+    private static let headerSize = magic.count + 24
     private let path: String
     private var file: FileDescriptor
     private var size: Int
@@ -38,6 +40,7 @@ package final class ChangeLogFile {
         let temporary = path + ".new"
         let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, mode: 0o600)
         var bytes = magic + Frame.bigEndian(log.epoch.value) + Frame.bigEndian(log.oldest - 1)
+        bytes += Frame.bigEndian(ContentHash(bytes).value)
         for record in log.records(after: log.oldest - 1) ?? [] { bytes += encode(.record(record)) }
         for mark in marks { bytes += encode(.mark(mark)) }
         try file.write(bytes)
@@ -92,13 +95,14 @@ package final class ChangeLogFile {
     /// then a new epoch must begin, so that every cursor meets an explicit gap.
     package static func recover(from path: String, limits: PropertyListLimits) -> Recovered? {
         guard let file = try? FileDescriptor(opening: path, O_RDONLY), let status = try? file.status(),
-            let bytes = try? file.read(upTo: Int(status.st_size)), bytes.count >= magic.count + 16,
-            bytes.starts(with: magic)
+            let bytes = try? file.read(upTo: Int(status.st_size)), bytes.count >= headerSize,
+            bytes.starts(with: magic),
+            ContentHash(Array(bytes[..<(magic.count + 16)])).value == Frame.number(bytes, at: magic.count + 16)
         else { return nil }
         let epoch = Epoch(value: Frame.number(bytes, at: magic.count))
         var recovered = Recovered(
             epoch: epoch, head: Frame.number(bytes, at: magic.count + 8), records: [], marks: [:])
-        var position = magic.count + 16
+        var position = headerSize
         while position < bytes.count {
             guard bytes.count - position >= 12 else { break }
             let length = Int(Frame.length(bytes, at: position))
@@ -123,7 +127,7 @@ extension ChangeLogFile.Recovered {
             marks[mark.domain, default: []].append(mark)
             return true
         }
-        guard let record = try? LogRecord(fields), record.revision == head + 1 else { return false }
+        guard head < .max, let record = try? LogRecord(fields), record.revision == head + 1 else { return false }
         head = record.revision
         records.append(record)
         return true

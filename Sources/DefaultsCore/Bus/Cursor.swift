@@ -18,8 +18,9 @@ package struct Cursor: Hashable, Sendable, CustomStringConvertible {
     /// Reads a cursor's text.
     package init(_ text: String) throws(DefaultsError) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts[0].utf8.count == 16, let epoch = UInt64(parts[0], radix: 16),
-            let revision = Revision(parts[1])
+        // The standard library would take a "+" before either number.
+        guard parts.count == 2, parts[0].utf8.count == 16, !text.utf8.contains(UInt8(ascii: "+")),
+            let epoch = UInt64(parts[0], radix: 16), let revision = Revision(parts[1])
         else {
             throw DefaultsError(
                 .invalidCursor,

@@ -7,11 +7,16 @@ package struct FileMark: Hashable, Sendable {
     package var revision: Revision
     /// Edits that the file doesn't hold.
     package var pending: [String: Edit]
+    /// Whether the file is about to be replaced by this, and perhaps never was.
+    package var isIntent: Bool
 
-    package init(domain: Domain, hash: ContentHash?, revision: Revision, pending: [String: Edit] = [:]) {
+    package init(
+        domain: Domain, hash: ContentHash?, revision: Revision, pending: [String: Edit] = [:], isIntent: Bool = false
+    ) {
         self.domain = domain
         self.hash = hash
         self.revision = revision
         self.pending = pending
+        self.isIntent = isIntent
     }
 }

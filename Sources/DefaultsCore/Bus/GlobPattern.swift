@@ -24,7 +24,9 @@ package struct GlobPattern: Hashable, Sendable {
         self.parts = parts
     }
 
-    /// Whether the whole name fits. Takes time in proportion to both lengths, whatever the pattern.
+    /// Whether the whole name fits.
+    ///
+    /// Takes time in proportion to both lengths, whatever the pattern.
     package func matches(_ name: String) -> Bool {
         let scalars = Array(name.unicodeScalars)
         var part = 0

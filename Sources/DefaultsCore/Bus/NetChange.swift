@@ -29,7 +29,7 @@ enum NetChange {
     }
 
     private static func join(_ older: ChangeSet, _ newer: ChangeSet) -> ChangeSet {
-        var changes = Dictionary(uniqueKeysWithValues: older.changes.map { ($0.key, $0) })
+        var changes = Dictionary(older.changes.map { ($0.key, $0) }) { $1 }
         for change in newer.changes {
             var net = change
             if let first = changes[change.key] { net.old = first.old }

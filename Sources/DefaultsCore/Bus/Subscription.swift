@@ -59,21 +59,25 @@ package struct Subscription: Sendable {
     /// A bookmark ends the first batch that leaves the subscriber caught up; from then on each event's own place says so.
     package mutating func next(from log: ChangeLog, limit: Int = 64) -> [SubscriptionEvent] {
         if hasEnded { return [] }
-        if missedFrom == nil, log.records(after: revision, limit: 0) == nil {
+        // Before its first snapshot a subscriber has been promised nothing, and misses nothing.
+        if missedFrom == nil, !needsSnapshot, log.records(after: revision, limit: 0) == nil {
             missedFrom = Cursor(epoch: log.epoch, revision: revision)
         }
         if missedFrom != nil || needsSnapshot { return begin(at: log.cursor) }
 
         var events: [SubscriptionEvent] = []
+        // No events mean that the subscriber is caught up; so it goes on past what the filter leaves nothing of.
         // In `latest` mode all that waits is one batch, whatever its size: its net changes are bounded by the keys.
-        if let records = log.records(after: revision, limit: mode == .latest ? .max : limit), let last = records.last {
+        while events.isEmpty,
+            let records = log.records(after: revision, limit: mode == .latest ? .max : limit), let last = records.last
+        {
             revision = last.revision
             let wanted = records.compactMap { filter($0) }
+            if told != nil, let newest = wanted.last { told = newest.revision }
             events = (mode == .latest ? NetChange.coalesce(wanted) : wanted).map {
                 .record($0, cursor: Cursor(epoch: log.epoch, revision: $0.revision))
             }
         }
-        if told != nil, !events.isEmpty { told = revision }
         if revision == log.head, told.map({ revision - $0 >= Self.bookmarkDistance }) ?? true {
             told = revision
             events.append(.bookmark(log.cursor))

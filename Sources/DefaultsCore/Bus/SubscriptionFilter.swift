@@ -20,7 +20,9 @@ package struct SubscriptionFilter: Hashable, Sendable {
         keys.isEmpty || keys.contains { $0.matches(key) }
     }
 
-    /// What of a record is wanted; `nil` for nothing. A record stays one, with fewer keys.
+    /// What of a record is wanted; `nil` for nothing.
+    ///
+    /// A record stays one, with fewer keys.
     package func callAsFunction(_ record: LogRecord) -> LogRecord? {
         guard includes(record.domain) else { return nil }
         guard case .change(var changeSet) = record.event, !keys.isEmpty else { return record }

@@ -21,10 +21,10 @@ package enum DomainHost: Hashable, Comparable, Sendable {
         let allowed = identifier.utf8.allSatisfy {
             ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x41 && $0 <= 0x5A) || ($0 >= 0x61 && $0 <= 0x7A) || $0 == 0x2D
         }
-        guard allowed, (1...64).contains(identifier.utf8.count) else {
+        guard allowed, (1...36).contains(identifier.utf8.count) else {
             throw DefaultsError(
                 .invalidDomainName,
-                "A host's identifier has 1 to 64 letters, digits and \"-\"; this one hasn't.")
+                "A host's identifier has 1 to 36 letters, digits and \"-\"; this one hasn't.")
         }
         self = .only(identifier)
     }

@@ -14,7 +14,9 @@ package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertib
         self.description = name
     }
 
-    /// Checks a name. The error says which rule it breaks.
+    /// Checks a name.
+    ///
+    /// The error says which rule it breaks.
     package init(_ name: String) throws(DefaultsError) {
         if let rule = Self.ruleBroken(by: name) {
             throw DefaultsError(.invalidDomainName, "\(Self.quoted(name)) can't be a domain's name: \(rule).")

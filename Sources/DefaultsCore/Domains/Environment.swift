@@ -2,7 +2,8 @@ import Glibc
 
 /// The environment variables that a process was given, so that tests can pass others.
 package struct Environment: Sendable {
-    private let variables: [String: String]
+    /// All variables by name.
+    package let variables: [String: String]
 
     package init(_ variables: [String: String]) {
         self.variables = variables

@@ -70,6 +70,12 @@ package struct PreferencesDirectory: Hashable, Sendable {
         }
     }
 
+    /// Whether the directory is there and can be searched, so that a file that isn't seen in it is gone.
+    var isUsable: Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR && access(path, R_OK | X_OK) == 0
+    }
+
     /// The absolute path of a domain's file.
     package func path(of domain: Domain) -> String {
         "\(path)/\(domain.fileName)"

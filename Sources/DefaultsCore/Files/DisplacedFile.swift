@@ -18,7 +18,10 @@ package final class DisplacedFile: Sendable {
 
     /// Reads what the displaced file holds now.
     ///
-    /// - Parameter known: the state that is merged already.
+    /// - Parameters:
+    ///   - known: the state that is merged already.
+    ///   - patience: what to do while someone has it open for writing.
+    /// - Returns: what came of it.
     package func examine(known: FileVersion?, patience: DomainFile.Patience) -> FileReading {
         do throws(SystemCall.Failure) {
             guard let (bytes, version, _) = try original.readWhole(file, patience: patience) else {

@@ -11,6 +11,8 @@ extension DomainFile {
     /// - Parameters:
     ///   - bytes: the new content, or `nil` to remove the file.
     ///   - expected: the state last seen; `nil` when there should be no file.
+    /// - Returns: whether it was done, and if so, what it displaced.
+    /// - Throws: `notSaved`; then the file is as it was.
     package func publish(_ bytes: [UInt8]?, expecting expected: FileVersion?) throws(DefaultsError) -> Publication {
         do throws(SystemCall.Failure) {
             return try Replacement(of: self, at: Self.resolvingLinks(path), expecting: expected).run(bytes)

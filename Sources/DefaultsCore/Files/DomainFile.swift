@@ -14,7 +14,9 @@ package struct DomainFile: Sendable {
     /// The limits of a file.
     package let limits: PropertyListLimits
 
-    /// What a file may be, unless the settings say otherwise. See `Frame.limits` for the depth.
+    /// What a file may be, unless the settings say otherwise.
+    ///
+    /// See `Frame.limits` for the depth.
     package static let standardLimits = PropertyListLimits(depth: 500)
 
     package init(path: String, limits: PropertyListLimits = standardLimits) {
@@ -35,6 +37,7 @@ package struct DomainFile: Sendable {
     /// - Parameters:
     ///   - known: the state that is known already; equal bytes are not parsed again.
     ///   - patience: what to do about a file that is open for writing.
+    /// - Returns: what came of it; a failure of the system too is something that came of it.
     package func read(known: FileVersion?, patience: Patience = .wait) -> FileReading {
         do throws(SystemCall.Failure) {
             // O_NONBLOCK, so that a FIFO in the file's place blocks nobody.

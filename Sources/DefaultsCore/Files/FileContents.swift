@@ -14,8 +14,10 @@ package struct FileContents: Sendable {
 package struct FileVersion: Hashable, Sendable {
     package var identity: FileIdentity
     package var hash: ContentHash
-    /// Whether a file of the same identity holds the same bytes: whether it was old enough when its bytes were read that
-    /// a later change must bear other times. How old the file is when it is looked at again says nothing.
+    /// Whether a file of the same identity holds the same bytes.
+    ///
+    /// It does if it was old enough when its bytes were read that a later change must bear other times. How old it is
+    /// when it is looked at again says nothing.
     var isSettled: Bool
 
     package static func == (first: FileVersion, second: FileVersion) -> Bool {

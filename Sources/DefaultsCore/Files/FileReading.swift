@@ -10,6 +10,14 @@ package enum FileReading: Sendable {
     case beingWritten
     /// The file can't be taken as it is: it doesn't parse, is empty, too large, no regular file, or can't be read.
     case unusable(FileDamage)
+
+    /// Whether there is nothing to be had of the file; which may be for want of its directory.
+    var isBadNews: Bool {
+        switch self {
+        case .missing, .unusable: true
+        case .unchanged, .contents, .beingWritten: false
+        }
+    }
 }
 
 /// Why a file can't be taken, told once for each state of the file.

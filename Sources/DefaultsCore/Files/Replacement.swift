@@ -74,8 +74,9 @@ struct Replacement {
         }
     }
 
-    /// Waits until nobody has the file open for writing, and compares it with what was last seen. On true its read lease
-    /// is held, where leases are to be had, so that no writer opens it before the exchange.
+    /// Waits until nobody has the file open for writing, and compares it with what was last seen.
+    ///
+    /// On true its read lease is held, where leases are to be had, so that no writer opens it before the exchange.
     private func holdsExpected(
         _ old: borrowing FileDescriptor, _ expected: FileVersion
     ) throws(SystemCall.Failure) -> Bool {
@@ -152,8 +153,9 @@ struct Replacement {
         return try version(of: file, hash)
     }
 
-    /// The state of a file that was written here. Another writer may have come before its times are asked for; so they
-    /// aren't trusted until the file was read.
+    /// The state of a file that was written here.
+    ///
+    /// Another writer may have come before its times are asked for; so they aren't trusted until the file was read.
     private func version(
         of file: borrowing FileDescriptor, _ hash: ContentHash
     ) throws(SystemCall.Failure) -> FileVersion {

@@ -1,6 +1,8 @@
 package import PropertyList
 
-/// The three-way merge: what a foreign writer changed, against what apps have set since. Last writer wins, by key.
+/// The three-way merge: what a foreign writer changed, against what apps have set since.
+///
+/// Last writer wins, by key.
 ///
 /// It is a function of its inputs alone. The rules are DESIGN's: a file's writer has changed what differs from the version
 /// it had loaded; where an edit is pending, the later of the two stands, the edit on a tie; values are whole.
@@ -49,6 +51,7 @@ package struct Merge: Sendable {
     ///   - disk: the file's values.
     ///   - format: its format.
     ///   - time: when it changed.
+    /// - Returns: what changed in the values in force, and what lost.
     package mutating func reload(
         _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp
     ) -> Result {
@@ -56,14 +59,20 @@ package struct Merge: Sendable {
         let changed = history.keysChanged(by: disk, differing: Set(difference.keys), readFrom: format)
         var result = Result()
         for key in changed {
-            if decide(key, disk[key], time, format, &result) { pending[key] = nil }
+            // Where the file holds `base` as well as it can, it is `base` that comes into force.
+            let theirs = difference[key] ?? base[key]
+            if decide(key, theirs, time, format, &result) { pending[key] = nil }
         }
         for key in difference.keys where !changed.contains(key) && pending[key] == nil {
             // Its writer had loaded an older version, and has not meant to change this key back.
             pending[key] = Edit(value: base[key], time: baseTime, writer: .agent, sequence: 0)
         }
         advance(by: difference, at: time)
-        pending = pending.filter { !PropertyListValue.areSame($1.value, base[$0], readFrom: format) }
+        for (key, edit) in pending where PropertyListValue.areSame(edit.value, disk[key], readFrom: format) {
+            // The file holds it as well as it can. In force is what was set, as after publishing.
+            base[key] = edit.value
+            pending[key] = nil
+        }
         return result
     }
 

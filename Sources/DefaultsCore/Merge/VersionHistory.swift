@@ -26,7 +26,8 @@ package struct VersionHistory: Sendable {
         if back.isEmpty { return }
         steps.append(back)
         keys += back.count
-        guard steps.count > Self.capacity || keys > Self.keyCapacity else { return }
+        // The version before the newest is kept, however many keys it takes: a displaced file's writer had loaded it.
+        guard steps.count > Self.capacity || keys > Self.keyCapacity, steps.count > 1 else { return }
         // Let go an eighth at once, since the array moves what remains.
         var surplus = 0
         repeat {
@@ -47,6 +48,7 @@ package struct VersionHistory: Sendable {
     ///   - differing: the keys in which the newest version differs from them.
     ///   - format: the file's format.
     ///   - skipped: how many of the newest versions the writer can't have loaded, nor put another back in place of.
+    /// - Returns: the keys that the writer set or removed, perhaps to what they are anyway.
     package func keysChanged(
         by disk: DomainValues, differing: Set<String>, readFrom format: PropertyListFormat, skipping skipped: Int = 0
     ) -> Set<String> {

@@ -12,6 +12,8 @@ struct DomainState {
     var damage: FileDamage?
     /// The content of a damaged file that has been copied aside already.
     var keptAside: ContentHash?
+    /// What the log's file was told of a publication that is under way.
+    var intent: FileMark?
     /// Why the last attempt to publish failed.
     var failure: DefaultsError?
 }

@@ -2,14 +2,19 @@ import Synchronization
 
 extension Store {
     /// Keeps the log in a file from now on, in place of what an earlier agent may have left there.
-    package func keepLog(at path: String) throws(SystemCall.Failure) {
+    ///
+    /// - Parameters:
+    ///   - path: the file's path.
+    ///   - sizeLimit: the file's size over which it is written anew; twice the log's capacity if left out.
+    /// - Throws: the failure of the system call; then the log goes on in memory alone.
+    package func keepLog(at path: String, sizeLimit: Int? = nil) throws(SystemCall.Failure) {
         try logFile.withLock { file throws(SystemCall.Failure) in
             let (log, marks) = state.withLock { state in
                 state.outbox = []
                 return (state.log, state.marks())
             }
             file = try ChangeLogFile.create(
-                at: path, log: log, marks: marks, sizeLimit: 2 * log.capacity.bytes)
+                at: path, log: log, marks: marks, sizeLimit: sizeLimit ?? 2 * log.capacity.bytes)
         }
     }
 

@@ -5,8 +5,10 @@ extension Store {
     package struct Unsettled: Hashable, Sendable {
         /// Files that someone has open for writing: look again in a moment.
         package var beingWritten: Set<Domain> = []
-        /// Files that have gone, or that don't parse: look again in a while, since editors move a file away for a moment
-        /// and some writers finish it in a second step. Then `settle` it.
+        /// Files that have gone, or that don't parse: look again in a while, since editors move a file away for a
+        /// moment and some writers finish it in a second step.
+        ///
+        /// Then `settle` it.
         package var doubtful: Set<Domain> = []
 
         package var isEmpty: Bool { beingWritten.isEmpty && doubtful.isEmpty }
@@ -20,13 +22,15 @@ extension Store {
         case settle
     }
 
-    /// Looks at files, and merges what changed. Reads from the disk.
+    /// Looks at files, and merges what changed.
+    ///
+    /// Reads from the disk.
     ///
     /// - Parameters:
-    ///   - domains: whose files.
-    ///   - patience: what to do about files that are open for writing.
-    ///   - haste: what to do about files that are gone or don't parse.
-    ///   - isBaseline: what a domain holds that was never seen is no change.
+    /// - domains: whose files.
+    /// - patience: what to do about files that are open for writing.
+    /// - haste: what to do about files that are gone or don't parse.
+    /// - isBaseline: what a domain holds that was never seen is no change.
     package func look(
         at domains: some Sequence<Domain>, patience: DomainFile.Patience = .wait, haste: Haste = .patient,
         isBaseline: Bool = false
@@ -40,14 +44,23 @@ extension Store {
         }
     }
 
-    /// Looks at every domain that has a file, and at every one that is known. Reads from the disk.
+    /// Looks at every domain that has a file, and at every one that is known.
     ///
-    /// A directory that can't be read is an error; no domain counts as gone then.
+    /// Reads from the disk.
+    ///
+    /// - Throws: `directory` when the directory is gone or can't be read. No domain counts as gone then: it may be a file
+    /// system that isn't mounted, or a directory that someone is about to put back.
     package func lookAtAll(
         haste: Haste = .patient, isBaseline: Bool = false
     ) throws(DefaultsError) -> Unsettled {
         let present = try directory.domains()
         let known = state.withLock { Set($0.domains.keys) }
+        if !known.isEmpty, !directory.isUsable {
+            throw DefaultsError(
+                .directory,
+                "The directory \(directory.path) is gone or can't be read; "
+                    + "the last values stay in force until it is back.")
+        }
         return look(at: known.union(present).sorted(), haste: haste, isBaseline: isBaseline)
     }
 
@@ -56,7 +69,9 @@ extension Store {
         _ unsettled: inout Unsettled
     ) {
         let (file, isKnown) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain] != nil) }
-        let reading = self.file(of: domain).read(known: file, patience: patience)
+        let isFirst = isBaseline && !isKnown
+        let reading = self.file(of: domain).read(known: file, patience: isFirst ? .insist : patience)
+        if reading.isBadNews, !directory.isUsable { return }
         if haste == .patient {
             switch reading {
             case .missing where file != nil, .unusable where file != nil || !isBaseline:
@@ -67,18 +82,20 @@ extension Store {
         }
         if case .beingWritten = reading { unsettled.beingWritten.insert(domain) }
         transition { state in
-            ((), state.take(reading, of: domain, isBaseline: isBaseline && !isKnown, now: .now()))
+            ((), state.take(reading, of: domain, isBaseline: isFirst, now: .now()))
         }
     }
 
-    /// Takes up a log that an earlier agent left, and looks at every file for the first time. Reads from the disk.
+    /// Takes up a log that an earlier agent left, and looks at every file for the first time.
+    ///
+    /// Reads from the disk.
     package func resume(_ recovered: ChangeLogFile.Recovered) throws(DefaultsError) -> Unsettled {
-        let domains = try Set(directory.domains()).union(recovered.marks.keys).sorted()
         let records = Dictionary(grouping: recovered.records, by: \.domain)
+        let domains = try Set(directory.domains()).union(recovered.marks.keys).union(records.keys).sorted()
         return files.withLock { _ in
             var unsettled = Unsettled()
             for domain in domains {
-                let reading = file(of: domain).read(known: nil)
+                let reading = file(of: domain).read(known: nil, patience: .insist)
                 if case .beingWritten = reading { unsettled.beingWritten.insert(domain) }
                 transition { state in
                     let actions = state.resume(

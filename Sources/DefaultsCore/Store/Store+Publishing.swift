@@ -3,7 +3,9 @@ import PropertyList
 import Synchronization
 
 extension Store {
-    /// Publishes a domain's edits, merging with whatever foreign writers did meanwhile. Waits for the disk.
+    /// Publishes a domain's edits, merging with whatever foreign writers did meanwhile.
+    ///
+    /// Waits for the disk.
     ///
     /// When it returns, every edit that was made before the call is durable. On an error the edits stay pending, the
     /// error is kept for `failures()`, and nothing in the directory has changed but perhaps for a copy of a damaged file.
@@ -26,7 +28,9 @@ extension Store {
         }
     }
 
-    /// Publishes all edits that are pending. Waits for the disk.
+    /// Publishes all edits that are pending.
+    ///
+    /// Waits for the disk.
     ///
     /// - Returns: what couldn't be published, and why.
     package func publishAll() -> [(domain: Domain, error: DefaultsError)] {
@@ -44,9 +48,19 @@ extension Store {
         let file = file(of: domain)
         // Each round that doesn't end it was overtaken by a foreign writer. One that writes all the time is let win for
         // a while; the edits stay pending, and the next attempt comes soon.
-        for _ in 0..<100 {
-            guard let plan = state.withLock({ $0.plan(for: domain) }) else { return }
-            if let damage = plan.damage { try keepAside(domain, file, damage) }
+        // Edits that are made meanwhile are taken in with a round that is made anyway, and else left to the next attempt.
+        let last = state.withLock { $0.lastSequence }
+        for round in 0..<100 {
+            guard let plan = state.withLock({ $0.plan(for: domain, upTo: last) }) else { return }
+            if let damage = plan.damage {
+                if round == 0, damage.version == nil {
+                    // It couldn't be read when it was last looked at; perhaps it is out of the way by now.
+                    var unsettled = Unsettled()
+                    relook(at: domain, &unsettled)
+                    continue
+                }
+                try keepAside(domain, file, damage)
+            }
             let (bytes, format) = try encode(plan, for: domain)
             let hash = bytes.map(ContentHash.init)
             state.withLock { $0.intend(plan, for: domain, hash: hash) }
@@ -68,10 +82,20 @@ extension Store {
             "\(file.path) is being rewritten all the time by someone else; its edits are kept and tried again.")
     }
 
-    /// Reads a file that isn't as expected. What it holds now is final for this purpose: it is about to be replaced.
+    /// Reads a file that isn't as expected.
+    ///
+    /// What it holds now is final for this purpose: it is about to be replaced.
     private func relook(at domain: Domain, _ unsettled: inout Unsettled) {
         let known = state.withLock { $0.domains[domain]?.file }
-        let reading = file(of: domain).read(known: known)
+        var reading = file(of: domain).read(known: known)
+        // Editors move a file away for a moment, and some writers finish it in a second step.
+        var waited: Int32 = 0
+        while reading.isBadNews, waited < 250 {
+            poll(nil, 0, 10)
+            waited += 10
+            reading = file(of: domain).read(known: known)
+        }
+        if reading.isBadNews, !directory.isUsable { return }
         if case .beingWritten = reading { unsettled.beingWritten.insert(domain) }
         transition { state in ((), state.take(reading, of: domain, isBaseline: false, now: .now())) }
     }
@@ -98,21 +122,27 @@ extension Store {
             throw DefaultsError(.notSaved, "Edits are kept in memory: \(damage.error)", errno: damage.error.errno)
         }
         if state.withLock({ $0.domains[domain]?.keptAside == version.hash }) { return }
+        let kept: FileVersion
         do throws(SystemCall.Failure) {
-            let source = try FileDescriptor(opening: file.path, O_RDONLY)
-            guard let bytes = try file.readWhole(source, patience: .insist)?.bytes else { return }
+            let source = try FileDescriptor(opening: file.path, O_RDONLY | O_NONBLOCK)
+            guard let (bytes, version, _) = try file.readWhole(source, patience: .insist) else {
+                throw SystemCall.Failure(number: EBUSY)
+            }
             _ = try AsideFile.keep(bytes, of: file.path, because: .damaged)
+            kept = version
         } catch {
             throw DefaultsError(
                 .notSaved, errno: error.number,
                 "\(file.path) is damaged and can't be copied aside, so it isn't replaced; the edits are kept in memory")
         }
-        state.withLock { $0.domains[domain]?.keptAside = version.hash }
+        state.withLock { $0.domains[domain]?.keptAside = kept.hash }
     }
 
     // MARK: Displaced versions
 
-    /// Reads a version that was just replaced. If a foreign writer wrote it, its changes become pending.
+    /// Reads a version that was just replaced.
+    ///
+    /// If a foreign writer wrote it, its changes become pending.
     private func examine(
         _ displaced: DisplacedFile, of domain: Domain, known: FileVersion?, _ inHand: inout FilesInHand
     ) {
@@ -135,7 +165,9 @@ extension Store {
         inHand.displaced.append((displaced, domain, known))
     }
 
-    /// Looks once more at versions that were replaced a while ago, and lets them go. Reads from the disk.
+    /// Looks once more at versions that were replaced a while ago, and lets them go.
+    ///
+    /// Reads from the disk.
     ///
     /// - Parameter patience: `insist` to have none left, at the end.
     /// - Returns: whether some are still being written, and must be looked at again.

@@ -1,7 +1,9 @@
 import Synchronization
 
 extension Store {
-    /// Subscribes at a place of the log. The caller keeps the subscription, and reads it with `next`.
+    /// Subscribes at a place of the log.
+    ///
+    /// The caller keeps the subscription, and reads it with `next`.
     package func subscribe(
         _ start: Subscription.Start, filter: SubscriptionFilter, mode: Subscription.Mode
     ) -> Subscription {

@@ -6,19 +6,27 @@ import Synchronization
 /// The agent has one, and so has a process that works with no agent. All methods may be called from any thread and are
 /// synchronous; those that say so wait for the disk.
 ///
-/// Locks, in their order: `files`, then `state`, then `logFile`. None is held while the observer is called.
+/// Locks, in their order: `files`, then `logFile`, then `state`. None but `files` is held while the observer is called.
 package final class Store: Sendable {
     package let directory: PreferencesDirectory
     /// What a file may be; larger or deeper ones are reported as damaged.
     package let limits: PropertyListLimits
 
-    /// What only one thread at a time may do: look at files and publish them. Held during I/O.
+    /// What only one thread at a time may do: look at files and publish them.
+    ///
+    /// Held during I/O.
     let files = Mutex(FilesInHand())
-    /// The domains and the log. Only transitions run under it: no I/O, no call to anyone else.
+    /// The domains and the log.
+    ///
+    /// Only transitions run under it: no I/O, no call to anyone else.
     let state: Mutex<StoreState>
-    /// The log's file, if it has one. Held while it is written, so that entries reach it in their order.
+    /// The log's file, if it has one.
+    ///
+    /// Held while it is written, so that entries reach it in their order.
     let logFile = Mutex<ChangeLogFile?>(nil)
-    /// Who is told of records and of edits to publish. Set once, before the store is used by several threads.
+    /// Who is told of records and of edits to publish.
+    ///
+    /// Set once, before the store is used by several threads.
     private let observer = Mutex<WeakObserver>(WeakObserver())
 
     /// Files that a thread has in hand.
@@ -67,7 +75,9 @@ package final class Store: Sendable {
 
     // MARK: Reading
 
-    /// A domain's values in force. No I/O: what was last seen.
+    /// A domain's values in force.
+    ///
+    /// No I/O: what was last seen.
     package func snapshot(of domain: Domain) -> DomainSnapshot {
         state.withLock { $0.snapshot(of: domain) }
     }

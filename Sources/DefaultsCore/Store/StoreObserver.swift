@@ -1,6 +1,9 @@
-/// Who is told what a store wants: the agent, which has timers and subscribers. An embedded store needs none.
+/// Who is told what a store wants: the agent, which has timers and subscribers.
 ///
-/// Both methods are called on the thread that changed the store, with none of its locks held; they may call it.
+/// An embedded store needs none.
+///
+/// Both methods are called on the thread that changed the store. They may call what doesn't read from the disk nor wait
+/// for it: files may be in this thread's hand.
 package protocol StoreObserver: AnyObject, Sendable {
     /// Records were posted.
     func storePosted()

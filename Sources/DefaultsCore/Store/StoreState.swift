@@ -8,7 +8,8 @@ struct StoreState {
     var log: ChangeLog
     /// What the log's file hasn't been told yet, in order; `nil` when the log has no file.
     var outbox: [ChangeLogFile.Entry]?
-    private var lastSequence: UInt64 = 0
+    /// The number of the last edit.
+    private(set) var lastSequence: UInt64 = 0
 
     init(log: ChangeLog) {
         self.log = log
@@ -18,7 +19,7 @@ struct StoreState {
 
     /// Takes what came of a look at a domain's file.
     ///
-    /// - Parameter isBaseline: the domain is seen for the first time, and what it holds is no change.
+    /// With `isBaseline` the domain is seen for the first time, and what it holds is no change.
     mutating func take(
         _ reading: FileReading, of domain: Domain, isBaseline: Bool, now: Timestamp
     ) -> [StoreAction] {
@@ -50,6 +51,7 @@ struct StoreState {
             domains[domain, default: DomainState()].damage = damage
             // Of the same bytes there is nothing new to tell, whatever was done to the file's times or mode.
             if let known, known.error == damage.error, known.version?.hash == damage.version?.hash { return [] }
+            note(domain)
             return post(.damaged(domain, reason: damage.error.description), at: now)
         }
     }
@@ -70,6 +72,7 @@ struct StoreState {
             state.file = version
             state.damage = nil
             if let format { state.format = format }
+            defer { if state.merge.pending.isEmpty { state.failure = nil } }
             return merging(&state.merge)
         }
     }
@@ -99,17 +102,21 @@ struct StoreState {
         let changes = state.merge.edit(
             values, time: min(request.time, now), writer: request.writer, sequence: lastSequence)
         if changes.isEmpty { return (log.head, []) }
+        let isNew = domains[request.domain] == nil
         domains[request.domain] = consume state
         let changeSet = ChangeSet(domain: request.domain, source: request.writer, changes: changes)
         let actions = post(.change(changeSet), at: now)
+        // The log's file is to know every domain, that this one has no file, too.
+        if isNew { note(request.domain) }
         return (log.head, actions + [.publish(request.domain, .soon)])
     }
 
     // MARK: Publishing
 
-    /// What is to be published for a domain; `nil` when its file holds all of it.
-    func plan(for domain: Domain) -> PublicationPlan? {
-        guard let state = domains[domain], !state.merge.pending.isEmpty else { return nil }
+    /// What is to be published for a domain; `nil` when its file holds all of it, but for edits after a certain one.
+    func plan(for domain: Domain, upTo sequence: UInt64 = .max) -> PublicationPlan? {
+        guard let state = domains[domain], state.merge.pending.values.contains(where: { $0.sequence <= sequence })
+        else { return nil }
         return PublicationPlan(
             edits: state.merge.pending, values: state.merge.current, format: state.format,
             expected: state.damage == nil ? state.file : state.damage?.version, damage: state.damage, revision: log.head
@@ -118,7 +125,9 @@ struct StoreState {
 
     /// Notes, before it happens, that a file is about to be replaced: a crash may come before `published`.
     mutating func intend(_ plan: PublicationPlan, for domain: Domain, hash: ContentHash?) {
-        outbox?.append(.mark(FileMark(domain: domain, hash: hash, revision: plan.revision)))
+        let mark = FileMark(domain: domain, hash: hash, revision: plan.revision, isIntent: true)
+        domains[domain]?.intent = mark
+        outbox?.append(.mark(mark))
     }
 
     /// Takes that a plan has been carried out.
@@ -131,6 +140,7 @@ struct StoreState {
         domains[domain]?.format = format
         domains[domain]?.damage = nil
         domains[domain]?.failure = nil
+        domains[domain]?.intent = nil
         note(domain)
         return domains[domain]?.merge.pending.isEmpty == false ? [.publish(domain, .soon)] : []
     }
@@ -139,23 +149,59 @@ struct StoreState {
 
     /// Takes up what an earlier agent left, for one domain, before its file is first looked at.
     ///
-    /// - Parameter reading: what the file holds now.
+    /// The reading says what the file holds now.
     mutating func resume(
         _ domain: Domain, marks: [FileMark], records: [LogRecord], reading: FileReading, now: Timestamp
     ) -> [StoreAction] {
-        let hash: ContentHash?
-        let time: Timestamp
+        // The earlier agent knew every domain that had a file: one without marks had none.
+        let marks = marks.isEmpty ? [FileMark(domain: domain, hash: nil, revision: 0)] : marks
+        // The file holds what it last held for certain, or one of the versions that were to replace it since.
+        let certain = marks.lastIndex { !$0.isIntent } ?? marks.startIndex
+        var mark: FileMark?
+        // When the file came to be as it is; a file that is gone tells no time, and overrules nothing.
+        var time = Timestamp(nanoseconds: .min)
+        var isKnown = true
         switch reading {
-        case .contents(let contents): (hash, time) = (contents.version.hash, contents.version.identity.changed)
-        case .missing: (hash, time) = (nil, now)
-        case .unchanged, .beingWritten, .unusable: return take(reading, of: domain, isBaseline: true, now: now)
+        case .contents(let contents):
+            mark = marks[certain...].last { $0.hash == contents.version.hash }
+            time = contents.version.identity.changed
+            if mark == nil, marks[certain].hash == nil {
+                // There was no file: this one came since, and all that is in it.
+                let pending = unsaved(since: marks[certain], of: domain, in: records)
+                domains[domain, default: DomainState()].merge.pending = pending
+                return take(reading, of: domain, isBaseline: false, now: now)
+            }
+        case .missing:
+            mark = marks[certain...].last { $0.hash == nil }
+        case .unchanged, .beingWritten, .unusable:
+            // What it holds will show later. Until then no edit that it may lack is let go.
+            mark = marks[certain]
+            isKnown = false
         }
-        if marks.isEmpty {
-            // The earlier agent knew every domain that had a file: this one came since, whole.
-            return take(reading, of: domain, isBaseline: false, now: now)
+        var pending = unsaved(since: mark ?? marks[certain], of: domain, in: records)
+        var actions = take(reading, of: domain, isBaseline: true, now: now)
+        if mark == nil {
+            // Nobody knows what the file held before. Edits that are younger than it are still to be published.
+            pending = pending.filter { $1.time >= time }
         }
-        let mark = marks.last { $0.hash == hash }
+        if mark == nil || !isKnown { actions += post(.unknown(domain), at: now) }
+        let base = domains[domain]?.merge.base ?? [:]
+        if isKnown { pending = pending.filter { $1.value != base[$0] } }
+        if !pending.isEmpty {
+            domains[domain, default: DomainState()].merge.pending = pending
+            note(domain)
+            // A file that can't be taken is left alone until it is mended, or edited again.
+            if isKnown { actions.append(.publish(domain, .atOnce)) }
+        }
+        return actions
+    }
+
+    /// The edits that a file doesn't hold: those noted with it, and those made after that.
+    private mutating func unsaved(
+        since mark: FileMark?, of domain: Domain, in records: [LogRecord]
+    ) -> [String: Edit] {
         var pending = mark?.pending ?? [:]
+        lastSequence = pending.values.reduce(lastSequence) { max($0, $1.sequence) }
         for record in records where record.revision > mark?.revision ?? 0 {
             guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
             for change in changeSet.changes {
@@ -168,25 +214,12 @@ struct StoreState {
                 }
             }
         }
-        var actions = take(reading, of: domain, isBaseline: true, now: now)
-        if mark == nil {
-            // Nobody knows what the file held before. Edits that are younger than it are still to be published.
-            pending = pending.filter { $1.time >= time }
-            actions += post(.unknown(domain), at: now)
-        }
-        let base = domains[domain]?.merge.base ?? [:]
-        pending = pending.filter { $1.value != base[$0] }
-        if !pending.isEmpty {
-            domains[domain, default: DomainState()].merge.pending = pending
-            note(domain)
-            actions.append(.publish(domain, .atOnce))
-        }
-        return actions
+        return pending
     }
 
     /// How each domain's file stands to the log.
     func marks() -> [FileMark] {
-        domains.keys.sorted().compactMap(mark)
+        domains.keys.sorted().flatMap { [mark($0), domains[$0]?.intent].compactMap(\.self) }
     }
 
     private func mark(_ domain: Domain) -> FileMark? {

@@ -7,8 +7,9 @@ package struct AgentAddress: Hashable, Sendable {
     /// Whether someone named it; then no answer there is an error, not a reason to do without an agent.
     package let isExplicit: Bool
 
-    /// Finds the address: the option, `DEFAULTSD_SOCKET`, or `$XDG_RUNTIME_DIR/defaultsd/socket`. A directory that was
-    /// named has an agent of its own, in a directory below that is named after it.
+    /// Finds the address: the option, `DEFAULTSD_SOCKET`, or `$XDG_RUNTIME_DIR/defaultsd/socket`.
+    ///
+    /// A directory that was named has an agent of its own, in a directory below that is named after it.
     package init(
         option: String? = nil, for directory: PreferencesDirectory, environment: Environment
     ) throws(DefaultsError) {

@@ -6,6 +6,7 @@ extension FileMark {
         fields["type"] = "mark"
         fields["revision"] = .number(revision)
         fields["hash"] = hash.map { .number($0.value) }
+        if isIntent { fields["intent"] = true }
         if !pending.isEmpty {
             fields["pending"] = .array(pending.map { .dictionary(Self.fields(of: $1, key: $0)) })
         }
@@ -24,7 +25,7 @@ extension FileMark {
         self.init(
             domain: try fields.domain(),
             hash: fields.values["hash"] == nil ? nil : ContentHash(value: try fields.unsigned("hash")),
-            revision: try fields.unsigned("revision"), pending: pending)
+            revision: try fields.unsigned("revision"), pending: pending, isIntent: try fields.flag("intent"))
     }
 
     private static func fields(of edit: Edit, key: String) -> DomainValues {

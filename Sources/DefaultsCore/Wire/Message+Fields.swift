@@ -32,7 +32,7 @@ extension Message {
         case .unsubscribed: ["type": "unsubscribed"]
         case .status(let values): ["type": "status", "status": .dictionary(values)]
         case .failure(let error):
-            ["type": "failure", "code": .string(error.code.description), "message": .string(error.description)]
+            error.fields.merging(["type": "failure"]) { $1 }
         case .event(let event): event.fields
         }
     }
@@ -56,10 +56,23 @@ extension Message {
         case "unsubscribed": self = .unsubscribed
         case "status": self = .status(try fields.dictionary("status"))
         case "failure":
-            let code = DefaultsError.Code(named: try fields.string("code")) ?? .agentRefused
-            self = .failure(DefaultsError(code, try fields.string("message")))
+            self = .failure(try DefaultsError(fields))
         default: self = .event(try StreamEvent(fields))
         }
+    }
+}
+
+extension DefaultsError {
+    fileprivate var fields: DomainValues {
+        var fields: DomainValues = ["code": .string(code.description), "message": .string(description)]
+        fields["errno"] = errno.map { .integer(Int64($0)) }
+        return fields
+    }
+
+    fileprivate init(_ fields: Fields) throws(DefaultsError) {
+        let code = Code(named: try fields.string("code")) ?? .agentRefused
+        let number = fields.values["errno"] == nil ? nil : Int32(truncatingIfNeeded: try fields.integer("errno"))
+        self.init(code, try fields.string("message"), errno: number)
     }
 }
 

@@ -9,7 +9,7 @@ extension NumberedRequest {
 
     /// Reads a request.
     ///
-    /// - Parameter app: who sent it, by the socket's word; a client can't name itself as the writer of edits.
+    /// The app is who sent it, by the socket's word; a client can't name itself as the writer of edits.
     package init(_ fields: Fields, from app: AppIdentity) throws(DefaultsError) {
         self.init(number: try fields.unsigned("request"), request: try Request(fields, from: app))
     }
@@ -29,7 +29,7 @@ extension Request {
                 "set": .dictionary(edit.values.compactMapValues { $0 }),
                 "remove": .array(edit.values.filter { $1 == nil }.keys.sorted().map { .string($0) }),
             ]) { $1 }
-        case .synchronize: ["type": "synchronize"]
+        case .synchronize(let domain): (domain?.fields ?? [:]).merging(["type": "synchronize"]) { $1 }
         case .subscribe(let start, let filter, let mode):
             [
                 "type": "subscribe", "from": .string(start.text), "mode": .string(mode.rawValue),
@@ -55,7 +55,7 @@ extension Request {
                 EditRequest(
                     domain: try fields.domain(), values: values, replacesAll: try fields.flag("replaces"),
                     time: Timestamp(nanoseconds: try fields.integer("time")), writer: .app(app)))
-        case "synchronize": self = .synchronize
+        case "synchronize": self = .synchronize(fields.values["domain"] == nil ? nil : try fields.domain())
         case "subscribe":
             guard let mode = Subscription.Mode(rawValue: try fields.string("mode")) else {
                 throw Fields.wrong("mode", "\"latest\", \"everything\" or \"disconnect\"")

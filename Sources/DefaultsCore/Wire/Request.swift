@@ -8,8 +8,9 @@ package enum Request: Hashable, Sendable {
     case domains
     /// Edits, answered when they are in force.
     case edit(EditRequest)
-    /// Answered when all edits made before are durable, and all that happened in the directory before is in the log.
-    case synchronize
+    /// Answered when all edits made before, of one domain or of all, are durable, and all that happened in the directory
+    /// before is in the log.
+    case synchronize(Domain?)
     /// Begins a stream of events under this request's number.
     case subscribe(Subscription.Start, SubscriptionFilter, Subscription.Mode)
     /// Ends the stream with a request's number.

@@ -75,15 +75,17 @@ package final class AgentConnection: Backend {
         guard case .edited = try answer(to: .edit(edit)) else { throw Self.unexpected("edit") }
     }
 
-    package func synchronize() throws(DefaultsError) {
-        if let failure = try barrier().failures.first { throw DefaultsError(.notSaved, failure) }
+    package func synchronize(_ domain: Domain) throws(DefaultsError) {
+        if let failure = try barrier(domain).failures.first { throw DefaultsError(.notSaved, failure) }
     }
 
     /// Returns when all that happened before, in the agent and in the directory, is in the log and durable.
     ///
+    /// - Parameter domain: whose edits are to be durable; all domains' if left out.
     /// - Returns: where the log ends then, and what couldn't be saved.
-    package func barrier() throws(DefaultsError) -> (cursor: Cursor, failures: [String]) {
-        guard case .synchronized(let cursor, let failures) = try answer(to: .synchronize) else {
+    /// - Throws: `agentUnavailable` when the connection is lost.
+    package func barrier(_ domain: Domain? = nil) throws(DefaultsError) -> (cursor: Cursor, failures: [String]) {
+        guard case .synchronized(let cursor, let failures) = try answer(to: .synchronize(domain)) else {
             throw Self.unexpected("synchronize")
         }
         return (cursor, failures)
@@ -139,15 +141,20 @@ package final class AgentConnection: Backend {
 
     // MARK: Messages
 
-    private func answer(to request: Request) throws(DefaultsError) -> Message {
+    /// Sends a request without waiting for its answer, which is passed over when it comes.
+    package func send(_ request: Request) throws(DefaultsError) {
         lastNumber += 1
         let frame = try Frame.encode(NumberedRequest(number: lastNumber, request: request).fields)
         do throws(DefaultsError) {
-            try send(frame)
+            try write(frame)
         } catch {
             // An agent that refuses a connection says why and closes it, perhaps before it was asked anything.
             throw farewell() ?? error
         }
+    }
+
+    private func answer(to request: Request) throws(DefaultsError) -> Message {
+        try send(request)
         let end = Self.now() + Int64(Self.patience)
         while true {
             guard let message = try nextMessage() else {
@@ -208,7 +215,7 @@ package final class AgentConnection: Backend {
         }
     }
 
-    private func send(_ bytes: [UInt8]) throws(DefaultsError) {
+    private func write(_ bytes: [UInt8]) throws(DefaultsError) {
         var sent = 0
         while sent < bytes.count {
             do throws(SystemCall.Failure) {

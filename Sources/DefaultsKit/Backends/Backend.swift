@@ -10,8 +10,8 @@ package protocol Backend: AnyObject {
     func domains() throws(DefaultsError) -> [Domain]
     /// Sets and removes keys, as one change set, which is in force when the call returns and durable after `synchronize`.
     func edit(_ domain: Domain, _ values: Difference, replacesAll: Bool) throws(DefaultsError)
-    /// Returns when all edits made before are durable, and all that others did before is visible.
+    /// Returns when all edits made before of a domain are durable, and all that others did before is visible.
     ///
     /// - Throws: `notSaved` when some can't be; they are kept, as far as this process lives or an agent does.
-    func synchronize() throws(DefaultsError)
+    func synchronize(_ domain: Domain) throws(DefaultsError)
 }

@@ -27,11 +27,11 @@ package final class EmbeddedStore: Backend {
             EditRequest(domain: domain, values: values, replacesAll: replacesAll, writer: .app(identity)))
     }
 
-    package func synchronize() throws(DefaultsError) {
-        if let failure = store.publishAll().first { throw failure.error }
+    package func synchronize(_ domain: Domain) throws(DefaultsError) {
+        try store.publish(domain)
         // No one stays to look at what was displaced a second later: whoever writes to it still is waited for now.
         _ = store.examineDisplaced(.insist)
-        if let failure = store.publishAll().first { throw failure.error }
+        try store.publish(domain)
     }
 
     /// Looks at the file; one that is being written is waited for, a second at most.

@@ -16,6 +16,8 @@ enum UnixSocket {
             }
             let descriptor = FileDescriptor(owning: number)
             try connect(descriptor, to: address.socketPath)
+            // Whatever the directory looked like a moment ago: nobody else is told anything.
+            guard SocketPeer(of: descriptor)?.isTrusted == true else { throw SystemCall.Failure(number: EPERM) }
             return descriptor
         } catch {
             if error.number == ECONNREFUSED || error.number == ENOENT { return nil }

@@ -2,12 +2,17 @@
 ///
 /// Objects may be shared. Those worth it are read once and kept; what they would amount to if written out counts
 /// against the limits each time, so a small file can't stand for an endless tree.
-struct BinaryReader {
+struct BinaryReader: ~Copyable {
     private let bytes: UnsafeRawBufferPointer
     private let trailer: BinaryTrailer
     private let limits: PropertyListLimits
     private var objects = 0
+    /// Bytes of text and data so far, shared ones each time.
+    private var content = 0
     private var levels: [Level] = []
+    /// The values and keys of open containers.
+    private var values = MoveStack<PropertyListValue>()
+    private var keys = MoveStack<String>()
     private var kept: [Kept] = []
     /// For each object, its place in `kept` plus one, or what else is known of it.
     private var places: [Int32]
@@ -26,10 +31,9 @@ struct BinaryReader {
         var count: Int
         var next = 0
         var isDictionary: Bool
-        var array: [PropertyListValue] = []
-        var dictionary: [String: PropertyListValue] = [:]
-        /// The count of all objects when this was begun.
+        /// The counts of objects and of content when this was begun.
         var objectsBefore: Int
+        var contentBefore: Int
         /// How many containers are nested in it at the most.
         var height = 0
     }
@@ -39,6 +43,8 @@ struct BinaryReader {
         var value: PropertyListValue
         /// How many values it holds, itself included.
         var objects: Int
+        /// How many bytes of text and data it holds.
+        var content: Int
         /// How many containers are nested, itself included.
         var height: Int
     }
@@ -56,11 +62,11 @@ struct BinaryReader {
         while let last = levels.indices.last {
             if try readScalars(of: last) { continue }
             let value = close()
-            guard let parent = levels.indices.last else {
+            guard !levels.isEmpty else {
                 outermost = value
                 break
             }
-            try deliver(value, to: parent)
+            values.append(value)
         }
         guard let outermost else {
             throw ReadingFailure(code: .syntax, offset: 0, message: "there is no outermost object")
@@ -73,30 +79,29 @@ struct BinaryReader {
     /// - Returns: False if it has no more.
     private mutating func readScalars(of level: Int) throws(ReadingFailure) -> Bool {
         while levels[level].next < levels[level].count {
-            let index = levels[level].next + (levels[level].isDictionary ? levels[level].count : 0)
-            let place = levels[level].references + index * trailer.referenceSize
+            var place = levels[level].references + levels[level].next * trailer.referenceSize
+            levels[level].next += 1
+            if levels[level].isDictionary {
+                keys.append(try key(of: reference(at: place), referredAt: place))
+                place += levels[level].count * trailer.referenceSize
+            }
             guard let value = try value(of: reference(at: place), referredAt: place) else { return true }
-            try deliver(value, to: level)
+            values.append(value)
         }
         return false
-    }
-
-    private mutating func deliver(_ value: PropertyListValue, to level: Int) throws(ReadingFailure) {
-        if levels[level].isDictionary {
-            let place = levels[level].references + levels[level].next * trailer.referenceSize
-            let key = try key(of: reference(at: place), referredAt: place)
-            levels[level].dictionary[key] = value
-        } else {
-            levels[level].array.append(value)
-        }
-        levels[level].next += 1
     }
 
     /// Takes the completed container off the stack and keeps it.
     private mutating func close() -> PropertyListValue {
         let level = levels.removeLast()
-        let value: PropertyListValue = level.isDictionary ? .dictionary(level.dictionary) : .array(level.array)
-        kept.append(Kept(value: value, objects: objects - level.objectsBefore, height: level.height + 1))
+        let value: PropertyListValue =
+            level.isDictionary
+            ? .dictionary(values.takeDictionary(level.count, keys: &keys, distinct: trailer.objectCount))
+            : .array(values.takeArray(level.count))
+        kept.append(
+            Kept(
+                value: value, objects: objects - level.objectsBefore, content: content - level.contentBefore,
+                height: level.height + 1))
         places[level.object] = Int32(truncatingIfNeeded: kept.count)
         if let parent = levels.indices.last { levels[parent].height = max(levels[parent].height, level.height + 1) }
         return value
@@ -109,7 +114,7 @@ struct BinaryReader {
         let known = places[object]
         if known > 0 || known == Self.open { return try keptValue(known, referredAt: place) }
         let found = try find(object, referredAt: place)
-        try count(1, at: found.offset)
+        try count(objects: 1, at: found.offset)
         switch found.kind {
         case .no: return .boolean(false)
         case .yes: return .boolean(true)
@@ -117,8 +122,11 @@ struct BinaryReader {
         case .real: return BinaryScalar.real(bytes, found)
         case .date: return .date(PropertyListDate(secondsSinceReferenceDate: BinaryScalar.double(bytes, found.content)))
         case .uid: return .uid(try BinaryScalar.unsigned(bytes, found))
-        case .ascii, .utf16: return keep(.string(try BinaryScalar.string(bytes, found)), found, as: object)
+        case .ascii, .utf16:
+            try count(content: found.count, at: found.offset)
+            return keep(.string(try BinaryScalar.string(bytes, found)), found, as: object)
         case .data:
+            try count(content: found.count, at: found.offset)
             return keep(.data([UInt8](bytes[found.content..<(found.content + found.count)])), found, as: object)
         case .array, .dictionary:
             try open(found, as: object)
@@ -133,7 +141,8 @@ struct BinaryReader {
             throw ReadingFailure(code: .cycle, offset: place, message: "a container contains itself")
         }
         let kept = kept[Int(known) - 1]
-        try count(kept.objects, at: place)
+        try count(objects: kept.objects, at: place)
+        try count(content: kept.content, at: place)
         if let last = levels.indices.last {
             levels[last].height = max(levels[last].height, kept.height)
         }
@@ -142,11 +151,15 @@ struct BinaryReader {
     }
 
     private mutating func key(of object: Int, referredAt place: Int) throws(ReadingFailure) -> String {
-        if places[object] > 0, case .string(let string) = kept[Int(places[object]) - 1].value { return string }
+        if places[object] > 0, case .string(let string) = kept[Int(places[object]) - 1].value {
+            try count(content: kept[Int(places[object]) - 1].content, at: place)
+            return string
+        }
         let found = try find(object, referredAt: place)
         guard found.kind == .ascii || found.kind == .utf16 else {
             throw ReadingFailure(code: .syntax, offset: found.offset, message: "a dictionary's key is not a string")
         }
+        try count(content: found.count, at: found.offset)
         let string = try BinaryScalar.string(bytes, found)
         _ = keep(.string(string), found, as: object)
         return string
@@ -162,23 +175,18 @@ struct BinaryReader {
             places[object] = Self.met
             return value
         }
-        kept.append(Kept(value: value, objects: 1, height: 0))
+        kept.append(Kept(value: value, objects: 1, content: found.count, height: 0))
         places[object] = Int32(truncatingIfNeeded: kept.count)
         return value
     }
 
     private mutating func open(_ found: BinaryObject, as object: Int) throws(ReadingFailure) {
         guard levels.count < limits.depth else { throw tooDeep(at: found.offset) }
-        // Checked before memory is set aside for them.
+        // Refused before the first of them is read.
         guard found.count <= limits.objects - objects else { throw tooManyObjects(at: found.offset) }
-        var level = Level(
+        let level = Level(
             object: object, references: found.content, count: found.count, isDictionary: found.kind == .dictionary,
-            objectsBefore: objects - 1)
-        if level.isDictionary {
-            level.dictionary.reserveCapacity(min(found.count, trailer.objectCount))
-        } else {
-            level.array.reserveCapacity(found.count)
-        }
+            objectsBefore: objects - 1, contentBefore: content)
         levels.append(level)
         places[object] = Self.open
     }
@@ -212,9 +220,20 @@ struct BinaryReader {
 
     // MARK: Limits
 
-    private mutating func count(_ more: Int, at offset: Int) throws(ReadingFailure) {
+    private mutating func count(objects more: Int, at offset: Int) throws(ReadingFailure) {
         guard more <= limits.objects - objects else { throw tooManyObjects(at: offset) }
         objects += more
+    }
+
+    /// Counts text and data before they are copied: objects may overlap in the input, so that a small one could hold
+    /// no end of them.
+    private mutating func count(content more: Int, at offset: Int) throws(ReadingFailure) {
+        guard more <= limits.bytes - content else {
+            throw ReadingFailure(
+                code: .tooLarge, offset: offset,
+                message: "text and data, shared ones counted each time, exceed the limit of \(limits.bytes) bytes")
+        }
+        content += more
     }
 
     private func tooManyObjects(at offset: Int) -> ReadingFailure {

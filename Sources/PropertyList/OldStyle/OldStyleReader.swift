@@ -55,7 +55,7 @@ struct OldStyleReader: ~Copyable {
         try scanner.skipSpace()
         tree.add(key: key)
         if scanner.skip(UInt8(ascii: ";")) { return try tree.add(.string(key), at: place) }
-        guard scanner.skip(UInt8(ascii: "=")) else { throw scanner.expected("= or ; after key \"\(key)\"") }
+        guard scanner.skip(UInt8(ascii: "=")) else { throw scanner.expected("= or ; after key \"\(key.shown())\"") }
         try scanner.skipSpace()
         try readValue()
     }
@@ -90,7 +90,7 @@ struct OldStyleReader: ~Copyable {
                 throw scanner.expected(", or )")
             }
         } else if !scanner.skip(UInt8(ascii: ";")) {
-            throw scanner.expected("; after the value of key \"\(tree.pendingKey)\"")
+            throw scanner.expected("; after the value of key \"\(tree.pendingKey.shown())\"")
         }
     }
 }

@@ -57,7 +57,7 @@ struct OldStyleScanner: ~Copyable {
         guard next != nil else { return failure("expected \(wanted), found the end of the text") }
         let rest = UnsafeBufferPointer(rebasing: text[offset..<min(offset + 4, text.count)])
         let scalar = String(decoding: rest, as: UTF8.self).unicodeScalars.first ?? " "
-        return failure("expected \(wanted), found \"\(scalar)\"")
+        return failure("expected \(wanted), found \"\(String(scalar).shown())\"")
     }
 
     // MARK: Strings

@@ -66,12 +66,14 @@ enum NumberText {
 
     /// The shortest text that reads back as the number, laid out as C's `%.17g`: `1`, `0.1`, `1e+21`, `inf`, `nan`.
     static func text(_ number: Double) -> String {
-        layout("\(number)")
+        // Swift tells a NaN's sign and payload, which no format's text has.
+        number.isNaN ? "nan" : layout("\(number)")
     }
 
     /// The shortest text that reads back as the number.
     static func text(_ number: Float) -> String {
-        layout("\(number)")
+        // Swift tells a NaN's sign and payload, which no format's text has.
+        number.isNaN ? "nan" : layout("\(number)")
     }
 
     /// Turns Swift's `1.0`, `1e-05` and `1.5e+16` into what `%.17g` makes of the same digits.

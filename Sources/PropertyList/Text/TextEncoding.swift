@@ -34,11 +34,11 @@ enum TextEncoding: String {
         case "utf-16", "utf-16le", "utf-16be":
             throw ReadingFailure(
                 code: .unsupportedEncoding, offset: offset,
-                message: "the document says it is in \(name), but its bytes are not")
+                message: "the document says it is in \(name.shown()), but its bytes are not")
         default:
             throw ReadingFailure(
                 code: .unsupportedEncoding, offset: offset,
-                message: "expected encoding UTF-8, UTF-16, US-ASCII or ISO-8859-1, found \(name)")
+                message: "expected encoding UTF-8, UTF-16, US-ASCII or ISO-8859-1, found \(name.shown())")
         }
     }
 

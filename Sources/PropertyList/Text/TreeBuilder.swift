@@ -64,24 +64,8 @@ struct TreeBuilder: ~Copyable {
     mutating func close(at offset: Int) throws(ReadingFailure) {
         guard let level = levels.popLast() else { return }
         let count = values.count - level.firstValue
-        guard level.isDictionary else {
-            let array = values.takeLast(count) { values in
-                [PropertyListValue](unsafeUninitializedCapacity: count) { output, initialized in
-                    output.baseAddress?.moveInitialize(from: values, count: count)
-                    initialized = count
-                }
-            }
-            return try add(.array(array), at: offset)
-        }
-        let dictionary = keys.takeLast(count) { keys in
-            values.takeLast(count) { values in
-                var dictionary = [String: PropertyListValue](minimumCapacity: count)
-                // Of equal keys the last one's value stays, as in Foundation.
-                for index in 0..<count { dictionary[(keys + index).move()] = (values + index).move() }
-                return dictionary
-            }
-        }
-        try add(.dictionary(dictionary), at: offset)
+        guard level.isDictionary else { return try add(.array(values.takeArray(count)), at: offset) }
+        try add(.dictionary(values.takeDictionary(count, keys: &keys)), at: offset)
     }
 
     /// The outermost value, once it is complete.

@@ -78,7 +78,7 @@ struct XMLReader: ~Copyable {
         case .value: "a value"
         case .element: "a value or </array>"
         case .key: "<key> or </dict>"
-        case .valueOfKey: "a value for key \"\(tree.pendingKey)\""
+        case .valueOfKey: "a value for key \"\(tree.pendingKey.shown())\""
         }
     }
 

@@ -42,7 +42,7 @@ struct XMLScanner: ~Copyable {
             while last < end, last - place < 40, last.pointee != UInt8(ascii: ">"), last.pointee != UInt8(ascii: "<"),
                 !last.pointee.isPropertyListWhitespace
             { last += 1 }
-            let tag = String(decoding: UnsafeBufferPointer(start: place, count: last - place), as: UTF8.self)
+            let tag = String(decoding: UnsafeBufferPointer(start: place, count: last - place), as: UTF8.self).shown()
             return last < end && last.pointee == UInt8(ascii: ">") ? tag + ">" : tag
         }
         let rest = UnsafeBufferPointer(start: place, count: min(4, end - place))
@@ -50,7 +50,7 @@ struct XMLScanner: ~Copyable {
         guard scalar.value > 0x20, scalar.value != 0x7F else {
             return "U+" + String(scalar.value + 0x10000, radix: 16, uppercase: true).dropFirst()
         }
-        return "\"\(scalar)\""
+        return "\"\(String(scalar).shown())\""
     }
 
     // MARK: Markup

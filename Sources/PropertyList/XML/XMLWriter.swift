@@ -85,7 +85,7 @@ struct XMLWriter {
         switch text {
         case "inf": output.append("+infinity")
         case "-inf": output.append("-infinity")
-        default: output.append(text: text.hasSuffix("nan") ? "nan" : text)
+        default: output.append(text: text)
         }
         output.append("</real>\n")
     }

@@ -2,7 +2,7 @@ import ArgumentParser
 import DefaultsCore
 import DefaultsKit
 
-/// The command `defaults delete domain [key]`.
+/// `defaults delete domain [key]`.
 struct Delete: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Removes a domain, or a key of it.", aliases: ["remove"])
@@ -27,6 +27,6 @@ struct Delete: ParsableCommand {
         } else {
             try backend.edit(domain, [:], replacesAll: true)
         }
-        try backend.synchronize()
+        try backend.synchronize(domain)
     }
 }

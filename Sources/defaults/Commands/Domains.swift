@@ -2,7 +2,7 @@ import ArgumentParser
 import DefaultsCore
 import DefaultsKit
 
-/// The command `defaults domains`.
+/// `defaults domains`.
 struct Domains: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Prints the names of all domains but the global one, in order.")

@@ -3,7 +3,7 @@ import DefaultsCore
 import DefaultsKit
 import PropertyList
 
-/// The command `defaults read [domain [key]]`.
+/// `defaults read [domain [key]]`.
 struct Read: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Prints all domains, a domain, or the value of a key.")

@@ -3,7 +3,7 @@ import DefaultsCore
 import DefaultsKit
 import PropertyList
 
-/// The command `defaults status`.
+/// `defaults status`.
 struct Status: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Tells how the agent does: what it watches, who follows it, what is not saved, what went wrong.")

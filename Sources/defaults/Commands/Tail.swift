@@ -3,7 +3,7 @@ import DefaultsCore
 import DefaultsKit
 import Glibc
 
-/// The command `defaults tail [domain [key…]]`.
+/// `defaults tail [domain [key…]]`.
 struct Tail: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows each change of preferences as it happens, whoever makes it.",

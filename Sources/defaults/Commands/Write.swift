@@ -3,7 +3,7 @@ import DefaultsCore
 import DefaultsKit
 import PropertyList
 
-/// The commands `defaults write domain key value` and `defaults write domain '{…}'`.
+/// `defaults write domain key value` and `defaults write domain '{…}'`.
 struct Write: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Sets a key, or with a dictionary alone all keys of a domain.",
@@ -32,6 +32,6 @@ struct Write: ParsableCommand {
         case .set(let key, let value): try backend.edit(domain, [key: value], replacesAll: false)
         case .replaceAll(let values): try backend.edit(domain, values.mapValues { $0 }, replacesAll: true)
         }
-        try backend.synchronize()
+        try backend.synchronize(domain)
     }
 }

@@ -81,6 +81,9 @@ struct TailSession {
         let begun = try agent.subscribe(start, filter: filter, mode: options.mode.subscriptionMode)
         if options.json {
             write(ChangeJSON.ready(at: begun, agent: agent.welcome.pid, directory: agent.welcome.directory))
+        } else if isatty(STDERR_FILENO) == 1 {
+            // Nothing may happen for a long time; a person wants to know that it would show.
+            Failure.note("following \(agent.welcome.directory) (agent pid \(agent.welcome.pid))")
         }
         while options.count.map({ shown < $0 }) ?? true {
             let left = milliseconds()

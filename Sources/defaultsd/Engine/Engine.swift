@@ -88,7 +88,12 @@ actor Engine: Service {
                 log.logger.warning("\(error)")
             }
         }
-        revisit(store.look(at: Set(dirty.changed.compactMap(Domain.init(fileName:)))))
+        let changed = Set(dirty.changed.compactMap(Domain.init(fileName:)))
+        revisit(store.look(at: changed))
+        // What stood in the way of publishing may be gone.
+        for domain in failures.keys where dirty.rescan != nil || changed.contains(domain) {
+            plan(.publish(domain), in: .zero)
+        }
         for domain in dirty.beingWritten.compactMap(Domain.init(fileName:)) {
             plan(.look(domain), in: .milliseconds(Int64(settings.holdDelay)))
         }
@@ -185,17 +190,18 @@ actor Engine: Service {
     /// drained the queue, all is known; a file that was removed is waited for until it may be believed. What a writer has
     /// not closed yet isn't finished.
     ///
+    /// - Parameter domain: whose edits are to be durable, and whose removal is waited for; all domains' if left out.
     /// - Returns: where the log ends then, and what couldn't be saved.
-    func synchronize() async -> (cursor: Cursor, failures: [String]) {
+    func synchronize(_ domain: Domain?) async -> (cursor: Cursor, failures: [String]) {
         await watcher.drain()
         takeDirty()
-        let doubtful = agenda.settling
+        let doubtful = agenda.settling.filter { domain == nil || domain == $0 }
         while let due = doubtful.compactMap({ agenda[.settle($0)] }).min() {
             _ = try? await eventLoop.scheduleTask(deadline: due) {}.futureResult.get()
         }
-        let failures = store.pending().compactMap { domain, _ in
-            agenda.remove(.publish(domain))
-            return publish(domain)
+        let failures = store.pending().map(\.domain).filter { domain == nil || domain == $0 }.compactMap {
+            agenda.remove(.publish($0))
+            return publish($0)
         }
         return (store.cursor, failures.map(\.description))
     }

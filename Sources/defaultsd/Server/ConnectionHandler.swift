@@ -103,7 +103,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .edit(let edit):
             let revision = server.store.edit(edit)
             send(.edited(Cursor(epoch: server.store.cursor.epoch, revision: revision)), to: number)
-        case .synchronize: synchronize(number)
+        case .synchronize(let domain): synchronize(domain, number)
         case .subscribe(let start, let filter, let mode): try subscribe(start, filter, mode, number)
         case .unsubscribe(let subscription):
             subscriptions[subscription] = nil
@@ -126,11 +126,11 @@ final class ConnectionHandler: ChannelInboundHandler {
             to: number)
     }
 
-    private func synchronize(_ number: UInt64) {
+    private func synchronize(_ domain: Domain?, _ number: UInt64) {
         guard let context else { return }
         let engine = server.engine
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        context.eventLoop.makeFutureWithTask { await engine.synchronize() }.whenSuccess { result in
+        context.eventLoop.makeFutureWithTask { await engine.synchronize(domain) }.whenSuccess { result in
             bound.value.send(.synchronized(result.cursor, failures: result.failures), to: number)
             bound.value.pump()
         }

@@ -13,7 +13,7 @@ final class AgentProcess {
     /// What runs this agent, and the commands of its user, in the way of `setpriv`.
     private let launcher: [String]
 
-    /// The directories of a test, the preferences' and the socket's.
+    /// The directories of a test: the preferences, and the socket's.
     ///
     /// Both are gone after it.
     struct Place {
@@ -146,7 +146,7 @@ final class AgentProcess {
 
     /// Returns when it knows all that happened before, and has saved it.
     func synchronize() throws {
-        try connect().synchronize()
+        _ = try connect().barrier()
     }
 
     /// Follows its changes from now on.
@@ -176,6 +176,6 @@ final class AgentProcess {
     func holdEdits() throws {
         try defaults("write", AgentSettings.domainName, "PublishLimit", "-int", "60000")
         try defaults("write", AgentSettings.domainName, "PublishDelay", "-int", "60000")
-        try connect().synchronize()
+        _ = try connect().barrier()
     }
 }

@@ -14,14 +14,19 @@ final class Follower {
         _ connection: AgentConnection, _ start: Subscription.Start, mode: Subscription.Mode = .everything
     ) throws {
         self.connection = connection
-        cursor = try connection.subscribe(start, filter: SubscriptionFilter(), mode: mode)
+        let begun = try connection.subscribe(start, filter: SubscriptionFilter(), mode: mode)
+        cursor =
+            switch start {
+            case .now: begun
+            case .after(let place): place
+            // Until the bookmark behind the values has come, nothing was seen.
+            case .snapshot: Cursor(epoch: Epoch(value: 0), revision: 0)
+            }
     }
 
     /// The events of everything that happened up to now, in the directory and in the agent.
     ///
-    /// - Parameter body: what is to happen before.
-    /// - Returns: the events, in order, without bookmarks.
-    /// - Throws: what the body throws, and when the agent keeps an event to itself.
+    /// The body is what is to happen before.
     func events(_ body: () throws -> Void = {}) throws -> [StreamEvent] {
         try body()
         let end = try connection.barrier().cursor
@@ -32,8 +37,9 @@ final class Follower {
                     description: "Nothing came up to \(end), only up to \(cursor): \(events)")
             }
             switch event {
-            case .record(_, let place), .bookmark(let place), .gap(_, let place): cursor = place
-            case .initial, .ended: break
+            case .record(_, let place), .bookmark(let place): cursor = place
+            // The values follow, and a bookmark.
+            case .initial, .gap, .ended: break
             }
             if case .bookmark = event { continue }
             events.append(event)

@@ -51,7 +51,10 @@ final class RunningProgram {
 
     /// Waits for the next line, as an object of JSON.
     func object() throws -> [String: Any] {
-        guard let line = line() else { throw Silence(description: "No line came; \(complaints())") }
+        guard let line = line() else {
+            let end = status(within: 1).map { "it ended with \($0)" } ?? "it goes on"
+            throw Silence(description: "No line came, \(end): \(complaints())")
+        }
         guard let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] else {
             throw Silence(description: "No object: \(line)")
         }

@@ -1,0 +1,16 @@
+extension StringProtocol {
+    /// The text as an error message may quote it: cut to a length, control characters told by number, so that what came
+    /// from a file can't fill a log or command a terminal.
+    func shown(limit: Int = 40) -> String {
+        var text = ""
+        for (count, scalar) in unicodeScalars.enumerated() {
+            guard count < limit else { return text + "…" }
+            switch scalar.value {
+            case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029, 0x202A...0x202E, 0x2066...0x2069:
+                text += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+}

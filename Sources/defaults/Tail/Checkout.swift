@@ -1,0 +1,37 @@
+import Glibc
+
+/// A checkout of this package in which the command was built and is run from.
+///
+/// `swift run defaults` builds the command and what it links, and that is not the agent. So that it works in a fresh clone
+/// all the same, the agent is built when it is wanted. A command that was installed has no checkout, and no need of it.
+struct Checkout {
+    private let root: String
+    private let scratchPath: String
+    private let configuration: String
+
+    /// Finds the checkout from the path of an executable, `<root>/.build…/<triple>/<configuration>/<name>`; `nil` when it
+    /// isn't in one.
+    init?(ofExecutable path: String) {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count > 4, parts[parts.count - 4].hasPrefix(".build") else { return nil }
+        scratchPath = parts.dropLast(3).joined(separator: "/")
+        configuration = String(parts[parts.count - 2])
+        root = parts.dropLast(4).joined(separator: "/")
+        guard access(root + "/Package.swift", R_OK) == 0 else { return nil }
+    }
+
+    /// Builds the agent beside the command; what the compiler says goes to standard error.
+    func buildAgent() throws(Failure) {
+        Failure.note("Building the agent, since `swift run defaults` builds the command alone.")
+        let child = try ChildProcess.start(
+            "swift",
+            [
+                "swift", "build", "--package-path", root, "--scratch-path", scratchPath,
+                "--configuration", configuration, "--product", "defaultsd",
+            ],
+            outputToErrors: true)
+        guard child.waitUntilExit() == 0 else {
+            throw Failure("The agent could not be built; the compiler says above why.", .unavailable)
+        }
+    }
+}

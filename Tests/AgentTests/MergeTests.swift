@@ -1,0 +1,185 @@
+import DefaultsCore
+import DefaultsKit
+import Foundation
+import Glibc
+import PropertyList
+import TestSupport
+import Testing
+
+/// An edit waits in the agent while a foreign writer changes the same file: the later one wins, key by key.
+@Suite("Merging with foreign writers")
+struct MergeTests {
+    private static let file = """
+        <?xml version="1.0" encoding="UTF-8"?>
+        <plist version="1.0">
+        <dict><key>both</key><string>old</string><key>theirs</key><string>old</string></dict>
+        </plist>
+
+        """
+
+    /// Runs a test with an agent that publishes only when it is asked to, and a domain that both sides change.
+    private func withHeldEdits(_ body: (AgentProcess, Follower) throws -> Void) throws {
+        try AgentProcess.withAgent(prepare: {
+            try Self.file.write(toFile: $0.path("a.b"), atomically: false, encoding: .utf8)
+        }) {
+            agent in
+            try agent.holdEdits()
+            try body(agent, try agent.follow())
+        }
+    }
+
+    private func edit(_ agent: AgentProcess, _ values: Difference) throws {
+        try agent.connect().edit(Domain(DomainName("a.b")), values, replacesAll: false)
+    }
+
+    /// Has python rewrite the file in place, as any program with plistlib does.
+    private func pythonSets(_ assignments: String, _ agent: AgentProcess) throws {
+        let outcome = try agent.shell(
+            """
+            python3 -c "
+            import plistlib
+            d = plistlib.load(open('a.b.plist', 'rb'))
+            \(assignments)
+            plistlib.dump(d, open('a.b.plist', 'wb'))"
+            """)
+        #expect(outcome.status == 0, "\(outcome.errors)")
+    }
+
+    private func fileValues(_ agent: AgentProcess) throws -> DomainValues {
+        let value = try PropertyListValue(parsing: RawFile.read(agent.place.path("a.b")))
+        guard case .dictionary(let values) = value else { return [:] }
+        return values
+    }
+
+    @Test("A file's change that is later than a waiting edit of the same key wins, and says what it overruled")
+    func fileIsLater() throws {
+        try withHeldEdits { agent, follower in
+            try edit(agent, ["both": "edit", "ours": "edit"])
+            // The clock of files moves in ticks; the file's change must bear a later one.
+            let edited = Timestamp.now()
+            #expect(eventually { Timestamp.now() > edited })
+            #expect(try fileValues(agent)["both"] == "old", "The edit waits.")
+            let changes = try follower.changes { try pythonSets("d['both'] = 'file'; d['theirs'] = 'file'", agent) }
+            #expect(
+                changes == [
+                    "a.b: both old>edit, ours ->edit (app)",
+                    "a.b: both edit>file, theirs old>file, both lost edit of app (file)",
+                ])
+            #expect(try fileValues(agent) == ["both": "file", "theirs": "file", "ours": "edit"])
+        }
+    }
+
+    @Test("An edit that is later than the file's change wins, though the agent sees the file afterwards")
+    func editIsLater() throws {
+        try withHeldEdits { agent, follower in
+            let connection = try agent.connect()
+            // The agent sleeps while the file changes and the edit is made, in this order.
+            agent.signal(SIGSTOP)
+            try pythonSets("d['both'] = 'file'; d['theirs'] = 'file'", agent)
+            let changed = Timestamp.now()
+            #expect(eventually { Timestamp.now() > changed })
+            try connection.send(
+                .edit(
+                    EditRequest(
+                        domain: Domain(DomainName("a.b")), values: ["both": "edit", "ours": "edit"],
+                        writer: .app(.current))))
+            agent.signal(SIGCONT)
+            // The agent takes the two in whichever order it meets them; what stands is the same.
+            _ = try follower.changes()
+            #expect(try fileValues(agent) == ["both": "edit", "theirs": "file", "ours": "edit"])
+            #expect(
+                try connection.snapshot(of: Domain(DomainName("a.b"))).values
+                    == ["both": "edit", "theirs": "file", "ours": "edit"])
+        }
+    }
+
+    @Test("A removal is a change like any other, in both orders")
+    func removals() throws {
+        try withHeldEdits { agent, _ in
+            try edit(agent, ["both": nil])
+            let edited = Timestamp.now()
+            #expect(eventually { Timestamp.now() > edited })
+            try pythonSets("d['both'] = 'file'; del d['theirs']", agent)
+            _ = try agent.connect().barrier()
+            #expect(try fileValues(agent) == ["both": "file"])
+        }
+        try withHeldEdits { agent, _ in
+            try edit(agent, ["both": "edit"])
+            let edited = Timestamp.now()
+            #expect(eventually { Timestamp.now() > edited })
+            try pythonSets("del d['both']", agent)
+            _ = try agent.connect().barrier()
+            #expect(try fileValues(agent) == ["theirs": "old"])
+        }
+    }
+
+    @Test("A writer that had loaded an older version does not delete what was set since")
+    func staleWriter() throws {
+        try withHeldEdits { agent, follower in
+            let writer = try ForeignProcess(
+                python: """
+                    import plistlib, sys
+                    path = sys.argv[1]
+                    d = plistlib.load(open(path, 'rb'))
+                    print('loaded', flush=True)
+                    sys.stdin.readline()
+                    d['theirs'] = 'stale save'
+                    plistlib.dump(d, open(path, 'wb'))
+                    """, [agent.place.path("a.b")])
+            #expect(writer.line() == "loaded")
+            let changes = try follower.changes {
+                try agent.defaults("write", "a.b", "ours", "newer")
+                try agent.defaults("write", "a.b", "both", "newer")
+                try writer.send("go on")
+                try writer.remainder()
+            }
+            #expect(
+                changes == [
+                    "a.b: ours ->newer (app)", "a.b: both old>newer (app)", "a.b: theirs old>stale save (file)",
+                ])
+            #expect(try fileValues(agent) == ["both": "newer", "ours": "newer", "theirs": "stale save"])
+        }
+    }
+
+    @Test("Edits and a foreign writer at full speed: each keeps its own keys, and the log tells every step")
+    func manyOfBoth() throws {
+        try AgentProcess.withAgent { agent in
+            let follower = try agent.follow()
+            let writer = try ForeignProcess(
+                python: """
+                    import os, plistlib, sys
+                    path = sys.argv[1]
+                    for n in range(200):
+                        try:
+                            d = plistlib.load(open(path, 'rb'))
+                        except FileNotFoundError:
+                            d = {}
+                        d['theirs%d' % n] = n
+                        plistlib.dump(d, open(path + '.tmp~', 'wb'))
+                        os.replace(path + '.tmp~', path)
+                    """, [agent.place.path("a.b")])
+            let connection = try agent.connect()
+            let domain = try Domain(DomainName("a.b"))
+            for number in 0..<200 {
+                try connection.edit(domain, ["ours\(number)": .integer(Int64(number))], replacesAll: false)
+            }
+            try writer.remainder()
+            var replayed: DomainValues = [:]
+            for case .record(let record, _) in try follower.events() {
+                guard case .change(let changeSet) = record.event else { continue }
+                for change in changeSet.changes {
+                    #expect(replayed[change.key] == change.old, "revision \(record.revision), \(change.key)")
+                    replayed[change.key] = change.new
+                }
+            }
+            var expected: DomainValues = [:]
+            for number in 0..<200 {
+                expected["ours\(number)"] = .integer(Int64(number))
+                expected["theirs\(number)"] = .integer(Int64(number))
+            }
+            #expect(try connection.snapshot(of: domain).values == expected)
+            #expect(try fileValues(agent) == expected)
+            #expect(replayed == expected)
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import DefaultsCore
+import DefaultsKit
+import Foundation
+import Glibc
+import PropertyList
+import TestSupport
+import Testing
+
+/// A cursor, and an edit that was made, outlive the agent.
+@Suite("Restarts of the agent")
+struct RestartTests {
+    /// How an agent ends.
+    enum End: CaseIterable {
+        case terminated
+        case killed
+
+        func apply(to agent: AgentProcess) {
+            switch self {
+            case .terminated: agent.terminate()
+            case .killed: agent.kill()
+            }
+        }
+    }
+
+    @Test("A cursor survives a restart: what came after it is told, once, and nothing else", arguments: End.allCases)
+    func cursor(_ end: End) throws {
+        try AgentProcess.withPlace { place in
+            let first = try AgentProcess(place)
+            let follower = try first.follow()
+            _ = try follower.changes { try first.defaults("write", "a.b", "one", "1") }
+            try first.defaults("write", "a.b", "two", "2")
+            end.apply(to: first)
+
+            let second = try AgentProcess(place)
+            defer { second.kill() }
+            let again = try second.follow(.after(follower.cursor))
+            #expect(try again.changes() == ["a.b: two ->2 (app)"])
+            #expect(try again.changes { try second.defaults("write", "a.b", "two", "3") } == ["a.b: two 2>3 (app)"])
+        }
+    }
+
+    @Test(
+        "A file that changed while no agent ran is told as such; one that came is told whole", arguments: End.allCases)
+    func changesWhileAway(_ end: End) throws {
+        try AgentProcess.withPlace { place in
+            let first = try AgentProcess(place)
+            try first.defaults("write", "changed", "key", "before")
+            try first.defaults("write", "same", "key", "before")
+            try first.defaults("write", "gone", "key", "before")
+            let follower = try first.follow()
+            end.apply(to: first)
+            try Programs.shell(
+                "sed -i s/before/after/ changed.plist; cp changed.plist new.plist; rm gone.plist", in: place.preferences
+            )
+
+            let second = try AgentProcess(place)
+            defer { second.kill() }
+            let changes = try second.follow(.after(follower.cursor)).changes()
+            #expect(changes.sorted() == ["changed: unknown", "gone: unknown", "new: key ->after (file)"])
+        }
+    }
+
+    @Test("An edit that a killed agent had not saved is saved by the next one, and told once")
+    func unsavedEdits() throws {
+        try AgentProcess.withPlace { place in
+            let first = try AgentProcess(place)
+            try first.holdEdits()
+            let follower = try first.follow()
+            let domain = try Domain(DomainName("a.b"))
+            try first.connect().edit(domain, ["key": "unsaved"], replacesAll: false)
+            first.kill()
+            #expect(access(place.path("a.b"), F_OK) != 0, "The edit waits.")
+
+            let second = try AgentProcess(place)
+            defer { second.kill() }
+            let connection = try second.connect()
+            #expect(try second.follow(.after(follower.cursor)).changes() == ["a.b: key ->unsaved (app)"])
+            _ = try connection.barrier()
+            #expect(try connection.snapshot(of: domain).values == ["key": "unsaved"])
+            #expect(try PropertyListValue(parsing: RawFile.read(place.path("a.b"))) == ["key": "unsaved"])
+            #expect(try connection.barrier().cursor.revision == follower.cursor.revision + 1)
+        }
+    }
+
+    @Test("A log that was damaged begins a new epoch, and every cursor meets a gap and then the values")
+    func damagedLog() throws {
+        try AgentProcess.withPlace { place in
+            let first = try AgentProcess(place)
+            for number in 0..<5 { try first.defaults("write", "a.b", "key", "\(number)") }
+            let follower = try first.follow()
+            first.kill()
+            var bytes = try RawFile.read(place.socket + ".log")
+            bytes[bytes.count / 2] ^= 0xFF
+            try RawFile.write(bytes, to: place.socket + ".log")
+
+            let second = try AgentProcess(place)
+            defer { second.kill() }
+            let again = try second.follow(.after(follower.cursor))
+            #expect(try again.changes() == ["gap", "a.b: initial"])
+            #expect(again.cursor.epoch != follower.cursor.epoch)
+        }
+    }
+
+    @Test("A subscriber that begins with a snapshot misses nothing and sees nothing twice")
+    func snapshot() throws {
+        try AgentProcess.withAgent { agent in
+            let connection = try agent.connect()
+            let domain = try Domain(DomainName("a.b"))
+            for number in 0..<50 { try connection.edit(domain, ["n": .integer(Int64(number))], replacesAll: false) }
+            let follower = try agent.follow(.snapshot)
+            for number in 50..<100 { try connection.edit(domain, ["n": .integer(Int64(number))], replacesAll: false) }
+            let events = try follower.events()
+            guard case .initial(let snapshot)? = events.first else {
+                Issue.record("The values don't come first: \(events)")
+                return
+            }
+            var value = snapshot.values["n"]
+            #expect(value == 49)
+            for case .record(let record, _) in events {
+                guard case .change(let changeSet) = record.event, let change = changeSet.changes.first else { continue }
+                #expect(change.old == value)
+                value = change.new
+            }
+            #expect(value == 99)
+        }
+    }
+}

@@ -1,0 +1,197 @@
+import Glibc
+import PropertyList
+import TestSupport
+import Testing
+
+@testable import DefaultsCore
+
+@Suite("The change log's file")
+struct ChangeLogFileTests {
+    private let limits = PropertyListLimits()
+    private let domain: Domain
+
+    init() throws {
+        domain = try Domain("org.example.app")
+    }
+
+    /// A log with one record of each kind, and what a store would note beside it.
+    private func sample() -> (log: ChangeLog, marks: [FileMark]) {
+        var log = ChangeLog(epoch: Epoch(value: 0xABCD))
+        let app = Writer.app(AppIdentity(pid: 42, executable: "/usr/bin/app"))
+        let changes = [
+            KeyChange(key: "a", old: nil, new: .real32(0.1)), KeyChange(key: "b", old: ["x": [1, true]], new: nil),
+            KeyChange(key: "c", old: .data([0, 1]), new: .date(PropertyListDate(secondsSinceReferenceDate: 0.5))),
+            KeyChange(key: "d", old: .unsigned(.max), new: "\u{1}\u{FFFE}é"),
+            KeyChange(key: "e", old: .uid(3), new: .real(.nan)),
+        ]
+        let overruled = [Overruled(key: "a", value: nil, writer: .file), Overruled(key: "b", value: 1, writer: app)]
+        log.append(
+            .change(ChangeSet(domain: domain, source: app, changes: changes, overruled: overruled)),
+            at: Timestamp(nanoseconds: 1_234_567_890))
+        log.append(.damaged(Domain(.global, host: .only("AB-1")), reason: "torn"), at: Timestamp(nanoseconds: -1))
+        log.append(.unknown(domain), at: Timestamp(nanoseconds: .max))
+        let edit = Edit(value: "new", time: Timestamp(nanoseconds: 5), writer: app, sequence: .max)
+        let removal = Edit(value: nil, time: Timestamp(nanoseconds: 6), writer: .agent, sequence: 0)
+        let marks = [
+            FileMark(domain: domain, hash: ContentHash(value: .max), revision: 1, pending: ["a": edit, "b": removal]),
+            FileMark(domain: domain, hash: nil, revision: 3),
+        ]
+        return (log, marks)
+    }
+
+    @Test("What is written is recovered, by both ways of writing it", arguments: [true, false])
+    func roundTrip(isAppended: Bool) throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/log"
+            let (log, marks) = sample()
+            let records = log.records(after: 0) ?? []
+            if isAppended {
+                let empty = ChangeLog(epoch: log.epoch)
+                let file = try ChangeLogFile.create(at: path, log: empty, marks: [], sizeLimit: 1 << 20)
+                try file.append([.record(records[0]), .mark(marks[0])])
+                try file.append([.record(records[1]), .record(records[2]), .mark(marks[1])])
+            } else {
+                _ = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1 << 20)
+            }
+            let recovered = try #require(ChangeLogFile.recover(from: path, limits: limits))
+            #expect(recovered.epoch == log.epoch)
+            #expect(recovered.head == 3)
+            #expect(recovered.records == records)
+            #expect(recovered.marks == [domain: marks])
+            #expect(try RawFile.status(path).st_mode & 0o7777 == 0o600)
+        }
+    }
+
+    @Test("The file of a ring that has turned begins after what was let go")
+    func turnedRing() throws {
+        try withTemporaryDirectory { directory in
+            var log = ChangeLog(capacity: ChangeLog.Capacity(records: 4))
+            log.count(domain, 1...20)
+            _ = try ChangeLogFile.create(at: directory + "/log", log: log, marks: [], sizeLimit: 1)
+            let recovered = try #require(ChangeLogFile.recover(from: directory + "/log", limits: limits))
+            #expect(recovered.records.map(\.revision) == [17, 18, 19, 20])
+            #expect(recovered.head == 20)
+        }
+    }
+
+    @Test("A file that is torn at any byte is recovered up to the last whole entry")
+    func tornTail() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/log"
+            let (log, marks) = sample()
+            let header = try ChangeLogFile.create(at: path, log: ChangeLog(epoch: log.epoch), marks: [], sizeLimit: 1)
+            var ends = [try RawFile.read(path).count]
+            let entries: [ChangeLogFile.Entry] =
+                (log.records(after: 0) ?? []).map { .record($0) } + marks.map { .mark($0) }
+            for entry in entries {
+                try header.append([entry])
+                ends.append(try RawFile.read(path).count)
+            }
+            let whole = try RawFile.read(path)
+            for length in 0...whole.count {
+                try RawFile.write(whole[..<length], to: path)
+                let recovered = ChangeLogFile.recover(from: path, limits: limits)
+                guard length >= ends[0] else {
+                    #expect(recovered == nil)
+                    continue
+                }
+                let entries = ends.dropFirst().count { $0 <= length }
+                #expect(recovered?.records.count == min(entries, 3), "torn at \(length)")
+                #expect(recovered?.marks[domain]?.count ?? 0 == max(0, entries - 3), "torn at \(length)")
+            }
+        }
+    }
+
+    @Test("A flipped bit anywhere gives nothing, or what was before it, and never something else")
+    func flippedBits() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/log"
+            let (log, marks) = sample()
+            _ = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1)
+            let whole = try RawFile.read(path)
+            let records = log.records(after: 0) ?? []
+            for position in 0..<whole.count * 8 {
+                var bytes = whole
+                bytes[position / 8] ^= 1 << (position % 8)
+                try RawFile.write(bytes, to: path)
+                guard let recovered = ChangeLogFile.recover(from: path, limits: limits) else { continue }
+                #expect(recovered.epoch == log.epoch, "bit \(position)")
+                #expect(records.starts(with: recovered.records), "bit \(position)")
+                #expect(marks.starts(with: recovered.marks[domain] ?? []), "bit \(position)")
+                #expect(recovered.head == Revision(recovered.records.count), "bit \(position)")
+            }
+        }
+    }
+
+    @Test("Any rubbish is refused without a crash")
+    func rubbish() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/log"
+            let (log, marks) = sample()
+            _ = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1)
+            let whole = try RawFile.read(path)
+            for seed in 0..<UInt64(3_000) {
+                var random = PseudoRandom(seed: seed)
+                var bytes = whole
+                for _ in 0...random.below(6) {
+                    let start = random.below(bytes.count)
+                    let end = min(bytes.count, start + 1 + random.below(20))
+                    switch random.below(4) {
+                    case 0: for index in start..<end { bytes[index] = 0xFF }
+                    case 1: for index in start..<end { bytes[index] = 0 }
+                    case 2: for index in start..<end { bytes[index] = UInt8(truncatingIfNeeded: random.next()) }
+                    default: bytes.removeSubrange(start..<end)
+                    }
+                    if bytes.isEmpty { bytes = whole }
+                }
+                try RawFile.write(bytes, to: path)
+                let recovered = ChangeLogFile.recover(from: path, limits: limits)
+                #expect(
+                    recovered.map { (log.records(after: 0) ?? []).starts(with: $0.records) } != false, "seed \(seed)")
+            }
+            #expect(ChangeLogFile.recover(from: directory + "/none", limits: limits) == nil)
+            #expect(ChangeLogFile.recover(from: directory, limits: limits) == nil)
+        }
+    }
+
+    @Test("A revision that can't be followed by another is no reason to crash")
+    func lastRevision() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/log"
+            let log = ChangeLog(epoch: Epoch(value: 1), head: .max - 1)
+            let file = try ChangeLogFile.create(at: path, log: log, marks: [], sizeLimit: 1)
+            let last = LogRecord(revision: .max, time: Timestamp(nanoseconds: 0), event: .unknown(domain))
+            try file.append([.record(last), .record(last)])
+            #expect(ChangeLogFile.recover(from: path, limits: limits) == nil)
+        }
+    }
+
+    @Test("A file that has grown too large is written anew, with what is kept")
+    func rewriting() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/log"
+            var log = ChangeLog(capacity: ChangeLog.Capacity(records: 10))
+            let file = try ChangeLogFile.create(at: path, log: log, marks: [], sizeLimit: 20_000)
+            var number = Int64(0)
+            while !file.isOversized {
+                number += 1
+                log.count(domain, number...number)
+                try file.append(log.records(after: log.head - 1)?.map { .record($0) } ?? [])
+            }
+            #expect(try RawFile.read(path).count > 20_000)
+            let mark = FileMark(domain: domain, hash: nil, revision: log.head)
+            try file.rewrite(log: log, marks: [mark])
+            #expect(!file.isOversized)
+            #expect(try RawFile.read(path).count < 5_000)
+            log.count(domain, number + 1...number + 1)
+            try file.append(log.records(after: log.head - 1)?.map { .record($0) } ?? [])
+            let recovered = try #require(ChangeLogFile.recover(from: path, limits: limits))
+            #expect(recovered.head == log.head)
+            #expect(recovered.records.count == 11)
+            #expect(recovered.marks == [domain: [mark]])
+            #expect(namesOfFiles(in: directory) == ["log"])
+            file.abandon()
+            #expect(namesOfFiles(in: directory) == [])
+        }
+    }
+}

@@ -1,0 +1,192 @@
+import DefaultsCore
+import PropertyList
+import TestSupport
+import Testing
+
+@Suite("The three-way merge, case by case")
+struct MergeTests {
+    private let before = Timestamp(nanoseconds: 100)
+    private let now = Timestamp(nanoseconds: 200)
+    private let after = Timestamp(nanoseconds: 300)
+
+    private func edit(_ value: PropertyListValue?, at time: Timestamp) -> Edit {
+        Edit(value: value, time: time, writer: .testApp, sequence: 1)
+    }
+
+    @Test("A foreign writer's change becomes a change; what it left alone does not")
+    func reload() {
+        var merge = Merge(base: ["a": 1, "b": 2])
+        let result = merge.reload(["a": 1, "b": 3, "c": 4], format: .binary, changedAt: now)
+        #expect(Set(result.changes) == [KeyChange(key: "b", old: 2, new: 3), KeyChange(key: "c", old: nil, new: 4)])
+        #expect(result.overruled == [])
+        #expect(merge.current == ["a": 1, "b": 3, "c": 4])
+        #expect(merge.pending.isEmpty)
+    }
+
+    @Test("A removal is a change like any other")
+    func removal() {
+        var merge = Merge(base: ["a": 1, "b": 2])
+        #expect(merge.reload(["b": 2], format: .xml, changedAt: now).changes == [KeyChange(key: "a", old: 1, new: nil)])
+        #expect(merge.current == ["b": 2])
+    }
+
+    @Test("A file written after the edit stands, and what lost is named")
+    func fileIsLater() {
+        var merge = Merge(base: ["a": 1], pending: ["a": edit(2, at: before)])
+        let result = merge.reload(["a": 3], format: .binary, changedAt: now)
+        #expect(result.changes == [KeyChange(key: "a", old: 2, new: 3)])
+        #expect(result.overruled == [Overruled(key: "a", value: 2, writer: .testApp)])
+        #expect(merge.current == ["a": 3])
+        #expect(merge.pending.isEmpty)
+    }
+
+    @Test("An edit made after the file was written stands, and so it does on a tie", arguments: [200, 300] as [Int64])
+    func editIsLater(time: Int64) {
+        let pending = edit(2, at: Timestamp(nanoseconds: time))
+        var merge = Merge(base: ["a": 1], pending: ["a": pending])
+        let result = merge.reload(["a": 3], format: .binary, changedAt: now)
+        #expect(result.changes == [])
+        #expect(result.overruled == [Overruled(key: "a", value: 3, writer: .file)])
+        #expect(merge.current == ["a": 2])
+        #expect(merge.pending == ["a": pending])
+        #expect(merge.base == ["a": 3])
+    }
+
+    @Test("A removal and an edit are weighed like two edits")
+    func removalAgainstEdit() {
+        var removed = Merge(base: ["a": 1], pending: ["a": edit(2, at: before)])
+        #expect(removed.reload([:], format: .xml, changedAt: now).changes == [KeyChange(key: "a", old: 2, new: nil)])
+        #expect(removed.current == [:])
+
+        var kept = Merge(base: ["a": 1], pending: ["a": edit(2, at: after)])
+        #expect(
+            kept.reload([:], format: .xml, changedAt: now).overruled == [Overruled(key: "a", value: nil, writer: .file)]
+        )
+        #expect(kept.current == ["a": 2])
+
+        var unset = Merge(base: ["a": 1], pending: ["a": edit(nil, at: after)])
+        #expect(
+            unset.reload(["a": 9], format: .xml, changedAt: now).overruled == [
+                Overruled(key: "a", value: 9, writer: .file)
+            ])
+        #expect(unset.current == [:])
+    }
+
+    @Test("Both setting the same is no conflict, no change, and nothing is left to be published")
+    func agreement() {
+        var merge = Merge(base: ["a": 1], pending: ["a": edit(2, at: before)])
+        let result = merge.reload(["a": 2], format: .binary, changedAt: now)
+        #expect(result.changes == [] && result.overruled == [])
+        #expect(merge.pending.isEmpty)
+        #expect(merge.current == ["a": 2])
+    }
+
+    @Test(
+        "A writer that had loaded an older version doesn't remove the keys that are newer; they are to be published again"
+    )
+    func staleWriter() {
+        var merge = Merge(base: ["a": 1, "b": 1, "c": 1])
+        #expect(merge.reload(["a": 1, "b": 1, "c": 1, "new": 5], format: .xml, changedAt: before).changes.count == 1)
+        let result = merge.reload(["a": 2, "b": 1, "c": 1], format: .xml, changedAt: now)
+        #expect(result.changes == [KeyChange(key: "a", old: 1, new: 2)])
+        #expect(merge.current == ["a": 2, "b": 1, "c": 1, "new": 5])
+        #expect(merge.pending.keys.elementsEqual(["new"]))
+        #expect(merge.pending["new"]?.writer == .agent)
+        #expect(merge.base == ["a": 2, "b": 1, "c": 1])
+    }
+
+    @Test("Of two parents that are as near, the newest is taken")
+    func tie() {
+        var merge = Merge(base: ["a": 1])
+        _ = merge.reload(["a": 2], format: .xml, changedAt: before)
+        // One key differs from either version.
+        let result = merge.reload(["a": 3], format: .xml, changedAt: now)
+        #expect(result.changes == [KeyChange(key: "a", old: 2, new: 3)])
+        #expect(merge.pending.isEmpty)
+    }
+
+    @Test("A file that equals an older version is a restore, and is taken whole")
+    func restore() {
+        var merge = Merge(base: ["a": 1, "b": 1])
+        _ = merge.reload(["a": 2, "b": 1, "c": 3], format: .xml, changedAt: before)
+        _ = merge.reload(["a": 2, "b": 2, "c": 3], format: .xml, changedAt: before)
+        let result = merge.reload(["a": 1, "b": 1], format: .xml, changedAt: now)
+        #expect(Set(result.changes.map(\.key)) == ["a", "b", "c"])
+        #expect(merge.current == ["a": 1, "b": 1])
+        #expect(merge.pending.isEmpty)
+    }
+
+    @Test("A file that is gone has lost every key, but for what was set after")
+    func removedFile() {
+        var merge = Merge(
+            base: ["a": 1, "b": 1],
+            pending: ["b": edit(2, at: after), "c": edit(3, at: before), "a": edit(nil, at: before)])
+        let result = merge.removeFile(at: now)
+        #expect(result.changes == [])
+        #expect(result.overruled == [Overruled(key: "b", value: nil, writer: .file)])
+        #expect(merge.current == ["b": 2, "c": 3])
+        #expect(merge.base == [:])
+    }
+
+    @Test("What a foreign writer wrote just before its file was replaced is merged, and to be published")
+    func displaced() {
+        var merge = Merge(base: ["a": 1, "b": 1, "c": 1])
+        let edits = ["a": edit(2, at: before)]
+        merge.pending = edits
+        merge.publish(edits, at: now)
+        #expect(merge.base["a"] == 2)
+        // The writer had loaded the version before, in which "a" was 1.
+        let result = merge.displace(["a": 1, "b": 5], format: .xml, changedAt: now)
+        #expect(Set(result.changes) == [KeyChange(key: "b", old: 1, new: 5), KeyChange(key: "c", old: 1, new: nil)])
+        #expect(merge.current == ["a": 2, "b": 5])
+        #expect(Set(merge.pending.keys) == ["b", "c"])
+        #expect(merge.base == ["a": 2, "b": 1, "c": 1])
+    }
+
+    @Test(
+        "An edit of what is the same already is none",
+        arguments: [PropertyListValue.real(.nan), 1, .date(.init(secondsSinceReferenceDate: .nan))])
+    func emptyEdit(value: PropertyListValue) {
+        var merge = Merge(base: ["a": value])
+        #expect(merge.edit(["a": value, "b": nil], time: now, writer: .testApp, sequence: 1) == [])
+        #expect(merge.pending.isEmpty)
+        #expect(
+            merge.edit(["a": nil], time: now, writer: .testApp, sequence: 2) == [
+                KeyChange(key: "a", old: value, new: nil)
+            ])
+    }
+
+    @Test("A number never equals a Boolean, and 0.0 not -0.0")
+    func types() {
+        var merge = Merge(base: ["a": 1, "b": 0.0])
+        let result = merge.reload(["a": true, "b": .real(-0.0)], format: .binary, changedAt: now)
+        #expect(Set(result.changes.map(\.key)) == ["a", "b"])
+    }
+
+    static let precise: [PropertyListValue] = [
+        .date(PropertyListDate(secondsSinceReferenceDate: 1.75)), .real32(0.1), .real(.nan), .real(-.nan),
+        .unsigned(.max),
+        .uid(7), [.date(PropertyListDate(secondsSinceReferenceDate: 0.5)), ["deep": .real32(.pi)]],
+    ]
+
+    @Test("A value that is more precise than XML stays so in memory, whoever rewrites the file", arguments: precise)
+    func precision(value: PropertyListValue) {
+        var merge = Merge()
+        _ = merge.edit(["a": value], time: before, writer: .testApp, sequence: 1)
+        merge.publish(merge.pending, at: before)
+        let result = merge.reload(["a": value.asStored(in: .xml), "b": 1], format: .xml, changedAt: now)
+        #expect(result.changes == [KeyChange(key: "b", old: nil, new: 1)])
+        #expect(merge.current == ["a": value, "b": 1])
+    }
+
+    @Test(
+        "A value that a file holds as well as XML can isn't made less precise when its edit is settled",
+        arguments: precise)
+    func precisionOfSettledEdits(value: PropertyListValue) {
+        var merge = Merge(base: ["a": value.asStored(in: .xml)])
+        let changes = merge.edit(["a": value], time: after, writer: .testApp, sequence: 1)
+        let before = merge.current
+        #expect(merge.reload(["a": value.asStored(in: .xml), "b": 1], format: .xml, changedAt: now).changes.count == 1)
+        #expect(merge.current("a") == before["a"], "\(changes)")
+    }
+}

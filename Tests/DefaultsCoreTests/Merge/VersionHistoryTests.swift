@@ -1,0 +1,50 @@
+import DefaultsCore
+import PropertyList
+import Testing
+
+@Suite("Recent versions")
+struct VersionHistoryTests {
+    @Test("Old versions are let go, never more than a few at once, and the newest are kept")
+    func capacity() {
+        var history = VersionHistory()
+        for number in 0..<Int64(3 * VersionHistory.capacity) {
+            history.append(back: ["a": .some(.integer(number))])
+            #expect(history.count <= VersionHistory.capacity)
+            if number > VersionHistory.capacity { #expect(history.count >= VersionHistory.capacity * 7 / 8 - 1) }
+        }
+        // The newest version is nearest to a file that differs from it in one key.
+        #expect(history.keysChanged(by: ["a": -1], differing: ["a"], readFrom: .xml) == ["a"])
+    }
+
+    @Test("Large differences are let go sooner")
+    func keyCapacity() {
+        var history = VersionHistory()
+        let keys = 1_000
+        for number in 0..<Int64(200) {
+            let step = (0..<keys).map { ("\($0)", PropertyListValue?.some(.integer(number))) }
+            history.append(back: Difference(uniqueKeysWithValues: step))
+            #expect(history.count <= VersionHistory.keyCapacity / keys + 1)
+        }
+        #expect(history.count > VersionHistory.keyCapacity / keys / 2)
+    }
+
+    @Test("The version before the newest is kept, however many keys changed since")
+    func giantStep() {
+        let values = DomainValues(uniqueKeysWithValues: (0..<VersionHistory.keyCapacity + 10).map { ("\($0)", 1) })
+        var merge = Merge(base: ["a": 1])
+        let time = Timestamp(nanoseconds: 1)
+        _ = merge.edit(values.mapValues { .some($0) }, time: time, writer: .testApp, sequence: 1)
+        merge.publish(merge.pending, at: time)
+        // A writer that had loaded the version before came between.
+        let result = merge.displace(["a": 2], format: .xml, changedAt: Timestamp(nanoseconds: 2))
+        #expect(result.changes == [KeyChange(key: "a", old: 1, new: 2)])
+        #expect(merge.current.count == values.count + 1)
+    }
+
+    @Test("No difference is no version")
+    func emptyStep() {
+        var history = VersionHistory()
+        history.append(back: [:])
+        #expect(history.count == 0)
+    }
+}

@@ -1,0 +1,238 @@
+import Glibc
+import PropertyList
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import DefaultsCore
+
+/// Each store here is dropped without a farewell, as a crash does.
+@Suite("A store that takes up an earlier one's log")
+struct ResumeTests {
+    @Test("An unchanged file makes no record, and the log goes on")
+    func unchanged() throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["a": 1, "b": .date(PropertyListDate(secondsSinceReferenceDate: 0.5))])
+            try first.publish(fixture.domain)
+            fixture.edit(first, ["a": 2])
+            try first.publish(fixture.domain)
+
+            let second = try fixture.resumedStore()
+            #expect(second.cursor == first.cursor)
+            #expect(second.records == first.records)
+            #expect(fixture.values(second)["a"] == 2)
+            #expect(second.pending().isEmpty)
+            #expect(fixture.edit(second, ["a": 3]) == 3)
+        }
+    }
+
+    @Test("Unsaved edits are pending again, and are published once")
+    func unsavedEdits() throws {
+        try withStoreFixture { fixture in
+            try RawFile.write(PropertyListValue.dictionary(["a": 1, "b": 1]).write(as: .xml), to: fixture.path)
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["a": 2, "b": nil])
+            fixture.edit(first, ["a": 3, "c": 1])
+
+            let second = try fixture.resumedStore()
+            #expect(second.cursor == first.cursor)
+            #expect(fixture.values(second) == ["a": 3, "c": 1])
+            #expect(second.pending().map(\.edits) == [3])
+            // Once more, before they are published.
+            let third = try fixture.resumedStore()
+            #expect(third.pending().map(\.edits) == [3])
+            try third.publish(fixture.domain)
+            #expect(try DomainValues.read(fixture.path) == ["a": 3, "c": 1])
+            #expect(third.records == first.records)
+
+            let last = try fixture.resumedStore()
+            #expect(last.pending().isEmpty)
+            #expect(last.records == first.records)
+        }
+    }
+
+    @Test("Edits of a domain that has no file yet are pending again")
+    func newDomain() throws {
+        try withStoreFixture { fixture in
+            fixture.edit(try fixture.storeWithLog(), ["a": 1])
+            let second = try fixture.resumedStore()
+            #expect(fixture.values(second) == ["a": 1])
+            #expect(second.pending().map(\.edits) == [1])
+            #expect(second.events == ["app: a"])
+        }
+    }
+
+    /// Edits, and then crashes in the middle of publishing: the file is about to be replaced, and perhaps has been.
+    private func crash(_ store: Store, _ fixture: StoreFixture, isReplaced: Bool) throws {
+        let plan = try #require(store.state.withLock { $0.plan(for: fixture.domain) })
+        let bytes = try PropertyListValue.dictionary(plan.values).write(as: .xml)
+        store.state.withLock { $0.intend(plan, for: fixture.domain, hash: ContentHash(bytes)) }
+        store.writeLog()
+        if isReplaced { try RawFile.replace(fixture.path, with: bytes) }
+    }
+
+    @Test(
+        "A crash in the middle of publishing loses no edit, and repeats none", arguments: [true, false], [true, false])
+    func crashWhilePublishing(hasFile: Bool, isReplaced: Bool) throws {
+        try withStoreFixture { fixture in
+            if hasFile { try RawFile.write(PropertyListValue.dictionary(["a": 0]).write(as: .xml), to: fixture.path) }
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["a": 1, "b": 1])
+            try crash(first, fixture, isReplaced: isReplaced)
+
+            let second = try fixture.resumedStore()
+            #expect(second.events == ["app: a b"])
+            #expect(fixture.values(second) == ["a": 1, "b": 1])
+            #expect(second.pending().count == (isReplaced ? 0 : 1))
+            try second.publish(fixture.domain)
+            #expect(try DomainValues.read(fixture.path) == ["a": 1, "b": 1])
+        }
+    }
+
+    @Test("A crash in the middle of publishing is understood when the log was written anew just then")
+    func crashAfterRewriting() throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            for number in Int64(0)..<50 { fixture.edit(first, ["n": .integer(number)]) }
+            try crash(first, fixture, isReplaced: true)
+            first.logFile.withLock { $0?.sizeLimit = 0 }
+            // A record of another domain makes the log's file oversized.
+            first.edit(EditRequest(domain: Domain(.global), values: ["x": 1], writer: .testApp))
+            let count = first.records.count
+            let second = try fixture.resumedStore()
+            #expect(second.records.count == count)
+            #expect(second.pending().map(\.domain) == [Domain(.global)])
+        }
+    }
+
+    @Test("What happened to a file while no agent ran is not known, and that is said")
+    func changedWhileAway() throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["a": 1])
+            try first.publish(fixture.domain)
+            try RawFile.write("{ a = 2; z = 3; }", to: fixture.path)
+
+            let second = try fixture.resumedStore()
+            #expect(second.events == ["app: a", "unknown"])
+            #expect(fixture.values(second) == ["a": "2", "z": "3"])
+            #expect(second.pending().isEmpty)
+            // Said once.
+            #expect(try fixture.resumedStore().events == ["app: a", "unknown"])
+        }
+    }
+
+    @Test("A file that was put back while no agent ran, to what it once held, stays so")
+    func restoredWhileAway() throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["a": 1])
+            try first.publish(fixture.domain)
+            let backup = try RawFile.read(fixture.path)
+            fixture.edit(first, ["a": 2, "b": 2])
+            try first.publish(fixture.domain)
+            letTimePass()
+            try RawFile.replace(fixture.path, with: backup)
+
+            let second = try fixture.resumedStore()
+            #expect(fixture.values(second) == ["a": 1])
+            #expect(second.pending().isEmpty)
+            #expect(second.events.last == "unknown")
+        }
+    }
+
+    @Test("Edits that are younger than a change while no agent ran are still published, older ones not")
+    func unsavedAgainstChange() throws {
+        try withStoreFixture { fixture in
+            try RawFile.write("{ a = 0; }", to: fixture.path)
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["a": 1], at: Timestamp(nanoseconds: 1))
+            letTimePass()
+            try RawFile.write("{ a = 2; }", to: fixture.path)
+            #expect(fixture.values(try fixture.resumedStore()) == ["a": "2"])
+        }
+    }
+
+    @Test("A file that came while no agent ran is one change set")
+    func createdWhileAway() throws {
+        try withStoreFixture { fixture in
+            _ = try fixture.storeWithLog()
+            try RawFile.write("{ a = 1; b = 2; }", to: fixture.path)
+            let second = try fixture.resumedStore()
+            #expect(second.events == ["file: a b"])
+            #expect(try fixture.resumedStore().events == ["file: a b"])
+        }
+    }
+
+    @Test("A file that came while no agent ran is merged with the edits that have no file yet")
+    func createdBesideEdits() throws {
+        try withStoreFixture { fixture in
+            fixture.edit(try fixture.storeWithLog(), ["a": 1])
+            try RawFile.write("{ b = 2; }", to: fixture.path)
+            let second = try fixture.resumedStore()
+            #expect(second.events == ["app: a", "file: b"])
+            #expect(fixture.values(second) == ["a": 1, "b": "2"])
+            try second.publish(fixture.domain)
+            #expect(try DomainValues.read(fixture.path) == ["a": 1, "b": "2"])
+        }
+    }
+
+    @Test("A file that was removed while no agent ran is gone, and that is said")
+    func removedWhileAway() throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["a": 1])
+            try first.publish(fixture.domain)
+            unlink(fixture.path)
+            letTimePass()
+            let second = try fixture.resumedStore()
+            #expect(second.events == ["app: a", "unknown"])
+            #expect(fixture.values(second) == [:])
+        }
+    }
+
+    @Test(
+        "Unsaved edits survive a file that can't be taken when the next agent starts",
+        arguments: ["damaged", "beingWritten", "directory"])
+    func unusableFile(trouble: String) throws {
+        try withStoreFixture { fixture in
+            let good = try PropertyListValue.dictionary(["a": 1, "b": 1]).write(as: .xml)
+            try RawFile.write(good, to: fixture.path)
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["a": 2, "b": nil])
+            var writer: Int32 = -1
+            switch trouble {
+            case "damaged": try RawFile.write("{ torn", to: fixture.path)
+            case "beingWritten": writer = open(fixture.path, O_WRONLY)
+            default:
+                unlink(fixture.path)
+                try RawFile.makeDirectory(fixture.path)
+            }
+            let second = try fixture.resumedStore()
+            #expect(second.pending().map(\.edits) == [2])
+            if writer >= 0 { close(writer) }
+            // And the next crash changes nothing about it.
+            let third = try fixture.resumedStore()
+            #expect(third.pending().map(\.edits) == [2])
+            if trouble == "directory" { rmdir(fixture.path) }
+            try third.publish(fixture.domain)
+            #expect(try DomainValues.read(fixture.path) == ["a": 2])
+            if trouble == "damaged" {
+                #expect(try RawFile.read(fixture.path + ".damaged-1") == Array("{ torn".utf8))
+            }
+        }
+    }
+
+    @Test("Edits of a damaged file survive a crash in the middle of replacing it")
+    func crashWhileReplacingDamage() throws {
+        try withStoreFixture { fixture in
+            try RawFile.write("{ torn", to: fixture.path)
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["a": 1])
+            try crash(first, fixture, isReplaced: false)
+            let second = try fixture.resumedStore()
+            #expect(second.pending().map(\.edits) == [1])
+        }
+    }
+}

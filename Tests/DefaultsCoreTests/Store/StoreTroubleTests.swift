@@ -1,0 +1,213 @@
+import Glibc
+import PropertyList
+import TestSupport
+import Testing
+
+@testable import DefaultsCore
+
+@Suite("The store, when something is wrong")
+struct StoreTroubleTests {
+    @Test("A damaged file is told once for each state of it, and the last good values are kept")
+    func damaged() throws {
+        try withStoreFixture { fixture in
+            try RawFile.write("{ a = 1; }", to: fixture.path)
+            let store = fixture.store()
+            _ = try store.lookAtAll(isBaseline: true)
+            try RawFile.write("{ a = ", to: fixture.path)
+            #expect(store.look(at: [fixture.domain]).doubtful == [fixture.domain])
+            #expect(store.events == [])
+            for _ in 0..<3 { fixture.look(store) }
+            #expect(store.events == ["damaged"])
+            #expect(fixture.values(store) == ["a": "1"])
+            #expect(store.failures().map(\.error.code) == [.damaged])
+            // Once it is old, its times are trusted; that makes it no other state.
+            let status = try RawFile.status(fixture.path)
+            #expect(eventually { !FileIdentity(status).isFresh(at: .now()) })
+            fixture.look(store)
+            #expect(store.events == ["damaged"])
+
+            try RawFile.write("{ a = (", to: fixture.path)
+            fixture.look(store)
+            #expect(store.events == ["damaged", "damaged"])
+            try RawFile.write("{ a = 2; }", to: fixture.path)
+            fixture.look(store)
+            #expect(store.events == ["damaged", "damaged", "file: a"])
+            #expect(store.failures().isEmpty)
+        }
+    }
+
+    @Test("A file that is mended to what it was is no change, and no damage any more")
+    func mended() throws {
+        try withStoreFixture { fixture in
+            try RawFile.write("{ a = 1; }", to: fixture.path)
+            let store = fixture.store()
+            _ = try store.lookAtAll(isBaseline: true)
+            for text in ["", "{ a = 1; }"] {
+                try RawFile.write(text, to: fixture.path)
+                fixture.look(store)
+            }
+            #expect(store.events == ["damaged"])
+            #expect(store.failures().isEmpty)
+        }
+    }
+
+    @Test(
+        "A damaged file is copied aside, byte by byte, before edits replace it",
+        arguments: ["{ a = ", "", "bplist00\u{1}"])
+    func copiedAside(text: String) throws {
+        try withStoreFixture { fixture in
+            try RawFile.write("{ a = 1; }", to: fixture.path)
+            let store = fixture.store()
+            _ = try store.lookAtAll(isBaseline: true)
+            fixture.edit(store, ["b": 2])
+            try RawFile.write(text, to: fixture.path)
+            try store.publish(fixture.domain)
+            #expect(try DomainValues.read(fixture.path) == ["a": "1", "b": 2])
+            #expect(try RawFile.read(fixture.path + ".damaged-1") == Array(text.utf8))
+            #expect(store.failures().isEmpty)
+            _ = store.examineDisplaced(.insist)
+            #expect(
+                namesOfFiles(in: fixture.directory) == ["org.example.app.plist", "org.example.app.plist.damaged-1"])
+        }
+    }
+
+    @Test("A file that isn't there for a moment keeps its values until that is settled")
+    func vanished() throws {
+        try withStoreFixture { fixture in
+            try RawFile.write("{ a = 1; }", to: fixture.path)
+            let store = fixture.store()
+            _ = try store.lookAtAll(isBaseline: true)
+            rename(fixture.path, fixture.path + "~")
+            #expect(store.look(at: [fixture.domain]).doubtful == [fixture.domain])
+            #expect(fixture.values(store) == ["a": "1"])
+            rename(fixture.path + "~", fixture.path)
+            #expect(store.look(at: [fixture.domain]).isEmpty)
+            #expect(store.events == [])
+            unlink(fixture.path)
+            fixture.look(store)
+            #expect(store.events == ["file: a"])
+            #expect(store.domains() == [])
+        }
+    }
+
+    @Test("What can't be published stays pending, is reported, and is published when the cause is gone")
+    func readOnlyDirectory() throws {
+        try withStoreFixture { fixture in
+            let store = fixture.store()
+            try RawFile.write("{ a = 1; }", to: fixture.path)
+            _ = try store.lookAtAll(isBaseline: true)
+            fixture.edit(store, ["b": 2])
+            let parent = DomainFile.directory(of: fixture.directory)
+            chmod(parent, 0o755)
+            chmod(fixture.directory, 0o555)
+            for _ in 0..<2 {
+                let failures = asUnprivileged { store.publishAll().map(\.error) }
+                #expect(failures.map(\.code) == [.notSaved])
+                #expect(failures.map(\.errno) == [EACCES])
+                #expect(store.failures().map(\.error) == failures)
+            }
+            #expect(store.pending().map(\.edits) == [1])
+            #expect(fixture.values(store) == ["a": "1", "b": 2])
+            #expect(try RawFile.read(fixture.path) == Array("{ a = 1; }".utf8))
+            #expect(namesOfFiles(in: fixture.directory) == ["org.example.app.plist"])
+            chmod(fixture.directory, 0o755)
+            #expect(store.publishAll().isEmpty)
+            #expect(store.failures().isEmpty)
+            #expect(try DomainValues.read(fixture.path) == ["a": "1", "b": 2])
+        }
+    }
+
+    @Test("A directory in the file's place is left alone, and the edits wait until it is gone")
+    func directoryInPlace() throws {
+        try withStoreFixture { fixture in
+            let store = fixture.store()
+            try RawFile.makeDirectory(fixture.path)
+            fixture.edit(store, ["a": 1])
+            let error = #expect(throws: DefaultsError.self) { try store.publish(fixture.domain) }
+            #expect(error?.code == .notSaved)
+            #expect(error?.description.contains("is no regular file") == true)
+            #expect(store.pending().count == 1)
+            rmdir(fixture.path)
+            try store.publish(fixture.domain)
+            #expect(try DomainValues.read(fixture.path) == ["a": 1])
+            #expect(store.failures().isEmpty)
+        }
+    }
+
+    @Test("An edit that someone else's write has settled is no failure any more")
+    func settledElsewhere() throws {
+        try withStoreFixture { fixture in
+            let store = fixture.store()
+            try RawFile.makeDirectory(fixture.path)
+            fixture.edit(store, ["a": 1])
+            #expect(throws: DefaultsError.self) { try store.publish(fixture.domain) }
+            rmdir(fixture.path)
+            try RawFile.write(PropertyListValue.dictionary(["a": 1]).write(as: .xml), to: fixture.path)
+            fixture.look(store)
+            #expect(store.pending().isEmpty)
+            #expect(store.failures().isEmpty)
+        }
+    }
+
+    @Test("A directory that was named and isn't there is an error; the usual one is made")
+    func missingDirectory() throws {
+        try withTemporaryDirectory { path in
+            let domain = try Domain("a")
+            for isExplicit in [true, false] {
+                let directory = PreferencesDirectory(path: path + "/none", isExplicit: isExplicit)
+                let store = Store(directory: directory)
+                store.edit(EditRequest(domain: domain, values: ["a": 1], writer: .testApp))
+                if isExplicit {
+                    let error = #expect(throws: DefaultsError.self) { try store.publish(domain) }
+                    #expect(error?.code == .directory)
+                } else {
+                    try store.publish(domain)
+                    #expect(try RawFile.status(path + "/none").st_mode & 0o777 == 0o700)
+                }
+            }
+        }
+    }
+
+    /// Another process that has ended, so that its number is nobody's.
+    private func deadProcess() throws -> pid_t {
+        let number = try ForeignProcess.run(python: "import os; print(os.getpid())")
+        return try #require(pid_t(number.dropLast()))
+    }
+
+    @Test(
+        "After a crash, what was never published or was rightly replaced is removed, and a foreign version is kept",
+        .enabled(if: ForeignProcess.hasPython))
+    func leftovers() throws {
+        try withStoreFixture { fixture in
+            let contents = ["new", "expected", "foreign", "torn"].map { Array("{ a = \($0); }".utf8) }
+            let dead = try deadProcess()
+            try RawFile.write("{ a = current; }", to: fixture.path)
+            for (number, bytes) in contents.enumerated() {
+                var temporary = TemporaryFile(
+                    for: fixture.path, new: ContentHash(contents[0]), expected: ContentHash(contents[1]))
+                temporary.owner = dead
+                // Four crashes, at four versions; each file is told apart by its content alone.
+                if number == 2 { temporary.new = ContentHash(value: 2) }
+                if number == 3 { temporary.new = ContentHash(value: 3) }
+                if number == 1 { temporary.new = ContentHash(value: 1) }
+                try RawFile.write(
+                    number == 3 ? Array(bytes.dropLast(3)) : bytes, to: "\(fixture.directory)/\(temporary.name)")
+            }
+            // One whose process lives is none of ours to touch.
+            var living = TemporaryFile(for: fixture.path, new: ContentHash(value: 9), expected: nil)
+            living.owner = getppid()
+            try RawFile.write("{ b = 1; }", to: "\(fixture.directory)/\(living.name)")
+
+            let store = fixture.store()
+            _ = try store.lookAtAll(isBaseline: true)
+            fixture.edit(store, ["b": 1])
+            try store.publish(fixture.domain)
+            _ = store.examineDisplaced(.insist)
+            #expect(
+                namesOfFiles(in: fixture.directory)
+                    == [living.name, "org.example.app.plist", "org.example.app.plist.displaced-1"].sorted())
+            #expect(try RawFile.read(fixture.path + ".displaced-1") == contents[2])
+            #expect(try DomainValues.read(fixture.path) == ["a": "current", "b": 1])
+        }
+    }
+}

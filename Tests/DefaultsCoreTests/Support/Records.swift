@@ -1,0 +1,36 @@
+import PropertyList
+import TestSupport
+
+@testable import DefaultsCore
+
+extension LogRecord.Event {
+    /// A change of one key, by an app.
+    static func change(
+        _ domain: Domain, _ key: String, from old: PropertyListValue?, to new: PropertyListValue?
+    ) -> LogRecord.Event {
+        .change(ChangeSet(domain: domain, source: .testApp, changes: [KeyChange(key: key, old: old, new: new)]))
+    }
+}
+
+extension ChangeLog {
+    /// Adds changes that count a key up, one record each.
+    mutating func count(_ domain: Domain, _ numbers: ClosedRange<Int64>, key: String = "n") {
+        for number in numbers {
+            let old: PropertyListValue? = number == 1 ? nil : .integer(number - 1)
+            append(.change(domain, key, from: old, to: .integer(number)), at: Timestamp(nanoseconds: number))
+        }
+    }
+}
+
+extension SubscriptionEvent {
+    /// The event in a word, with its revision where it has one.
+    var summary: String {
+        switch self {
+        case .record(let record, _): "record \(record.revision)"
+        case .gap(let from, let to): "gap \(from.revision) \(to.revision)"
+        case .snapshotDue(let cursor): "snapshot \(cursor.revision)"
+        case .bookmark(let cursor): "bookmark \(cursor.revision)"
+        case .ended: "ended"
+        }
+    }
+}

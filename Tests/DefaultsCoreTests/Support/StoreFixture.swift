@@ -1,0 +1,90 @@
+import PropertyList
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import DefaultsCore
+
+/// One directory with one domain, and the stores that use it.
+struct StoreFixture {
+    let directory: String
+    let domain: Domain
+
+    init(_ directory: String) throws {
+        self.directory = directory
+        self.domain = try Domain("org.example.app")
+    }
+
+    /// The domain's file.
+    var path: String { "\(directory)/org.example.app.plist" }
+    /// The log's file, out of the preferences directory.
+    var logPath: String { directory + ".log" }
+
+    func store(limits: PropertyListLimits = PropertyListLimits()) -> Store {
+        Store(directory: PreferencesDirectory(path: directory), limits: limits)
+    }
+
+    /// A store that has read what is there, and keeps its log in a file.
+    func storeWithLog(sizeLimit: Int = 1 << 20) throws -> Store {
+        let store = Store(directory: PreferencesDirectory(path: directory))
+        try store.keepLog(at: logPath, sizeLimit: sizeLimit)
+        _ = try store.lookAtAll(isBaseline: true)
+        return store
+    }
+
+    /// A store that takes up what one with a log has left, as an agent does after a crash.
+    func resumedStore() throws -> Store {
+        guard let recovered = ChangeLogFile.recover(from: logPath, limits: PropertyListLimits()) else {
+            throw DefaultsError(.damaged, "The log wasn't recovered.")
+        }
+        let log = ChangeLog(epoch: recovered.epoch, head: recovered.head, records: recovered.records)
+        let store = Store(directory: PreferencesDirectory(path: directory), log: log)
+        _ = try store.resume(recovered)
+        try store.keepLog(at: logPath)
+        return store
+    }
+
+    @discardableResult
+    func edit(_ store: Store, _ values: Difference, at time: Timestamp = .now()) -> Revision {
+        store.edit(EditRequest(domain: domain, values: values, time: time, writer: .testApp))
+    }
+
+    /// Looks at the domain's file, and believes bad news at once.
+    func look(_ store: Store) {
+        _ = store.look(at: [domain], haste: .settle)
+    }
+
+    func values(_ store: Store) -> DomainValues { store.snapshot(of: domain).values }
+}
+
+/// Makes a directory with a domain, and removes it and the log afterwards.
+func withStoreFixture(_ body: (StoreFixture) throws -> Void) throws {
+    try withTemporaryDirectory { path in
+        let directory = path + "/d"
+        try RawFile.makeDirectory(directory)
+        try body(StoreFixture(directory))
+    }
+}
+
+extension Store {
+    /// All records of the log.
+    var records: [LogRecord] { state.withLock { $0.log.records(after: $0.log.oldest - 1) ?? [] } }
+
+    /// The records in a word each.
+    var events: [String] {
+        records.map { record in
+            switch record.event {
+            case .change(let changeSet):
+                "\(changeSet.source == .file ? "file" : "app"): \(changeSet.changes.map(\.key).joined(separator: " "))"
+            case .damaged: "damaged"
+            case .unknown: "unknown"
+            }
+        }
+    }
+}
+
+/// Waits until what happens to a file bears a later time than what happened before.
+func letTimePass() {
+    let now = Timestamp.now()
+    #expect(eventually { Timestamp.now().nanoseconds > now.nanoseconds + 20_000_000 })
+}

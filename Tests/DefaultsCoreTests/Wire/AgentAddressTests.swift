@@ -1,0 +1,72 @@
+import DefaultsCore
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("Where the agent listens")
+struct AgentAddressTests {
+    private func find(
+        option: String? = nil, _ variables: [String: String],
+        directory: PreferencesDirectory = .init(path: "/d", isExplicit: false)
+    ) throws -> AgentAddress {
+        try AgentAddress(option: option, for: directory, environment: Environment(variables))
+    }
+
+    @Test("The option goes before DEFAULTSD_SOCKET, and that before the runtime directory")
+    func precedence() throws {
+        let variables = ["DEFAULTSD_SOCKET": "/s/named", "XDG_RUNTIME_DIR": "/run/me"]
+        #expect(try find(option: "/s/option", variables).socketPath == "/s/option")
+        let named = try find(variables)
+        #expect(named.socketPath == "/s/named")
+        #expect(named.isExplicit)
+        let usual = try find(["XDG_RUNTIME_DIR": "/run/me"])
+        #expect(usual.socketPath == "/run/me/defaultsd/socket")
+        #expect(usual.logPath == "/run/me/defaultsd/socket.log")
+        #expect(usual.directoryPath == "/run/me/defaultsd")
+        #expect(!usual.isExplicit)
+        #expect(try find(["XDG_RUNTIME_DIR": "relative"]).socketPath.hasPrefix("/"))
+        #expect(try find(option: "s", [:]).socketPath.hasPrefix("/"))
+    }
+
+    @Test("A directory that was named has an agent of its own, whatever link leads to it")
+    func namedDirectory() throws {
+        try withTemporaryDirectory { path in
+            try RawFile.makeDirectory(path + "/real")
+            symlink("real", path + "/link")
+            let variables = ["XDG_RUNTIME_DIR": "/run/me"]
+            let real = try find(variables, directory: PreferencesDirectory(path: path + "/real"))
+            let link = try find(variables, directory: PreferencesDirectory(path: path + "/link"))
+            let other = try find(variables, directory: PreferencesDirectory(path: path))
+            #expect(real == link)
+            #expect(real != other)
+            #expect(real.socketPath.hasPrefix("/run/me/defaultsd/") && real.socketPath.hasSuffix("/socket"))
+        }
+    }
+
+    @Test("A path that is too long for a socket is an error", arguments: [(103, true), (104, false)])
+    func length(bytes: Int, isTaken: Bool) {
+        let path = "/" + String(repeating: "x", count: bytes - 1)
+        #expect(((try? find(option: path, [:])) != nil) == isTaken)
+    }
+
+    @Test("Its directory is made for the user alone, and is refused when others may write to it")
+    func directory() throws {
+        try withTemporaryDirectory { path in
+            let address = try find(option: path + "/a/b/socket", [:])
+            try address.makeDirectory()
+            for made in [path + "/a", path + "/a/b"] { #expect(try RawFile.status(made).st_mode & 0o777 == 0o700) }
+            try address.makeDirectory()
+            chmod(path + "/a/b", 0o770)
+            let error = #expect(throws: DefaultsError.self) { try address.makeDirectory() }
+            #expect(error?.description.hasPrefix("Others may write to the agent's directory") == true)
+            chmod(path + "/a/b", 0o700)
+            if geteuid() == 0 {
+                chown(path + "/a/b", 65_534, 65_534)
+                #expect(throws: DefaultsError.self) { try address.checkOwner() }
+            }
+            rmdir(path + "/a/b")
+            try RawFile.write("", to: path + "/a/b")
+            #expect(throws: DefaultsError.self) { try find(option: path + "/a/b/c/socket", [:]).makeDirectory() }
+        }
+    }
+}
