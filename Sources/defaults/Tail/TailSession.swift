@@ -58,7 +58,12 @@ struct TailSession {
         var pause: Int32 = 10
         var waited: Int32 = 0
         while waited < 5_000, milliseconds() != 0 {
-            if let agent = try AgentConnection.open(address, for: directory) { return agent }
+            do throws(DefaultsError) {
+                if let agent = try AgentConnection.open(address, for: directory) { return agent }
+            } catch {
+                // An agent that is being killed may still take a connection after it has lost the others.
+                guard error.code == .agentUnavailable else { throw error }
+            }
             poll(nil, 0, pause)
             waited += pause
             pause = min(pause * 2, 500)
