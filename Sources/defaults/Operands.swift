@@ -96,6 +96,6 @@ enum Operands {
     }
 
     private static func parse(_ text: String) throws(PropertyListError) -> PropertyListValue {
-        try PropertyListValue(parsing: Array(text.utf8), limits: Frame.limits(ofRequests: true))
+        try PropertyListValue(parsing: Array(text.utf8), limits: Frame.requestLimits)
     }
 }

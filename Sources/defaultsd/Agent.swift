@@ -39,9 +39,9 @@ enum Agent {
         let server = Server(
             store: store, engine: engine, watcher: watcher, directory: directory, address: address,
             settings: settings, log: log)
-        try await server.listen()
         engine.tell(server)
         await engine.begin(unsettled)
+        try await server.listen()
 
         let ready = ReadyService(
             directory: directory, address: address, watcher: watcher, log: log,
@@ -71,7 +71,7 @@ enum Agent {
         let start = ContinuousClock.now
         var limits = DomainFile.standardLimits
         limits.bytes = settings.maximumFileSize
-        let recovered = ChangeLogFile.recover(from: address.logPath, limits: Frame.limits())
+        let recovered = ChangeLogFile.recover(from: address.logPath(for: directory), limits: Frame.messageLimits)
         let changeLog = ChangeLog(
             capacity: settings.logCapacity, epoch: recovered?.epoch ?? .random(), head: recovered?.head ?? 0,
             records: recovered?.records ?? [])
@@ -80,9 +80,9 @@ enum Agent {
         let unsettled =
             if let recovered { try store.resume(recovered) } else { try store.lookAtAll(isBaseline: true) }
         do throws(SystemCall.Failure) {
-            try store.keepLog(at: address.logPath)
+            try store.keepLog(at: address.logPath(for: directory))
         } catch {
-            log.logger.warning("The change log isn't kept in \(address.logPath): \(SystemCall.message(error.number)).")
+            log.logger.warning("The change log isn't kept in \(address.logPath(for: directory)): \(SystemCall.message(error.number)).")
         }
         log.logger.debug("\(store.domains().count) domains read in \(ContinuousClock.now - start)")
         return (store, unsettled)

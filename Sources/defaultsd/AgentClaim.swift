@@ -31,20 +31,39 @@ final class AgentClaim {
             throw DefaultsError(.directory, errno: errno, "The agent can't claim \(what)")
         }
         // Listening makes this process the peer whom `owner` sees; who has only bound the name already listens.
-        if listen(socket.number, SOMAXCONN) != 0, let owner = Self.owner(of: name) {
-            throw DefaultsError(
-                .agentRefused,
-                "Another agent (pid \(owner)) serves \(what) already; ask it with `defaults status`, or end it with "
-                    + "`kill \(owner)`.")
+        if listen(socket.number, SOMAXCONN) != 0 {
+            switch Self.owner(of: name) {
+            case .anotherUser: break
+            case .unknown:
+                throw DefaultsError(
+                    .agentRefused, "Another agent serves \(what) already; ask it with `defaults status`.")
+            case .agent(let pid):
+                throw DefaultsError(
+                    .agentRefused,
+                    "Another agent (pid \(pid)) serves \(what) already; ask it with `defaults status`, or end it with "
+                        + "`kill \(pid)`.")
+            }
         }
         self.socket = socket
     }
 
-    /// The process that owns a name; `nil` when it is another user's, who can only be in the way by intent.
-    private static func owner(of name: String) -> pid_t? {
-        let socket = makeSocket()
-        guard call(connect, socket, name) == 0, let peer = SocketPeer(of: socket) else { return 0 }
-        return peer.uid == geteuid() ? peer.pid : nil
+    private enum Owner {
+        case agent(pid_t)
+        /// Who can only be in the way by intent.
+        case anotherUser
+        /// It doesn't listen yet, or too many have asked already.
+        case unknown
+    }
+
+    private static func owner(of name: String) -> Owner {
+        for _ in 0..<50 {
+            let socket = makeSocket()
+            if call(connect, socket, name) == 0, let peer = SocketPeer(of: socket) {
+                return peer.uid == geteuid() ? .agent(peer.pid) : .anotherUser
+            }
+            poll(nil, 0, 2)
+        }
+        return .unknown
     }
 
     private static func makeSocket() -> FileDescriptor {

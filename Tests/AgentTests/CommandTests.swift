@@ -274,12 +274,7 @@ struct CommandTests {
                 if value == "old" { unlink(place.path("a.b")) }
             }
             let reading = try Programs.run(Programs.defaults, ["read", "a.b", "k"], environment: environment)
-            if hasAgent {
-                // The removal bears the time when it is believed, 250 ms after it happened, and so overrules the write.
-                withKnownIssue { #expect(reading.output == "new\n") }
-            } else {
-                #expect(reading.output == "new\n")
-            }
+            #expect(reading.output == "new\n")
         }
     }
 }

@@ -135,7 +135,8 @@ struct MergeTests {
             }
             #expect(
                 changes == [
-                    "a.b: ours ->newer (app)", "a.b: both old>newer (app)", "a.b: theirs old>stale save (file)",
+                    "a.b: ours ->newer (app)", "a.b: both old>newer (app)",
+                    "a.b: theirs old>stale save, both lost old of file, ours lost - of file (file)",
                 ])
             #expect(try fileValues(agent) == ["both": "newer", "ours": "newer", "theirs": "stale save"])
         }

@@ -82,6 +82,33 @@ struct RestartTests {
         }
     }
 
+    @Test("An agent of another directory at the same socket takes up neither edits nor cursors")
+    func anotherDirectory() throws {
+        try AgentProcess.withPlace { place in
+            let first = try AgentProcess(place)
+            try first.holdEdits()
+            let follower = try first.follow()
+            try first.connect().edit(Domain(DomainName("a.b")), ["key": "unsaved"], replacesAll: false)
+            first.kill()
+
+            let other = AgentProcess.Place(preferences: place.runtime + "/other", runtime: place.runtime)
+            #expect(mkdir(other.preferences, 0o700) == 0)
+            let second = try AgentProcess(other)
+            let domains = try second.connect().domains()
+            #expect(domains.isEmpty)
+            let again = try second.follow(.after(follower.cursor))
+            let changes = try again.changes()
+            #expect(changes == ["gap"])
+            second.kill()
+
+            // And the edit is where it was made.
+            let third = try AgentProcess(place)
+            defer { third.kill() }
+            let values = try third.connect().snapshot(of: Domain(DomainName("a.b"))).values
+            #expect(values == ["key": "unsaved"])
+        }
+    }
+
     @Test("A log that was damaged begins a new epoch, and every cursor meets a gap and then the values")
     func damagedLog() throws {
         try AgentProcess.withPlace { place in
@@ -89,9 +116,9 @@ struct RestartTests {
             for number in 0..<5 { try first.defaults("write", "a.b", "key", "\(number)") }
             let follower = try first.follow()
             first.kill()
-            var bytes = try RawFile.read(place.socket + ".log")
+            var bytes = try RawFile.read(place.log())
             bytes[bytes.count / 2] ^= 0xFF
-            try RawFile.write(bytes, to: place.socket + ".log")
+            try RawFile.write(bytes, to: place.log())
 
             let second = try AgentProcess(place)
             defer { second.kill() }

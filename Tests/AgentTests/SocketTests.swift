@@ -1,4 +1,5 @@
 import DefaultsCore
+import DefaultsKit
 import Glibc
 import PropertyList
 import TestSupport
@@ -115,6 +116,29 @@ struct SocketTests {
         }
     }
 
+    @Test("Who asks and never reads the answers costs the agent little memory")
+    func unreadAnswers() throws {
+        try AgentProcess.withAgent { agent in
+            let text = String(repeating: "x", count: 1 << 20)
+            try agent.connect().edit(Domain(DomainName("a.b")), ["large": .string(text)], replacesAll: false)
+            let client = try RawClient.greeted(agent.place.socket)
+            for number in 0..<400 {
+                try client.send(["type": "read", "request": .integer(Int64(number + 2)), "domain": "a.b"])
+            }
+            // Another is served meanwhile, after all that came before has been looked at.
+            _ = try agent.connect().barrier()
+            let status = String(decoding: try RawFile.read("/proc/\(agent.pid)/status"), as: UTF8.self)
+            let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
+            let kilobytes = try #require(Int(line.split(separator: " ")[1]))
+            #expect(kilobytes < 150_000)
+            // And once it reads, it gets them all.
+            for number in 0..<400 {
+                let answer = try client.receive()
+                #expect(answer?["request"] == .integer(Int64(number + 2)))
+            }
+        }
+    }
+
     @Test("The socket and its directory are for the user alone")
     func modes() throws {
         try AgentProcess.withPlace { place in
@@ -122,7 +146,7 @@ struct SocketTests {
             let agent = try AgentProcess(place, arguments: ["--socket", socket])
             defer { agent.kill() }
             #expect(try RawFile.status(socket).st_mode & 0o7777 == 0o600)
-            #expect(try RawFile.status(socket + ".log").st_mode & 0o7777 == 0o600)
+            #expect(try RawFile.status(place.log(at: socket)).st_mode & 0o7777 == 0o600)
             #expect(try RawFile.status(place.runtime + "/deep").st_mode & 0o7777 == 0o700)
             #expect(try RawFile.status(place.runtime + "/deep/below").st_mode & 0o7777 == 0o700)
             #expect(agent.terminate() == 0)

@@ -57,6 +57,9 @@ package struct PreferencesDirectory: Hashable, Sendable {
         return String(cString: resolved)
     }
 
+    /// What stands for the directory in names of other files.
+    var resolvedPathHash: ContentHash { ContentHash(Array(resolvedPath.utf8)) }
+
     /// Checks that the directory exists, if someone named it: then a missing one is more likely a mistake than a first run.
     package func checkExistence() throws(DefaultsError) {
         var status = stat()
@@ -74,6 +77,13 @@ package struct PreferencesDirectory: Hashable, Sendable {
     var isUsable: Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR && access(path, R_OK | X_OK) == 0
+    }
+
+    /// When a domain's file, which is gone, can have gone at the latest: when its directory last changed.
+    func lastChange(around domain: Domain, now: Timestamp) -> Timestamp {
+        var status = stat()
+        guard stat(DomainFile.directory(of: path(of: domain)), &status) == 0 else { return now }
+        return min(now, Timestamp(status.st_mtim))
     }
 
     /// The absolute path of a domain's file.

@@ -43,6 +43,8 @@ package struct Merge: Sendable {
     package struct Result: Hashable, Sendable {
         package var changes: [KeyChange] = []
         package var overruled: [Overruled] = []
+
+        package init() {}
     }
 
     /// Takes over what is in the file now.
@@ -65,7 +67,8 @@ package struct Merge: Sendable {
         }
         for key in difference.keys where !changed.contains(key) && pending[key] == nil {
             // Its writer had loaded an older version, and has not meant to change this key back.
-            pending[key] = Edit(value: base[key], time: baseTime, writer: .agent, sequence: 0)
+            pending[key] = Edit(value: base[key], time: baseTime, writer: .agent, sequence: Edit.unordered)
+            result.overruled.append(Overruled(key: key, value: disk[key], writer: .file))
         }
         advance(by: difference, at: time)
         for (key, edit) in pending where PropertyListValue.areSame(edit.value, disk[key], readFrom: format) {
@@ -91,18 +94,27 @@ package struct Merge: Sendable {
     /// Takes over what a foreign writer wrote just before its file was replaced by `base`.
     ///
     /// What it changed becomes pending, since the file has it no more.
+    ///
+    /// - Parameters:
+    ///   - disk: the values that it wrote.
+    ///   - format: the format in which it wrote them.
+    ///   - time: when.
+    ///   - total: `history.total` before the publication that replaced its file: what came since it can't have loaded.
+    /// - Returns: what changed in the values in force, and what lost.
     package mutating func displace(
-        _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp
+        _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp, loadedBefore total: Int
     ) -> Result {
         let difference = Difference(from: base, to: disk, readFrom: format)
-        let changed = history.keysChanged(by: disk, differing: Set(difference.keys), readFrom: format, skipping: 1)
+        let changed = history.keysChanged(
+            by: disk, differing: Set(difference.keys), readFrom: format, skipping: max(0, history.total - total))
         var result = Result()
         for key in changed where decide(key, disk[key], time, format, &result) {
-            pending[key] = Edit(value: disk[key], time: time, writer: .file, sequence: 0)
+            pending[key] = Edit(value: disk[key], time: time, writer: .file, sequence: Edit.unordered)
         }
         // Someone may have loaded it; then the published version came again.
-        history.append(back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }))
-        history.append(back: difference)
+        history.append(
+            back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }), leadsToNothing: base.isEmpty)
+        history.append(back: difference, leadsToNothing: disk.isEmpty)
         return result
     }
 
@@ -147,11 +159,12 @@ package struct Merge: Sendable {
     private mutating func advance(by difference: Difference, at time: Timestamp) {
         var back: Difference = [:]
         back.reserveCapacity(difference.count)
+        let leadsToNothing = base.isEmpty
         for (key, value) in difference {
             back[key] = .some(base[key])
             base[key] = value
         }
-        history.append(back: back)
+        history.append(back: back, leadsToNothing: leadsToNothing)
         baseTime = time
     }
 }

@@ -10,9 +10,21 @@ package struct VersionHistory: Sendable {
     /// Keys in all differences, over which old versions are let go before `capacity` is reached.
     package static let keyCapacity = 65_536
 
-    /// Differences that lead from a version to the one before it; the newest version's last.
-    private var steps: [Difference] = []
+    /// What leads from a version to the one before it.
+    private struct Step {
+        var back: Difference
+        /// Whether the version before has no key at all.
+        ///
+        /// Every file with fewer keys than what it replaces is nearer to nothing than to that; it was written by someone
+        /// who meant it so, and not by a writer who had loaded nothing.
+        var leadsToNothing: Bool
+    }
+
+    /// The newest version's last.
+    private var steps: [Step] = []
     private var keys = 0
+    /// How many versions have come in all, those included that are let go.
+    package private(set) var total = 0
 
     package init() {}
 
@@ -21,17 +33,20 @@ package struct VersionHistory: Sendable {
 
     /// Notes that a new version came.
     ///
-    /// - Parameter back: what leads from the new version back to the one before.
-    package mutating func append(back: Difference) {
+    /// - Parameters:
+    ///   - back: what leads from the new version back to the one before.
+    ///   - leadsToNothing: whether the one before has no key.
+    package mutating func append(back: Difference, leadsToNothing: Bool) {
         if back.isEmpty { return }
-        steps.append(back)
+        total += 1
+        steps.append(Step(back: back, leadsToNothing: leadsToNothing))
         keys += back.count
         // The version before the newest is kept, however many keys it takes: a displaced file's writer had loaded it.
         guard steps.count > Self.capacity || keys > Self.keyCapacity, steps.count > 1 else { return }
         // Let go an eighth at once, since the array moves what remains.
         var surplus = 0
         repeat {
-            keys -= steps[surplus].count
+            keys -= steps[surplus].back.count
             surplus += 1
         } while surplus < steps.count - 1
             && (surplus < steps.count / 8 || keys > Self.keyCapacity)
@@ -57,7 +72,7 @@ package struct VersionHistory: Sendable {
         var nearest = differing
         for (index, step) in steps.reversed().enumerated() {
             if current.isEmpty, index >= skipped { return newest }
-            for (key, value) in step {
+            for (key, value) in step.back {
                 if PropertyListValue.areSame(value, disk[key], readFrom: format) {
                     current.remove(key)
                 } else {
@@ -67,7 +82,7 @@ package struct VersionHistory: Sendable {
             if index + 1 == skipped {
                 newest = current
                 nearest = current
-            } else if current.count < nearest.count {
+            } else if current.count < nearest.count, !step.leadsToNothing {
                 nearest = current
             }
         }

@@ -8,6 +8,8 @@ struct DomainState {
     var file: FileVersion?
     /// The format in which the file is, or will be when there is none.
     var format = PropertyListFormat.xml
+    /// Since when the file is gone that `file` tells of, while that isn't believed yet.
+    var missingSince: Timestamp?
     /// Why the file can't be taken as it is; `merge.base` is then its last good state.
     var damage: FileDamage?
     /// The content of a damaged file that has been copied aside already.

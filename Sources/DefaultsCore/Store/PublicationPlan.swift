@@ -13,4 +13,6 @@ struct PublicationPlan {
     var damage: FileDamage?
     /// All of the log up to here is in the new version.
     var revision: Revision
+    /// How many versions the history has had before the new one.
+    var total: Int
 }

@@ -74,7 +74,11 @@ extension Store {
         if reading.isBadNews, !directory.isUsable { return }
         if haste == .patient {
             switch reading {
-            case .missing where file != nil, .unusable where file != nil || !isBaseline:
+            case .missing where file != nil:
+                doubt(domain)
+                unsettled.doubtful.insert(domain)
+                return
+            case .unusable where file != nil || !isBaseline:
                 unsettled.doubtful.insert(domain)
                 return
             default: break
@@ -106,6 +110,12 @@ extension Store {
             }
             return unsettled
         }
+    }
+
+    /// Notes since when a domain's file is gone, which isn't believed yet.
+    func doubt(_ domain: Domain) {
+        let time = directory.lastChange(around: domain, now: .now())
+        state.withLock { $0.doubt(domain, missingSince: time) }
     }
 
     func file(of domain: Domain) -> DomainFile {

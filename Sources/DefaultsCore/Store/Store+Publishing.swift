@@ -74,7 +74,10 @@ extension Store {
                 transition { state in
                     ((), state.published(plan, for: domain, as: version, format: format, now: .now()))
                 }
-                if let displaced { examine(displaced, of: domain, known: plan.expected, &inHand) }
+                if let displaced {
+                    examine(
+                        Displaced(file: displaced, domain: domain, known: plan.expected, total: plan.total), &inHand)
+                }
             }
         }
         throw DefaultsError(
@@ -91,6 +94,7 @@ extension Store {
         // Editors move a file away for a moment, and some writers finish it in a second step.
         var waited: Int32 = 0
         while reading.isBadNews, waited < 250 {
+            if case .missing = reading { doubt(domain) }
             poll(nil, 0, 10)
             waited += 10
             reading = file(of: domain).read(known: known)
@@ -143,26 +147,24 @@ extension Store {
     /// Reads a version that was just replaced.
     ///
     /// If a foreign writer wrote it, its changes become pending.
-    private func examine(
-        _ displaced: DisplacedFile, of domain: Domain, known: FileVersion?, _ inHand: inout FilesInHand
-    ) {
-        var known = known
+    private func examine(_ displaced: Displaced, _ inHand: inout FilesInHand) {
+        var displaced = displaced
         var pause: Int32 = 1
         var waited: Int32 = 0
         while waited < 200 {
-            switch displaced.examine(known: known, patience: .wait) {
+            switch displaced.file.examine(known: displaced.known, patience: .wait) {
             case .beingWritten:
                 poll(nil, 0, pause)
                 waited += pause
                 pause = min(pause * 2, 50)
                 continue
             case let reading:
-                known = take(reading, displaced, of: domain) ?? known
-                displaced.removeName()
+                displaced.known = take(reading, displaced) ?? displaced.known
+                displaced.file.removeName()
             }
             break
         }
-        inHand.displaced.append((displaced, domain, known))
+        inHand.displaced.append(displaced)
     }
 
     /// Looks once more at versions that were replaced a while ago, and lets them go.
@@ -173,26 +175,30 @@ extension Store {
     /// - Returns: whether some are still being written, and must be looked at again.
     package func examineDisplaced(_ patience: DomainFile.Patience) -> Bool {
         files.withLock { inHand in
-            inHand.displaced.removeAll { displaced, domain, known in
-                let reading = displaced.examine(known: known, patience: patience)
+            inHand.displaced.removeAll { displaced in
+                let reading = displaced.file.examine(known: displaced.known, patience: patience)
                 if case .beingWritten = reading { return false }
-                _ = take(reading, displaced, of: domain)
-                displaced.removeName()
+                _ = take(reading, displaced)
+                displaced.file.removeName()
                 return true
             }
             return !inHand.displaced.isEmpty
         }
     }
 
-    private func take(_ reading: FileReading, _ displaced: DisplacedFile, of domain: Domain) -> FileVersion? {
+    private func take(_ reading: FileReading, _ displaced: Displaced) -> FileVersion? {
         switch reading {
         case .contents(let contents):
-            transition { state in ((), state.takeDisplaced(contents, of: domain, now: .now())) }
+            transition { state in
+                let actions = state.takeDisplaced(
+                    contents, of: displaced.domain, loadedBefore: displaced.total, now: .now())
+                return ((), actions)
+            }
             return contents.version
         case .unusable(let damage):
             // Written by someone, to no good end, just when it was replaced. It is theirs: keep it.
-            if let version = damage.version, let bytes = try? displaced.bytes() {
-                _ = try? AsideFile.keep(bytes, of: displaced.original.path, because: .displaced)
+            if let version = damage.version, let bytes = try? displaced.file.bytes() {
+                _ = try? AsideFile.keep(bytes, of: displaced.file.original.path, because: .displaced)
                 return version
             }
             return nil

@@ -16,7 +16,7 @@ extension Store {
     package func next(
         for subscription: inout Subscription, limit: Int = 64
     ) -> (events: [SubscriptionEvent], snapshots: [DomainSnapshot]) {
-        state.withLock { state in
+        withWrittenLog { state in
             let events = subscription.next(from: state.log, limit: limit)
             let isDue = events.contains { if case .snapshotDue = $0 { true } else { false } }
             return (events, isDue ? state.snapshots(subscription.filter) : [])

@@ -32,9 +32,19 @@ package final class Store: Sendable {
     /// Files that a thread has in hand.
     struct FilesInHand {
         /// Replaced versions that a late writer may still write to, with what they were seen to hold.
-        var displaced: [(file: DisplacedFile, domain: Domain, known: FileVersion?)] = []
+        var displaced: [Displaced] = []
         /// Whether what a crash left behind has been looked for.
         var hasRecovered = false
+    }
+
+    /// A version that was replaced.
+    struct Displaced {
+        var file: DisplacedFile
+        var domain: Domain
+        /// What it was seen to hold.
+        var known: FileVersion?
+        /// `VersionHistory.total` before the publication that replaced it.
+        var total: Int
     }
 
     private struct WeakObserver {

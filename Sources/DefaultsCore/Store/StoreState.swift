@@ -23,6 +23,7 @@ struct StoreState {
     mutating func take(
         _ reading: FileReading, of domain: Domain, isBaseline: Bool, now: Timestamp
     ) -> [StoreAction] {
+        if case .missing = reading {} else { domains[domain]?.missingSince = nil }
         switch reading {
         case .beingWritten:
             return []
@@ -32,7 +33,10 @@ struct StoreState {
             return []
         case .missing:
             guard let state = domains[domain], state.file != nil || state.damage != nil else { return [] }
-            return changeFile(of: domain, to: nil, at: now) { $0.removeFile(at: now) }
+            // It was gone before that was believed; what was set since then is later.
+            let time = state.missingSince ?? now
+            domains[domain]?.missingSince = nil
+            return changeFile(of: domain, to: nil, at: now) { $0.removeFile(at: time) }
         case .contents(let contents):
             let time = contents.version.identity.changed
             guard isBaseline, domains[domain]?.merge.pending.isEmpty ?? true else {
@@ -56,11 +60,22 @@ struct StoreState {
         }
     }
 
+    /// Notes that a domain's file is gone, perhaps for a moment; the first time counts.
+    mutating func doubt(_ domain: Domain, missingSince time: Timestamp) {
+        guard domains[domain] != nil, domains[domain]?.missingSince == nil else { return }
+        domains[domain]?.missingSince = time
+    }
+
     /// Takes what a replaced version of a domain's file turned out to hold.
-    mutating func takeDisplaced(_ contents: FileContents, of domain: Domain, now: Timestamp) -> [StoreAction] {
+    ///
+    /// The total is that of the history before the publication that replaced it.
+    mutating func takeDisplaced(
+        _ contents: FileContents, of domain: Domain, loadedBefore total: Int, now: Timestamp
+    ) -> [StoreAction] {
         change(domain, source: .file, at: now) {
             $0.merge.displace(
-                contents.values, format: contents.format, changedAt: contents.version.identity.changed)
+                contents.values, format: contents.format, changedAt: contents.version.identity.changed,
+                loadedBefore: total)
         }
     }
 
@@ -119,8 +134,8 @@ struct StoreState {
         else { return nil }
         return PublicationPlan(
             edits: state.merge.pending, values: state.merge.current, format: state.format,
-            expected: state.damage == nil ? state.file : state.damage?.version, damage: state.damage, revision: log.head
-        )
+            expected: state.damage == nil ? state.file : state.damage?.version, damage: state.damage,
+            revision: log.head, total: state.merge.history.total)
     }
 
     /// Notes, before it happens, that a file is about to be replaced: a crash may come before `published`.
@@ -167,7 +182,7 @@ struct StoreState {
             time = contents.version.identity.changed
             if mark == nil, marks[certain].hash == nil {
                 // There was no file: this one came since, and all that is in it.
-                let pending = unsaved(since: marks[certain], of: domain, in: records)
+                let (pending, _) = unsaved(since: marks[certain], of: domain, in: records)
                 domains[domain, default: DomainState()].merge.pending = pending
                 return take(reading, of: domain, isBaseline: false, now: now)
             }
@@ -178,11 +193,14 @@ struct StoreState {
             mark = marks[certain]
             isKnown = false
         }
-        var pending = unsaved(since: mark ?? marks[certain], of: domain, in: records)
+        var (pending, replaced) = unsaved(since: mark ?? marks[certain], of: domain, in: records)
         var actions = take(reading, of: domain, isBaseline: true, now: now)
-        if mark == nil {
-            // Nobody knows what the file held before. Edits that are younger than it are still to be published.
-            pending = pending.filter { $1.time >= time }
+        if mark == nil, let disk = domains[domain]?.merge.base {
+            // Nobody knows what the file held before. An edit is still to be published if it is younger than the file, or
+            // if the file holds what the edit was to replace: then whoever wrote the file changed something else.
+            pending = pending.filter { key, edit in
+                edit.time >= time || replaced[key].map { $0 == disk[key] } ?? false
+            }
         }
         if mark == nil || !isKnown { actions += post(.unknown(domain), at: now) }
         let base = domains[domain]?.merge.base ?? [:]
@@ -196,25 +214,29 @@ struct StoreState {
         return actions
     }
 
-    /// The edits that a file doesn't hold: those noted with it, and those made after that.
+    /// The edits that a file doesn't hold which stands to the log as a mark says; and for those made after it, what they
+    /// were to replace.
     private mutating func unsaved(
-        since mark: FileMark?, of domain: Domain, in records: [LogRecord]
-    ) -> [String: Edit] {
-        var pending = mark?.pending ?? [:]
+        since mark: FileMark, of domain: Domain, in records: [LogRecord]
+    ) -> (pending: [String: Edit], replaced: Difference) {
+        var pending = mark.pending
+        var replaced = Difference()
         lastSequence = pending.values.reduce(lastSequence) { max($0, $1.sequence) }
-        for record in records where record.revision > mark?.revision ?? 0 {
+        for record in records where record.revision > mark.revision {
             guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
             for change in changeSet.changes {
-                if case .app = changeSet.source {
-                    lastSequence += 1
-                    pending[change.key] = Edit(
-                        value: change.new, time: record.time, writer: changeSet.source, sequence: lastSequence)
-                } else {
+                guard case .app = changeSet.source else {
                     pending[change.key] = nil
+                    replaced[change.key] = nil
+                    continue
                 }
+                lastSequence += 1
+                if pending[change.key] == nil { replaced[change.key] = .some(change.old) }
+                pending[change.key] = Edit(
+                    value: change.new, time: record.time, writer: changeSet.source, sequence: lastSequence)
             }
         }
-        return pending
+        return (pending, replaced)
     }
 
     /// How each domain's file stands to the log.

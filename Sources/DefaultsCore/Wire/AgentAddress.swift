@@ -21,7 +21,7 @@ package struct AgentAddress: Hashable, Sendable {
             let runtime = Self.runtimeDirectory(environment) + "/defaultsd"
             path =
                 directory.isExplicit
-                ? "\(runtime)/\(ContentHash(Array(directory.resolvedPath.utf8)))/socket" : "\(runtime)/socket"
+                ? "\(runtime)/\(directory.resolvedPathHash)/socket" : "\(runtime)/socket"
             isExplicit = false
         }
         // The kernel takes 107 bytes; SwiftNIO takes 103, as other systems do.
@@ -37,8 +37,12 @@ package struct AgentAddress: Hashable, Sendable {
     /// The directory that holds the socket and the log.
     package var directoryPath: String { DomainFile.directory(of: socketPath) }
 
-    /// The change log's file, beside the socket.
-    package var logPath: String { socketPath + ".log" }
+    /// The file of a directory's change log, beside the socket.
+    ///
+    /// It bears the directory's name: an agent that serves another directory at the same socket must not take up its edits.
+    package func logPath(for directory: PreferencesDirectory) -> String {
+        "\(socketPath).\(directory.resolvedPathHash).log"
+    }
 
     /// `$XDG_RUNTIME_DIR`, `/run/user/<uid>` where that is, or a directory of the user's own in `/tmp`.
     private static func runtimeDirectory(_ environment: Environment) -> String {

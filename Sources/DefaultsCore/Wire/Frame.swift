@@ -2,20 +2,20 @@ package import PropertyList
 
 /// A message as it goes through the socket: its length in four bytes, big-endian, then a binary property list.
 package enum Frame {
-    /// The largest message that is taken, unless a limit says otherwise.
+    /// The largest request that is taken.
     package static let standardLimit = 64 << 20
 
-    /// What a message may be.
+    /// What a request may be, to an agent that trusts no client.
     ///
-    /// A value lies a few levels deep in a message. A file may be deep enough to leave room for that below the codec's
-    /// own limit, and a request one level deeper than a file: so no request makes a file that can't be read again, and
-    /// no file makes a message that can't be sent.
-    package static func limits(bytes: Int = standardLimit, ofRequests: Bool = false) -> PropertyListLimits {
-        var limits = PropertyListLimits()
-        limits.bytes = bytes
-        if ofRequests { limits.depth = DomainFile.standardLimits.depth + 1 }
-        return limits
-    }
+    /// A value lies two levels deep in a request, and one in a file: so no request makes a file that can't be read again.
+    package static let requestLimits = PropertyListLimits(
+        depth: DomainFile.standardLimits.depth + 1, bytes: standardLimit)
+
+    /// What a message of the agent's may be, or an entry of its log: whatever a file of the largest size can give rise to,
+    /// old values and new.
+    ///
+    /// A value lies three levels deep in a message; a file leaves room for that below the codec's own limit.
+    package static let messageLimits = PropertyListLimits(bytes: Int(UInt32.max), objects: 100_000_000)
 
     /// Frames a message.
     package static func encode(_ message: DomainValues) throws(DefaultsError) -> [UInt8] {

@@ -18,7 +18,7 @@ package enum Message: Sendable {
     case status(DomainValues)
     /// The answer to a request that can't be met. After `protocolViolation` the connection is closed.
     case failure(DefaultsError)
-    /// A subscription's event. A domain's snapshot comes as a change set from nothing, marked as initial.
+    /// A subscription's event.
     case event(StreamEvent)
 }
 

@@ -38,7 +38,7 @@ package final class AgentConnection: Backend {
 
     private init(_ socket: consuming FileDescriptor) {
         self.socket = socket
-        self.decoder = FrameDecoder(limits: Frame.limits())
+        self.decoder = FrameDecoder(limits: Frame.messageLimits)
         self.welcome = Welcome(pid: 0, directory: "", cursor: Cursor(epoch: Epoch(value: 0), revision: 0))
     }
 

@@ -18,6 +18,8 @@ actor Engine: Service {
     private var timer: Scheduled<Void>?
     /// How often in a row a file was open for writing when it was looked at.
     private var attempts: [Domain: Int] = [:]
+    /// How often in a row a replaced version was still open for writing.
+    private var examinations: Int64 = 0
     /// When the first of the edits was made that wait to be published together.
     private var waitingSince: [Domain: NIODeadline] = [:]
     /// How often in a row publishing has failed.
@@ -176,7 +178,9 @@ actor Engine: Service {
             case .settle(let domain): look(at: domain, haste: .settle)
             case .publish(let domain): publish(domain)
             case .examineDisplaced:
-                if store.examineDisplaced(.wait) { plan(.examineDisplaced, in: .seconds(1)) }
+                // Someone may hold one open for ever.
+                examinations = store.examineDisplaced(.wait) ? examinations + 1 : 0
+                if examinations > 0 { plan(.examineDisplaced, in: .seconds(min(1 << min(examinations - 1, 3), 5))) }
             }
         }
         armTimer()

@@ -16,8 +16,11 @@ final class ConnectionHandler: ChannelInboundHandler {
     private(set) var subscriptions: [UInt64: Subscription] = [:]
     private let server: Server
     private let refusal: DefaultsError?
-    private var decoder = FrameDecoder(limits: Frame.limits(ofRequests: true))
+    private var decoder = FrameDecoder(limits: Frame.requestLimits)
     private var hasGreeted = false
+    /// The `synchronize` requests that wait for the disk.
+    private var barriers = 0
+    private static let mostBarriers = 64
     private var context: ChannelHandlerContext?
 
     init(of app: AppIdentity, server: Server, refusal: DefaultsError?) {
@@ -44,8 +47,13 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         decoder.append(unwrapInboundIn(data).readableBytesView)
+        takeRequests()
+    }
+
+    /// Answers what has come, as long as the answers are read: nothing piles up on behalf of who doesn't.
+    private func takeRequests() {
         do throws(DefaultsError) {
-            while let fields = try decoder.next() {
+            while mayTakeRequests, let fields = try decoder.next() {
                 let number = (try? fields.unsigned("request")) ?? 0
                 do throws(DefaultsError) {
                     try answer(NumberedRequest(fields, from: app))
@@ -58,13 +66,14 @@ final class ConnectionHandler: ChannelInboundHandler {
         } catch {
             fail(error)
         }
+        context?.channel.setOption(.autoRead, value: mayTakeRequests).whenFailure { _ in }
         pump()
     }
 
+    private var mayTakeRequests: Bool { context?.channel.isWritable == true && barriers < Self.mostBarriers }
+
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        // Who doesn't read answers isn't read from: nothing piles up on its behalf.
-        context.channel.setOption(.autoRead, value: context.channel.isWritable).whenFailure { _ in }
-        pump()
+        takeRequests()
         context.fireChannelWritabilityChanged()
     }
 
@@ -130,9 +139,11 @@ final class ConnectionHandler: ChannelInboundHandler {
         guard let context else { return }
         let engine = server.engine
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        barriers += 1
         context.eventLoop.makeFutureWithTask { await engine.synchronize(domain) }.whenSuccess { result in
+            bound.value.barriers -= 1
             bound.value.send(.synchronized(result.cursor, failures: result.failures), to: number)
-            bound.value.pump()
+            bound.value.takeRequests()
         }
     }
 

@@ -9,7 +9,8 @@ import Synchronization
 
 /// The agent's socket: takes connections of its user, and wakes their subscriptions.
 ///
-/// Connections live on one event loop; nothing there waits for the disk.
+/// Connections live on one event loop; nothing there waits for the disk, but for the log's file where the socket, and so the
+/// log, isn't in memory.
 final class Server: Service {
     let store: Store
     let engine: Engine

@@ -29,6 +29,13 @@ final class AgentProcess {
             ]
         }
 
+        /// The change log's file.
+        func log(at socket: String? = nil) throws -> String {
+            let directory = PreferencesDirectory(path: preferences)
+            return try AgentAddress(option: socket ?? self.socket, for: directory, environment: Environment([:]))
+                .logPath(for: directory)
+        }
+
         func path(_ domain: String) -> String { "\(preferences)/\(domain).plist" }
 
         /// Gives both to "nobody", in a way that root may use them too.

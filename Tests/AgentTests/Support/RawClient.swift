@@ -6,7 +6,7 @@ import TestSupport
 /// A client that may say anything to the agent, well-formed or not.
 final class RawClient {
     private let socket: FileDescriptor
-    private var decoder = FrameDecoder(limits: Frame.limits())
+    private var decoder = FrameDecoder(limits: Frame.messageLimits)
 
     /// Connects, and says nothing.
     init(_ path: String) throws {

@@ -89,7 +89,9 @@ struct MergePropertyTests {
             let time = Timestamp(nanoseconds: Int64(random.below(200)))
             switch random.below(3) {
             case 0: _ = merge.reload(disk, format: .binary, changedAt: time)
-            case 1: _ = merge.displace(disk, format: .binary, changedAt: time)
+            case 1:
+                _ = merge.displace(
+                    disk, format: .binary, changedAt: time, loadedBefore: merge.history.total - 1)
             default:
                 _ = merge.removeFile(at: time)
                 #expect(merge.base.isEmpty)

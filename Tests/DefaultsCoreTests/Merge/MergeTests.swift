@@ -128,15 +128,55 @@ struct MergeTests {
         #expect(merge.base == [:])
     }
 
+    @Test("A version that was replaced long ago, and is written to again, undoes nothing that came since")
+    func displacedLongAgo() {
+        var merge = Merge(base: ["a": 1])
+        let loaded = merge.history.total
+        for number in 2...4 {
+            merge.pending = ["b\(number)": edit(.integer(Int64(number)), at: before)]
+            merge.publish(merge.pending, at: now)
+        }
+        // The same values in another form: its writer has changed nothing.
+        let same = merge.displace(["a": 1], format: .xml, changedAt: now, loadedBefore: loaded)
+        #expect(same == Merge.Result())
+        #expect(merge.pending.isEmpty)
+        let other = merge.displace(["a": 5], format: .xml, changedAt: now, loadedBefore: loaded)
+        #expect(other.changes == [KeyChange(key: "a", old: 1, new: 5)])
+        #expect(merge.current == ["a": 5, "b2": 2, "b3": 3, "b4": 4])
+    }
+
+    @Test("A file with fewer keys than what it replaces was written by someone who meant it so")
+    func smallerFile() {
+        var merge = Merge()
+        _ = merge.reload(["a": 1, "b": 1, "c": 1], format: .xml, changedAt: before)
+        let result = merge.reload(["d": 1], format: .xml, changedAt: now)
+        #expect(result.changes.count == 4)
+        #expect(merge.current == ["d": 1])
+        #expect(merge.pending.isEmpty)
+    }
+
+    @Test("What is put back, since a writer had loaded an older version, is said")
+    func putBack() {
+        var merge = Merge(base: ["a": 1, "b": 1])
+        let edits = ["a": edit(2, at: before)]
+        merge.pending = edits
+        merge.publish(edits, at: before)
+        let result = merge.reload(["a": 1, "b": 5], format: .xml, changedAt: now)
+        #expect(result.changes == [KeyChange(key: "b", old: 1, new: 5)])
+        #expect(result.overruled == [Overruled(key: "a", value: 1, writer: .file)])
+        #expect(merge.current == ["a": 2, "b": 5])
+    }
+
     @Test("What a foreign writer wrote just before its file was replaced is merged, and to be published")
     func displaced() {
         var merge = Merge(base: ["a": 1, "b": 1, "c": 1])
         let edits = ["a": edit(2, at: before)]
         merge.pending = edits
+        let loaded = merge.history.total
         merge.publish(edits, at: now)
         #expect(merge.base["a"] == 2)
         // The writer had loaded the version before, in which "a" was 1.
-        let result = merge.displace(["a": 1, "b": 5], format: .xml, changedAt: now)
+        let result = merge.displace(["a": 1, "b": 5], format: .xml, changedAt: now, loadedBefore: loaded)
         #expect(Set(result.changes) == [KeyChange(key: "b", old: 1, new: 5), KeyChange(key: "c", old: 1, new: nil)])
         #expect(merge.current == ["a": 2, "b": 5])
         #expect(Set(merge.pending.keys) == ["b", "c"])

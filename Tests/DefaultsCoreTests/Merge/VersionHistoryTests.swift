@@ -8,7 +8,7 @@ struct VersionHistoryTests {
     func capacity() {
         var history = VersionHistory()
         for number in 0..<Int64(3 * VersionHistory.capacity) {
-            history.append(back: ["a": .some(.integer(number))])
+            history.append(back: ["a": .some(.integer(number))], leadsToNothing: false)
             #expect(history.count <= VersionHistory.capacity)
             if number > VersionHistory.capacity { #expect(history.count >= VersionHistory.capacity * 7 / 8 - 1) }
         }
@@ -22,7 +22,7 @@ struct VersionHistoryTests {
         let keys = 1_000
         for number in 0..<Int64(200) {
             let step = (0..<keys).map { ("\($0)", PropertyListValue?.some(.integer(number))) }
-            history.append(back: Difference(uniqueKeysWithValues: step))
+            history.append(back: Difference(uniqueKeysWithValues: step), leadsToNothing: false)
             #expect(history.count <= VersionHistory.keyCapacity / keys + 1)
         }
         #expect(history.count > VersionHistory.keyCapacity / keys / 2)
@@ -34,9 +34,10 @@ struct VersionHistoryTests {
         var merge = Merge(base: ["a": 1])
         let time = Timestamp(nanoseconds: 1)
         _ = merge.edit(values.mapValues { .some($0) }, time: time, writer: .testApp, sequence: 1)
+        let loaded = merge.history.total
         merge.publish(merge.pending, at: time)
         // A writer that had loaded the version before came between.
-        let result = merge.displace(["a": 2], format: .xml, changedAt: Timestamp(nanoseconds: 2))
+        let result = merge.displace(["a": 2], format: .xml, changedAt: Timestamp(nanoseconds: 2), loadedBefore: loaded)
         #expect(result.changes == [KeyChange(key: "a", old: 1, new: 2)])
         #expect(merge.current.count == values.count + 1)
     }
@@ -44,7 +45,7 @@ struct VersionHistoryTests {
     @Test("No difference is no version")
     func emptyStep() {
         var history = VersionHistory()
-        history.append(back: [:])
+        history.append(back: [:], leadsToNothing: true)
         #expect(history.count == 0)
     }
 }

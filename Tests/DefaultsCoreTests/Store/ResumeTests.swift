@@ -63,6 +63,40 @@ struct ResumeTests {
         }
     }
 
+    @Test("An unsaved edit stands when someone changed other keys of the file meanwhile, and not when its own")
+    func otherKeysChanged() throws {
+        try withStoreFixture { fixture in
+            try RawFile.write(PropertyListValue.dictionary(["a": 1, "b": 1, "c": 1]).write(as: .xml), to: fixture.path)
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["a": 2, "b": 2, "new": 2])
+            try RawFile.write(PropertyListValue.dictionary(["a": 1, "b": 5, "c": 5]).write(as: .xml), to: fixture.path)
+
+            let second = try fixture.resumedStore()
+            #expect(second.events.last == "unknown")
+            #expect(fixture.values(second) == ["a": 2, "b": 5, "c": 5, "new": 2])
+            try second.publish(fixture.domain)
+            #expect(try DomainValues.read(fixture.path) == ["a": 2, "b": 5, "c": 5, "new": 2])
+        }
+    }
+
+    @Test("A log that can't be kept in a file goes on as another one, and leaves none behind that isn't true")
+    func noLogFile() throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["a": 1])
+            let recovered = try #require(ChangeLogFile.recover(from: fixture.logPath, limits: Frame.messageLimits))
+            let log = ChangeLog(epoch: recovered.epoch, head: recovered.head, records: recovered.records)
+            let second = Store(directory: PreferencesDirectory(path: fixture.directory), log: log)
+            // A directory is in the way of the new file.
+            #expect(mkdir(fixture.logPath + ".new", 0o700) == 0)
+            defer { rmdir(fixture.logPath + ".new") }
+            #expect(throws: SystemCall.Failure.self) { try second.keepLog(at: fixture.logPath) }
+            #expect(second.cursor.epoch != recovered.epoch)
+            #expect(second.state.withLock { $0.outbox == nil })
+            #expect(!RawFile.exists(fixture.logPath))
+        }
+    }
+
     /// Edits, and then crashes in the middle of publishing: the file is about to be replaced, and perhaps has been.
     private func crash(_ store: Store, _ fixture: StoreFixture, isReplaced: Bool) throws {
         let plan = try #require(store.state.withLock { $0.plan(for: fixture.domain) })
