@@ -82,7 +82,8 @@ enum Agent {
         do throws(SystemCall.Failure) {
             try store.keepLog(at: address.logPath(for: directory))
         } catch {
-            log.logger.warning("The change log isn't kept in \(address.logPath(for: directory)): \(SystemCall.message(error.number)).")
+            log.logger.warning(
+                "The change log isn't kept in \(address.logPath(for: directory)): \(SystemCall.message(error.number)).")
         }
         log.logger.debug("\(store.domains().count) domains read in \(ContinuousClock.now - start)")
         return (store, unsettled)

@@ -25,9 +25,11 @@ final class AgentClaim {
     }
 
     private init(_ name: String, for what: String) throws(DefaultsError) {
-        let name = "defaultsd/\(geteuid())/\(name)"
         let socket = Self.makeSocket()
-        guard socket.number >= 0, Self.call(bind, socket, name) == 0 || errno == EADDRINUSE else {
+        let number = socket.number
+        guard let name = UnixAddress(abstractName: "defaultsd/\(geteuid())/\(name)"), number >= 0,
+            name.with({ bind(number, $0, $1) }) == 0 || errno == EADDRINUSE
+        else {
             throw DefaultsError(.directory, errno: errno, "The agent can't claim \(what)")
         }
         // Listening makes this process the peer whom `owner` sees; who has only bound the name already listens.
@@ -55,10 +57,11 @@ final class AgentClaim {
         case unknown
     }
 
-    private static func owner(of name: String) -> Owner {
+    private static func owner(of name: UnixAddress) -> Owner {
         for _ in 0..<50 {
             let socket = makeSocket()
-            if call(connect, socket, name) == 0, let peer = SocketPeer(of: socket) {
+            let number = socket.number
+            if name.with({ connect(number, $0, $1) }) == 0, let peer = SocketPeer(of: socket) {
                 return peer.uid == geteuid() ? .agent(peer.pid) : .anotherUser
             }
             poll(nil, 0, 2)
@@ -70,21 +73,5 @@ final class AgentClaim {
         FileDescriptor(
             owning: Glibc.socket(
                 AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0))
-    }
-
-    /// Calls `bind` or `connect` with an abstract name: a NUL, then the name, with no NUL after it.
-    private static func call(
-        _ function: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32, _ socket: borrowing FileDescriptor,
-        _ name: String
-    ) -> Int32 {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let bytes = [0] + Array(name.utf8.prefix(MemoryLayout.size(ofValue: address.sun_path) - 1))
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        let length = MemoryLayout<sa_family_t>.size + bytes.count
-        let number = socket.number
-        return withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { function(number, $0, socklen_t(length)) }
-        }
     }
 }

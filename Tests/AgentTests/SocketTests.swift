@@ -33,7 +33,6 @@ struct SocketTests {
         Talk("a request before hello", greeted: false, ["type": "status", "request": 1]),
         Talk(
             "a protocol of the future", greeted: false, ["type": "hello", "request": 1, "protocol": 2, "client": "x"]),
-        Talk("an unknown request", ["type": "explode", "request": 2]),
         Talk("no type", ["request": 2]),
         Talk("no number", ["type": "status"]),
         Talk("a number below zero", ["type": "status", "request": -1]),
@@ -66,6 +65,8 @@ struct SocketTests {
 
     static let mistakes: [(Talk, code: String)] = [
         (Talk("a domain that leads out", ["type": "read", "request": 2, "domain": "../x"]), "invalidDomainName"),
+        // One that a later agent may know.
+        (Talk("an unknown request", ["type": "explode", "request": 2]), "agentRefused"),
         (Talk("a domain of nothing", ["type": "read", "request": 2, "domain": ""]), "invalidDomainName"),
         (Talk("a hidden domain", ["type": "read", "request": 2, "domain": ".x"]), "invalidDomainName"),
         (

@@ -113,7 +113,8 @@ package struct Merge: Sendable {
         }
         // Someone may have loaded it; then the published version came again.
         history.append(
-            back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }), leadsToNothing: base.isEmpty)
+            back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }), leadsToNothing: base.isEmpty
+        )
         history.append(back: difference, leadsToNothing: disk.isEmpty)
         return result
     }

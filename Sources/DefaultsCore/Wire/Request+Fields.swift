@@ -68,7 +68,7 @@ extension Request {
                 mode)
         case "unsubscribe": self = .unsubscribe(try fields.unsigned("subscription"))
         case "status": self = .status
-        case let type: throw DefaultsError(.protocolViolation, "\"\(type.prefix(40))\" is no request of this protocol.")
+        case let type: throw DefaultsError(.agentRefused, "\"\(type.prefix(40))\" is no request that this agent knows.")
         }
     }
 }

@@ -26,6 +26,8 @@ actor Engine: Service {
     private var failures: [Domain: Int] = [:]
     /// The agent's own domain, followed as anyone would.
     private var settingsChanges: Subscription
+    /// What is wrong with the settings, told already.
+    private var settingsProblems: [String] = []
     private nonisolated let settingsTick = Atomic(false)
     /// Who is told that records were posted; set before the first edit can come.
     private nonisolated let subscribers = Mutex<Server?>(nil)
@@ -218,12 +220,15 @@ actor Engine: Service {
         let domain = try? Domain(DomainName(AgentSettings.domainName))
         var problems: [String] = []
         let new = AgentSettings(domain.map { store.snapshot(of: $0).values } ?? [:], problems: &problems)
-        problems.forEach { log.logger.warning("\($0)") }
+        for problem in problems where !settingsProblems.contains(problem) { log.logger.warning("\(problem)") }
+        settingsProblems = problems
         guard new != settings else { return }
         settings = new
         log.follow(new)
         store.setLogCapacity(new.logCapacity)
         subscribers.withLock { $0 }?.follow(new)
+        // Edits that wait do so by the new delays.
+        for (domain, _) in store.pending() { schedulePublishing(domain, .soon) }
         log.logger.info("The settings have changed.")
     }
 }

@@ -11,15 +11,8 @@ final class RawClient {
     /// Connects, and says nothing.
     init(_ path: String) throws {
         socket = FileDescriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
         let number = socket.number
-        let connected = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(number, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
+        let connected = UnixAddress(path: path)?.with { connect(number, $0, $1) }
         guard connected == 0 else { throw TestSystemError("connect \(path)") }
     }
 

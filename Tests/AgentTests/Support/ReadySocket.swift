@@ -18,16 +18,8 @@ final class ReadySocket {
         socket = FileDescriptor(
             owning: Glibc.socket(
                 AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0))
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let bytes = [0] + Array(name.utf8.dropFirst())
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         let descriptor = socket.number
-        let bound = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sa_family_t>.size + bytes.count))
-            }
-        }
+        let bound = UnixAddress(notifySocket: name)?.with { bind(descriptor, $0, $1) }
         guard bound == 0 else { throw TestSystemError("bind \(name)") }
     }
 

@@ -129,13 +129,19 @@ struct MessageTests {
         #expect(error == DefaultsError(.agentRefused, "It is new."))
     }
 
+    @Test("A request that is not known is refused, which breaks nothing")
+    func unknownRequest() throws {
+        let fields = Fields(["request": 1, "type": "dance"])
+        let error = #expect(throws: DefaultsError.self) { try NumberedRequest(fields, from: Self.app) }
+        #expect(error == DefaultsError(.agentRefused, "\"dance\" is no request that this agent knows."))
+    }
+
     @Test(
         "What breaks the protocol is told in a sentence that names the entry",
         arguments: [
             ([:], "The entry \"request\" must be a whole number from 0 on."),
             (["request": -1], "The entry \"request\" must be a whole number from 0 on."),
             (["request": 1], "The entry \"type\" must be a string."),
-            (["request": 1, "type": "dance"], "\"dance\" is no request of this protocol."),
             (["request": 1, "type": "read"], "The entry \"domain\" must be a string."),
             (["request": 1, "type": "read", "domain": "a", "host": 3], "The entry \"host\" must be a string."),
             (
