@@ -2,40 +2,62 @@ import DefaultsCore
 import DirectoryWatcher
 import Glibc
 import Logging
+import NIOCore
 import NIOPosix
 import PropertyList
 import ServiceLifecycle
-import UnixSignals
 
 /// The agent, put together: watcher, store, engine and server, and the order in which they begin and end.
-enum Agent {
-    /// Runs the agent until a signal ends it.
-    ///
-    /// - Parameters:
-    ///   - directory: what it serves.
-    ///   - address: where it listens, and keeps the change log.
-    ///   - logLevel: what is logged, whatever the settings say.
-    ///   - environment: names the service manager.
-    /// - Throws: `DefaultsError` when the directory or the socket can't be had.
-    static func run(
+struct Agent: Sendable {
+    private let directory: PreferencesDirectory
+    private let address: AgentAddress
+    private let logLevel: Logger.Level?
+    private let environment: Environment
+
+    /// Takes what it serves, where it listens and keeps the change log, what is logged whatever the settings say, and the
+    /// environment that names the service manager.
+    init(
         _ directory: PreferencesDirectory, _ address: AgentAddress, logLevel: Logger.Level?, _ environment: Environment
-    ) async throws {
+    ) {
+        self.directory = directory
+        self.address = address
+        self.logLevel = logLevel
+        self.environment = environment
+    }
+
+    /// Runs the agent until a signal ends it; the calling thread waits.
+    ///
+    /// Throws a `DefaultsError` when the directory or the socket can't be had.
+    func run() throws {
+        // The engine's loop, and every task's: see `LoopExecutor`.
+        let eventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
+        let end = eventLoop.makePromise(of: Void.self)
+        Task(executorPreference: LoopExecutor(eventLoop)) {
+            do {
+                try await serve(on: eventLoop)
+                end.succeed()
+            } catch {
+                end.fail(error)
+            }
+        }
+        try end.futureResult.wait()
+    }
+
+    private func serve(on eventLoop: any EventLoop) async throws {
         try directory.prepare()
         try address.makeDirectory()
         // Nobody else serves the directory, or the socket, while these live.
         let claims = [try AgentClaim(onDirectory: directory), try AgentClaim(onSocket: address)]
         defer { withExtendedLifetime(claims) {} }
 
-        // First, since libinotifytools can't use a descriptor above 1023.
-        let watcher = try watch(directory)
+        // Before files and connections are opened, since libinotifytools can't use a descriptor above 1023.
+        let watcher = try Self.watch(directory)
         let (settings, problems) = AgentSettings.read(from: directory)
         let log = AgentLog(level: logLevel, settings: settings)
         problems.forEach { log.logger.warning("\($0)") }
 
-        let (store, unsettled) = try open(directory, address, settings, log)
-        let engine = Engine(
-            store: store, watcher: watcher, settings: settings, log: log,
-            on: MultiThreadedEventLoopGroup(numberOfThreads: 1).next())
+        let (store, unsettled) = try Self.open(directory, address, settings, log)
+        let engine = Engine(store: store, watcher: watcher, settings: settings, log: log, on: eventLoop)
         let server = Server(
             store: store, engine: engine, watcher: watcher, directory: directory, address: address,
             settings: settings, log: log)
@@ -48,8 +70,13 @@ enum Agent {
             serviceManager: ServiceManager(environment))
         // They end in the reverse order: the server takes no more edits when the engine saves the last ones.
         let group = ServiceGroup(
-            services: [engine, server, HangUpService(watcher: watcher), ready],
-            gracefulShutdownSignals: [.sigterm, .sigint], logger: log.lifecycle)
+            configuration: ServiceGroupConfiguration(
+                services: [
+                    .init(service: engine), .init(service: server), .init(service: ready),
+                    .init(
+                        service: SignalService(watcher: watcher),
+                        successTerminationBehavior: .gracefullyShutdownGroup),
+                ], logger: log.lifecycle))
         try await group.run()
     }
 

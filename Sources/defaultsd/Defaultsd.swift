@@ -5,7 +5,7 @@ import Logging
 
 /// The agent's command line.
 @main
-struct Defaultsd: AsyncParsableCommand {
+struct Defaultsd: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "defaultsd",
         abstract: "Keeps a directory of preferences live: watches its files, merges edits, posts changes.",
@@ -29,15 +29,17 @@ struct Defaultsd: AsyncParsableCommand {
     @Option(help: .hidden)
     var endWithParent: Int32?
 
-    func run() async throws {
+    func run() throws {
         // Whatever the agent makes is for its user alone; files it replaces keep their modes.
         umask(0o077)
+        SignalService.block()
         do {
             if let endWithParent { try Parent.endWith(endWithParent) }
             let environment = Environment.current
             let directory = try PreferencesDirectory(option: directory, environment: environment)
             let address = try AgentAddress(option: socket, for: directory, environment: environment)
-            try await Agent.run(directory, address, logLevel: logLevel?.level, environment)
+            let agent = Agent(directory, address, logLevel: logLevel?.level, environment)
+            try agent.run()
         } catch let error as DefaultsError {
             let line = Array("defaultsd: \(error)\n".utf8)
             write(STDERR_FILENO, line, line.count)

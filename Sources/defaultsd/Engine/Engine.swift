@@ -60,23 +60,23 @@ actor Engine: Service {
 
     /// Looks at files as the watcher tells, until the agent is to end; then saves what is pending.
     func run() async throws {
-        for await _ in watcher.ticks.cancelOnGracefulShutdown() {
-            takeDirty()
+        await withGracefulShutdownHandler {
+            for await _ in watcher.ticks { takeDirty() }
+        } onGracefulShutdown: {
+            self.watcher.stop()
         }
-        await end()
+        end()
     }
 
-    /// Saves what is pending, and ends watching.
-    private func end() async {
+    /// Saves what is pending.
+    private func end() {
         timer?.cancel()
-        await watcher.drain()
         takeDirty()
         _ = store.publishAll()
         _ = store.examineDisplaced(.insist)
         for (domain, error) in store.publishAll() {
             log.logger.error("Edits of \(domain) could not be saved: \(error)")
         }
-        watcher.stop()
     }
 
     // MARK: Looking

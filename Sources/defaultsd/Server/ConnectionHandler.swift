@@ -140,10 +140,14 @@ final class ConnectionHandler: ChannelInboundHandler {
         let engine = server.engine
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         barriers += 1
-        context.eventLoop.makeFutureWithTask { await engine.synchronize(domain) }.whenSuccess { result in
-            bound.value.barriers -= 1
-            bound.value.send(.synchronized(result.cursor, failures: result.failures), to: number)
-            bound.value.takeRequests()
+        let eventLoop = context.eventLoop
+        Task(executorPreference: server.executor) {
+            let result = await engine.synchronize(domain)
+            eventLoop.execute {
+                bound.value.barriers -= 1
+                bound.value.send(.synchronized(result.cursor, failures: result.failures), to: number)
+                bound.value.takeRequests()
+            }
         }
     }
 

@@ -20,6 +20,8 @@ final class Server: Service {
     let log: AgentLog
     let started = ContinuousClock.now
     private let eventLoop: any EventLoop
+    /// Where connections' tasks run.
+    let executor: LoopExecutor
     /// The connections that are open; touched on the event loop alone.
     let connections: NIOLoopBoundBox<[ObjectIdentifier: ConnectionHandler]>
     private let listener = Mutex<(any Channel)?>(nil)
@@ -38,6 +40,7 @@ final class Server: Service {
         self.address = address
         self.log = log
         eventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
+        executor = LoopExecutor(eventLoop)
         connections = .makeBoxSendingValue([:], eventLoop: eventLoop)
         currentSettings = Mutex(settings)
     }

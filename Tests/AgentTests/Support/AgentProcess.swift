@@ -135,6 +135,15 @@ final class AgentProcess {
         return String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     }
 
+    /// The memory that it takes now, shared libraries included.
+    func residentKilobytes() throws -> Int {
+        let status = String(decoding: try RawFile.read("/proc/\(pid)/status"), as: UTF8.self)
+        guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
+            let kilobytes = line.split(separator: " ").dropFirst().first.flatMap({ Int($0) })
+        else { throw AgentFailure(description: "Its memory can't be told: \(status)") }
+        return kilobytes
+    }
+
     /// Connects to it.
     func connect() throws -> AgentConnection {
         let environment = Environment(place.environment)
