@@ -40,7 +40,7 @@ extension PropertyListError {
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Storage: String, Sendable {
             case syntax, tooDeep, tooLarge, tooManyObjects, unsupportedEncoding, invalidText, unsupported, cycle
-            case offsetOutOfRange, numberOutOfRange, unrepresentable
+            case offsetOutOfRange, numberOutOfRange, unrepresentable, equivalentKeys
         }
 
         private let storage: Storage
@@ -72,6 +72,8 @@ extension PropertyListError {
         public static let offsetOutOfRange = Code(.offsetOutOfRange)
         /// A whole number fits neither a signed nor an unsigned 64-bit integer.
         public static let numberOutOfRange = Code(.numberOutOfRange)
+        /// Two keys of a dictionary are the same text in different Unicode scalars: one of them would be lost.
+        public static let equivalentKeys = Code(.equivalentKeys)
         /// The format has no way to write the value.
         public static let unrepresentable = Code(.unrepresentable)
     }

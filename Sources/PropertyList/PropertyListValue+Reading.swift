@@ -87,8 +87,7 @@ extension PropertyListValue {
         }
         guard format != .binary else {
             do throws(ReadingFailure) {
-                var reader = try BinaryReader(bytes, limits: limits)
-                return try reader.read()
+                return try BinaryReader.read(bytes, limits: limits)
             } catch {
                 throw PropertyListError(
                     code: error.code, format: format,
@@ -99,12 +98,8 @@ extension PropertyListValue {
         // The reader points into the text, which the compiler can't see.
         defer { withExtendedLifetime(text) {} }
         do throws(ReadingFailure) {
-            guard format == .xml else {
-                var reader = OldStyleReader(text.utf8, limits: limits)
-                return try reader.read()
-            }
-            var reader = XMLReader(text.utf8, limits: limits)
-            return try reader.read()
+            guard format == .xml else { return try OldStyleReader.read(text.utf8, limits: limits) }
+            return try XMLReader.read(text.utf8, limits: limits)
         } catch {
             throw text.error(error)
         }

@@ -41,6 +41,9 @@ struct CommandTests {
     static let values: [Case] = [
         .value(["text"], "text"), .value(["two words"], "two words"), .value([""], ""), .value(["-5"], "-5"),
         .value(["-string", "(a)"], "(a)"), .value(["-string", "-int"], "-int"), .value(["-g"], "-g"),
+        .value(["Apple Global Domain"], "Apple Global Domain"), .value(["-globalDomain"], "-globalDomain"),
+        .value(["-string", "Apple Global Domain"], "Apple Global Domain"), .value(["-string", "-g"], "-g"),
+        .value(["-array", "-g", "Apple Global Domain"], "(\n    \"-g\",\n    \"Apple Global Domain\"\n)"),
         .value(["--json"], "--json"), .value(["é ß 漢 🎉"], "é ß 漢 🎉"), .value(["\"quoted\""], "quoted"),
         .value(["-int", "5"], "5"), .value(["-integer", "-9223372036854775808"], "-9223372036854775808"),
         .value(["-int", "18446744073709551615"], "18446744073709551615"),
@@ -77,6 +80,9 @@ struct CommandTests {
         .output(["write", "-g", "k", "v"], ["domains"], output: ""),
         .output(["-host", "HOST", "write", "a.b", "k", "v"], ["read", "-host", "HOST", "a.b", "k"], output: "v"),
         .output(["write", "-host", "HOST", "a.b", "k", "v"], ["-host", "HOST", "read", "a.b", "k"], output: "v"),
+        .output(
+            ["write", "-host", "HOST", "a.b", "-g", "Apple Global Domain"], ["-host", "HOST", "read", "--json", "a.b"],
+            output: #"{"-g":"Apple Global Domain"}"#),
         .output(
             ["write", "a.b", "k", "-array", "1"], ["write", "a.b", "-key", "-value"], ["read", "a.b", "--", "-key"],
             output: "-value"),

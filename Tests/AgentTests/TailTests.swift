@@ -409,6 +409,77 @@ struct TailTests {
         }
     }
 
+    @Test("Several that find no agent, at their start or when it is killed, follow one that one of them starts")
+    func together() throws {
+        try AgentProcess.withPlace { place in
+            let tails = try (1...4).map { _ in
+                try RunningProgram(Programs.defaults, ["tail", "--json"], environment: place.environment)
+            }
+            let agents = try tails.map { pid_t(try #require(try $0.object()["pid"] as? Int)) }
+            #expect(Set(agents).count == 1)
+            func write(_ number: Int) throws {
+                let arguments = ["write", "a.b", "number", "-int", "\(number)"]
+                let outcome = try Programs.run(Programs.defaults, arguments, environment: place.environment)
+                #expect(outcome.status == 0, "\(outcome.errors)")
+            }
+            for number in 1...3 { try write(number) }
+            kill(agents[0], SIGKILL)
+            let hasCome = try eventually(within: 30) {
+                try Programs.run(Programs.defaults, ["status"], environment: place.environment).status == 0
+            }
+            #expect(hasCome)
+            for number in 4...6 { try write(number) }
+            for tail in tails {
+                var numbers: [Int] = []
+                var types: Set<String> = []
+                while numbers.last != 6 {
+                    let object = try tail.object()
+                    types.insert(object["type"] as? String ?? "")
+                    guard let change = (object["changes"] as? [[String: Any]])?.first else { continue }
+                    numbers.append(try #require(change["new"] as? Int))
+                }
+                #expect(numbers == [1, 2, 3, 4, 5, 6])
+                #expect(!types.contains("gap"))
+            }
+        }
+    }
+
+    @Test("An agent that takes connections and dies at once is waited out")
+    func diesWhileGreeting() throws {
+        try AgentProcess.withAgent { first in
+            let tail = try first.start("tail", "--json")
+            _ = try tail.objects(upTo: "bookmark")
+            first.kill()
+            // Takes the place of an agent that is being killed: resets some connections when it is greeted.
+            let dying = try ForeignProcess(
+                python: """
+                    import os, socket, sys
+                    path = sys.argv[1]
+                    if os.path.exists(path): os.unlink(path)
+                    listener = socket.socket(socket.AF_UNIX)
+                    listener.bind(path)
+                    listener.listen(8)
+                    print('listening', flush=True)
+                    for number in range(6):
+                        connection = listener.accept()[0]
+                        connection.recv(1)
+                        # What is unread makes it a reset.
+                        connection.close()
+                    os.unlink(path)
+                    """, [first.place.socket])
+            #expect(dying.line() == "listening")
+            let fresh = try first.start("tail", "--json")
+            try dying.remainder()
+            let second = try? AgentProcess(first.place)
+            defer { second?.kill() }
+            _ = try fresh.objects(upTo: "bookmark")
+            try first.defaults("write", "a.b", "k", "v")
+            for tail in [tail, fresh] {
+                #expect(try tail.objects(upTo: "change").last?["domain"] as? String == "a.b")
+            }
+        }
+    }
+
     /// Whether a process runs; one that nobody has waited for yet doesn't.
     private static func isAlive(_ pid: pid_t) -> Bool {
         guard let status = try? RawFile.read("/proc/\(pid)/stat") else { return false }

@@ -46,4 +46,51 @@ struct FoundationDifferencesTests {
         let document = binary([[0xD2, 1, 1, 2, 3], [0x51, 0x61], [0x08], [0x09]])
         #expect(try PropertyListValue(parsing: document) == ["a": true])
     }
+
+    @Test("Of keys that are the same text in different scalars Foundation drops one, and we refuse them")
+    func equivalentKeys() throws {
+        for (document, place) in Self.equivalentKeys {
+            #expect(readByFoundation(document) != nil)
+            let error = errorOfReading(document)
+            #expect(error?.code == .equivalentKeys)
+            #expect(
+                error?.description
+                    == "\(place): the key \"\\u{E9}\" is the same text as \"e\\u{301}\", an earlier key of the "
+                    + "dictionary, in other Unicode scalars; rename or remove one of them.")
+        }
+    }
+
+    /// Documents whose second key is "é" in one scalar, and whose first is in two; and the place of the second.
+    static let equivalentKeys: [([UInt8], String)] = [
+        (
+            Array("<dict>\n<key>e\u{301}</key><true/>\n<key>&#xE9;</key><false/></dict>".utf8),
+            "XML property list, line 3, column 1 (byte 29)"
+        ),
+        (
+            Array(
+                """
+                <array><dict><key>a</key><true/><key>a</key><dict><key>e\u{301}</key><true/><key>\u{E9}</key><true/>\
+                </dict></dict></array>
+                """.utf8),
+            "XML property list, line 1, column 71 (byte 71)"
+        ),
+        (
+            Array("{a = 1; a = 2; \"e\u{301}\" = 1;\n b = 2; \"\u{E9}\" = 3;}".utf8),
+            "Old-style property list, line 2, column 9 (byte 34)"
+        ),
+        (
+            binary([[0xD3, 1, 2, 3, 4, 4, 4], [0x51, 0x61], [0x62, 0, 0x65, 3, 1], [0x61, 0, 0xE9], [0x09]]),
+            "Binary property list, byte 11"
+        ),
+    ]
+
+    @Test("Such keys in different dictionaries, and keys that come twice in the same scalars, are no error")
+    func equalKeys() throws {
+        let text = "{ a = {\"e\u{301}\" = 1; \"e\u{301}\" = 2;}; b = {\"\u{E9}\" = 3;}; a2 = 4; a2 = 5; }"
+        #expect(try parse(text) == ["a": ["e\u{301}": "2"], "b": ["\u{E9}": "3"], "a2": "5"])
+        // The same object as two keys, in a dictionary that two refer to.
+        let document = binary(
+            [[0xA2, 1, 1], [0xD2, 2, 2, 3, 3], [0x62, 0, 0x65, 3, 1], [0x09]])
+        #expect(try PropertyListValue(parsing: document) == [["e\u{301}": true], ["e\u{301}": true]])
+    }
 }

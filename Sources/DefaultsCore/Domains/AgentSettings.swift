@@ -86,14 +86,43 @@ package struct AgentSettings: Hashable, Sendable {
     /// The agent's own domain.
     package static let domain = try? Domain(DomainName(domainName))
 
-    /// The directory that the key `Directory` names in the usual place, if there is one.
-    static func directory(redirectedFrom standard: String, home: String?) -> String? {
+    /// The directory that the key `Directory` names in the usual place; `nil` when it names none.
+    ///
+    /// - Throws: when that can't be told. To go on in the usual directory then would be to read and write beside the one
+    ///   that is meant.
+    static func directory(redirectedFrom standard: String, home: String?) throws(DefaultsError) -> String? {
         guard let domain else { return nil }
         let path = PreferencesDirectory(path: standard).path(of: domain)
-        guard case .contents(let contents) = DomainFile(path: path).read(known: nil),
-            case .string(let text)? = contents.values["Directory"]
-        else { return nil }
-        if text.hasPrefix("~/"), let home { return home + text.dropFirst() }
-        return text.hasPrefix("/") ? text : nil
+        let remedy = "It may name the preferences directory: mend it, or name the directory with --directory."
+        switch readInsisting(DomainFile(path: path)) {
+        case .missing, .unchanged: return nil
+        // No directory is there at all; whoever uses it tells so.
+        case .unusable(let damage) where damage.error.errno == ENOTDIR: return nil
+        case .unusable(let damage):
+            throw DefaultsError(damage.error.code, "\(damage.error) \(remedy)", errno: damage.error.errno)
+        case .beingWritten:
+            throw DefaultsError(
+                .unreadable,
+                "\(path) is being written by another program, which `lsof \(path)` names. It may name the preferences "
+                    + "directory: try again, or name the directory with --directory.")
+        case .contents(let contents):
+            guard let value = contents.values["Directory"] else { return nil }
+            if case .string(let text) = value {
+                if text.hasPrefix("/") { return text }
+                if text.hasPrefix("~/"), let home { return home + text.dropFirst() }
+            }
+            throw DefaultsError(
+                .directory, "\(path): Directory must be a string that begins with \"/\" or \"~/\". \(remedy)")
+        }
+    }
+
+    /// Reads a file; one that is being written is waited for, half a second at most.
+    private static func readInsisting(_ file: DomainFile) -> FileReading {
+        for _ in 0..<25 {
+            let reading = file.read(known: nil)
+            guard case .beingWritten = reading else { return reading }
+            poll(nil, 0, 20)
+        }
+        return file.read(known: nil, patience: .insist)
     }
 }

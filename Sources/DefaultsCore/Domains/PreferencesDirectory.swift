@@ -15,7 +15,7 @@ package struct PreferencesDirectory: Hashable, Sendable {
             return
         }
         let standard = try Self.standardPath(environment)
-        if let redirected = AgentSettings.directory(redirectedFrom: standard, home: environment.home) {
+        if let redirected = try AgentSettings.directory(redirectedFrom: standard, home: environment.home) {
             self.init(path: redirected, isExplicit: true)
         } else {
             self.init(path: standard, isExplicit: false)

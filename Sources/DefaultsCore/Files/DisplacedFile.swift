@@ -8,7 +8,7 @@ package final class DisplacedFile: Sendable {
     /// Where the file was, before it was displaced.
     package let original: DomainFile
     private let file: FileDescriptor
-    private let temporaryPath: String
+    let temporaryPath: String
 
     init(_ original: DomainFile, file: consuming FileDescriptor, temporaryPath: String) {
         self.original = original

@@ -11,15 +11,20 @@ extension DomainFile {
     /// - Parameters:
     ///   - bytes: the new content, or `nil` to remove the file.
     ///   - expected: the state last seen; `nil` when there should be no file.
+    ///   - publisher: who publishes. One that is passing waits longer for a file that is open for writing, and then
+    ///     leaves it.
     /// - Returns: whether it was done, and if so, what it displaced.
     /// - Throws: `notSaved`; then the file is as it was.
-    package func publish(_ bytes: [UInt8]?, expecting expected: FileVersion?) throws(DefaultsError) -> Publication {
+    package func publish(
+        _ bytes: [UInt8]?, expecting expected: FileVersion?, by publisher: Publisher = .lasting
+    ) throws(DefaultsError) -> Publication {
         do throws(SystemCall.Failure) {
-            return try Replacement(of: self, at: Self.resolvingLinks(path), expecting: expected).run(bytes)
+            let target = Self.resolvingLinks(path)
+            return try Replacement(of: self, at: target, expecting: expected, by: publisher).run(bytes)
         } catch {
             throw DefaultsError(
                 .notSaved, errno: error.number,
-                "\(path) can't be written; its edits are kept in memory and tried again. The system says")
+                "\(path) can't be written; \(publisher.consequence). The system says")
         }
     }
 

@@ -6,11 +6,13 @@ struct Replacement {
     private let original: DomainFile
     private let target: String
     private let expected: FileVersion?
+    private let publisher: Publisher
 
-    init(of original: DomainFile, at target: String, expecting expected: FileVersion?) {
+    init(of original: DomainFile, at target: String, expecting expected: FileVersion?, by publisher: Publisher) {
         self.original = original
         self.target = target
         self.expected = expected
+        self.publisher = publisher
     }
 
     func run(_ bytes: [UInt8]?) throws(SystemCall.Failure) -> Publication {
@@ -39,7 +41,7 @@ struct Replacement {
         let status = try old.status()
         try copyAttributes(from: old, status, to: new)
         try new.synchronize()
-        guard try holdsExpected(old, expected) else { return .overtaken }
+        if let obstacle = try obstacle(to: old, expected) { return obstacle }
         if status.st_nlink > 1 {
             // Other names of the file must go on to name it: it is written in place. The durable copy stays until then.
             linux_lease_release(old.number)
@@ -58,7 +60,8 @@ struct Replacement {
         guard let expected else {
             return access(target, F_OK) == 0 ? .overtaken : .done(nil, displaced: nil)
         }
-        guard let old = try openTarget(), try holdsExpected(old, expected) else { return .overtaken }
+        guard let old = try openTarget() else { return .overtaken }
+        if let obstacle = try obstacle(to: old, expected) { return obstacle }
         try SystemCall.run { rename(target, temporaryPath) }
         linux_lease_release(old.number)
         try synchronizeDirectory()
@@ -76,22 +79,27 @@ struct Replacement {
 
     /// Waits until nobody has the file open for writing, and compares it with what was last seen.
     ///
-    /// On true its read lease is held, where leases are to be had, so that no writer opens it before the exchange.
-    private func holdsExpected(
-        _ old: borrowing FileDescriptor, _ expected: FileVersion
-    ) throws(SystemCall.Failure) -> Bool {
+    /// - Returns: `nil` when it is as expected. Then its read lease is held, where leases are to be had, so that no writer
+    ///   opens it before the exchange.
+    private func obstacle(
+        to old: borrowing FileDescriptor, _ expected: FileVersion
+    ) throws(SystemCall.Failure) -> Publication? {
         var pause: Int32 = 1
         var waited: Int32 = 0
-        while linux_lease_read(old.number) != 0, errno == EAGAIN, waited < 1_000 {
+        while linux_lease_read(old.number) != 0, errno == EAGAIN {
+            if waited >= (publisher == .lasting ? 1_000 : 3_000) {
+                if publisher == .lasting { break }
+                return .openForWriting
+            }
             poll(nil, 0, pause)
             waited += pause
             pause = min(pause * 2, 50)
         }
         let identity = FileIdentity(try old.status())
-        if expected.isSettled, identity == expected.identity { return true }
-        guard identity.size == expected.identity.size else { return false }
+        if expected.isSettled, identity == expected.identity { return nil }
+        guard identity.size == expected.identity.size else { return .overtaken }
         try SystemCall.run { lseek(old.number, 0, SEEK_SET) }
-        return ContentHash(try old.read(upTo: Int(identity.size))) == expected.hash
+        return ContentHash(try old.read(upTo: Int(identity.size))) == expected.hash ? nil : .overtaken
     }
 
     /// Gives the new file the old one's mode, owner and extended attributes, before anyone can see it.

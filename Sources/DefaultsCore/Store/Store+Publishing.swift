@@ -16,10 +16,14 @@ extension Store {
                 try directory.makeIfUsual()
                 let lock = try DirectoryLock(directory)
                 if !inHand.hasRecovered {
-                    inHand.hasRecovered = true
-                    try keepLeftovers()
+                    inHand.hasRecovered = try keepLeftovers(besides: inHand.displaced.map(\.file.temporaryPath))
                 }
-                try publish(domain, &inHand)
+                do throws(DefaultsError) {
+                    try publish(domain, &inHand)
+                } catch {
+                    keepForeignEdits(of: domain, inHand)
+                    throw error
+                }
                 _ = consume lock
             }
         } catch {
@@ -65,11 +69,16 @@ extension Store {
             let hash = bytes.map(ContentHash.init)
             state.withLock { $0.intend(plan, for: domain, hash: hash) }
             writeLog()
-            switch try file.publish(bytes, expecting: plan.expected) {
+            switch try file.publish(bytes, expecting: plan.expected, by: publisher) {
             case .overtaken:
                 var unsettled = Unsettled()
                 relook(at: domain, &unsettled)
                 if !unsettled.isEmpty { poll(nil, 0, 5) }
+            case .openForWriting:
+                throw DefaultsError(
+                    .notSaved,
+                    "\(file.path) is open for writing in another program, so it is left as it is; `lsof \(file.path)` "
+                        + "names it: have it close the file, then try again.")
             case .done(let version, let displaced):
                 transition { state in
                     ((), state.published(plan, for: domain, as: version, format: format, now: .now()))
@@ -82,7 +91,7 @@ extension Store {
         }
         throw DefaultsError(
             .notSaved,
-            "\(file.path) is being rewritten all the time by someone else; its edits are kept and tried again.")
+            "\(file.path) is being rewritten all the time by someone else; \(publisher.consequence).")
     }
 
     /// Reads a file that isn't as expected.
@@ -123,7 +132,8 @@ extension Store {
     private func keepAside(_ domain: Domain, _ file: DomainFile, _ damage: FileDamage) throws(DefaultsError) {
         guard let version = damage.version else {
             // It can't be read, or is no file: then it can't be kept either, and is left alone.
-            throw DefaultsError(.notSaved, "Edits are kept in memory: \(damage.error)", errno: damage.error.errno)
+            let consequence = publisher == .lasting ? "Edits are kept in memory" : "Nothing is saved"
+            throw DefaultsError(.notSaved, "\(consequence): \(damage.error)", errno: damage.error.errno)
         }
         if state.withLock({ $0.domains[domain]?.keptAside == version.hash }) { return }
         let kept: FileVersion
@@ -137,7 +147,7 @@ extension Store {
         } catch {
             throw DefaultsError(
                 .notSaved, errno: error.number,
-                "\(file.path) is damaged and can't be copied aside, so it isn't replaced; the edits are kept in memory")
+                "\(file.path) is damaged and can't be copied aside, so it isn't replaced; \(publisher.consequence)")
         }
         state.withLock { $0.domains[domain]?.keptAside = kept.hash }
     }
@@ -186,6 +196,19 @@ extension Store {
         }
     }
 
+    /// Keeps replaced versions that a foreign writer wrote, where their changes could not be published and nobody stays
+    /// to try again.
+    private func keepForeignEdits(of domain: Domain, _ inHand: FilesInHand) {
+        guard publisher == .passing,
+            let pending = state.withLock({ $0.domains[domain]?.merge.pending }),
+            pending.values.contains(where: { $0.writer == .file })
+        else { return }
+        for entry in inHand.displaced where entry.domain == domain {
+            guard let bytes = try? entry.file.bytes() else { continue }
+            _ = try? AsideFile.keep(bytes, of: entry.file.original.path, because: .displaced)
+        }
+    }
+
     private func take(_ reading: FileReading, _ displaced: Displaced) -> FileVersion? {
         switch reading {
         case .contents(let contents):
@@ -209,23 +232,37 @@ extension Store {
 
     // MARK: The directory
 
-    /// Keeps or removes the temporary files that a crash left behind.
-    private func keepLeftovers() throws(DefaultsError) {
+    /// Keeps or removes the temporary files that a crash left behind, or a process that could not wait for a writer.
+    ///
+    /// - Parameter ours: the paths of those that this store has displaced itself.
+    /// - Returns: whether none is left that someone still has open for writing.
+    /// - Throws: `directory` when the directory can't be read.
+    private func keepLeftovers(besides ours: [String]) throws(DefaultsError) -> Bool {
+        var isDone = true
         for subdirectory in ["", Domain.hostDirectory] {
             for name in try directory.names(in: subdirectory) {
                 guard let temporary = TemporaryFile(name: name),
                     temporary.owner == getpid() || (kill(temporary.owner, 0) != 0 && errno == ESRCH)
                 else { continue }
                 let place = subdirectory.isEmpty ? directory.path : "\(directory.path)/\(subdirectory)"
-                keepLeftover(temporary, at: "\(place)/\(name)", in: place)
+                let path = "\(place)/\(name)"
+                if ours.contains(path) { continue }
+                if !keepLeftover(temporary, at: path, in: place) { isDone = false }
             }
         }
+        return isDone
     }
 
-    private func keepLeftover(_ temporary: TemporaryFile, at path: String, in place: String) {
-        guard let file = try? FileDescriptor(opening: path, O_RDONLY), let status = try? file.status(),
-            let bytes = try? file.read(upTo: Int(status.st_size))
-        else { return }
+    /// - Returns: false when someone has it open for writing.
+    private func keepLeftover(_ temporary: TemporaryFile, at path: String, in place: String) -> Bool {
+        let bytes: [UInt8]
+        do throws(SystemCall.Failure) {
+            let file = try FileDescriptor(opening: path, O_RDONLY)
+            guard let whole = try DomainFile(path: path).readWhole(file, patience: .wait) else { return false }
+            bytes = whole.bytes
+        } catch {
+            return true
+        }
         let hash = ContentHash(bytes)
         if hash != temporary.expected, hash != temporary.new, !bytes.isEmpty,
             (try? PropertyListValue.read(bytes, limits: limits)) != nil
@@ -233,8 +270,9 @@ extension Store {
             // A foreign writer's, displaced in the moment of the crash: what it belongs to is told by the name's hash.
             let names = (try? directory.domains())?.map { directory.path(of: $0) } ?? []
             let original = names.first { TemporaryFile.hash(ofNameAt: $0) == temporary.target } ?? "\(place)/recovered"
-            guard (try? AsideFile.keep(bytes, of: original, because: .displaced)) != nil else { return }
+            guard (try? AsideFile.keep(bytes, of: original, because: .displaced)) != nil else { return true }
         }
         unlink(path)
+        return true
     }
 }

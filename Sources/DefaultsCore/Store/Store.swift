@@ -11,6 +11,8 @@ package final class Store: Sendable {
     package let directory: PreferencesDirectory
     /// What a file may be; larger or deeper ones are reported as damaged.
     package let limits: PropertyListLimits
+    /// Whether the store stays to see what comes of its publications.
+    let publisher: Publisher
 
     /// What only one thread at a time may do: look at files and publish them.
     ///
@@ -54,10 +56,11 @@ package final class Store: Sendable {
     /// Makes a store that keeps its log in memory alone, until it is told a file.
     package init(
         directory: PreferencesDirectory, limits: PropertyListLimits = DomainFile.standardLimits,
-        log: ChangeLog = ChangeLog()
+        log: ChangeLog = ChangeLog(), publisher: Publisher = .lasting
     ) {
         self.directory = directory
         self.limits = limits
+        self.publisher = publisher
         self.state = Mutex(StoreState(log: log))
     }
 

@@ -7,7 +7,7 @@ package final class EmbeddedStore: Backend {
     private let identity: AppIdentity
 
     package init(_ directory: PreferencesDirectory) {
-        self.store = Store(directory: directory, log: ChangeLog(capacity: .init(records: 1)))
+        self.store = Store(directory: directory, log: ChangeLog(capacity: .init(records: 1)), publisher: .passing)
         self.identity = .current
     }
 
@@ -29,8 +29,13 @@ package final class EmbeddedStore: Backend {
 
     package func synchronize(_ domain: Domain) throws(DefaultsError) {
         try store.publish(domain)
-        // No one stays to look at what was displaced a second later: whoever writes to it still is waited for now.
-        _ = store.examineDisplaced(.insist)
+        // Who opened the file just before it was replaced is waited for now, since no one stays to look a second later.
+        // Who is still not done keeps its version, under the hidden name, for the next process to find.
+        var waited: Int32 = 0
+        while store.examineDisplaced(.wait), waited < 3_000 {
+            poll(nil, 0, 20)
+            waited += 20
+        }
         try store.publish(domain)
     }
 

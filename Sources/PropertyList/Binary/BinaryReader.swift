@@ -16,6 +16,10 @@ struct BinaryReader: ~Copyable {
     private var kept: [Kept] = []
     /// For each object, its place in `kept` plus one, or what else is known of it.
     private var places: [Int32]
+    /// Looks at every key, when the document is read for the second time.
+    private var check: KeyCheck?
+    /// Whether some dictionary had a key more than once.
+    private var hasEqualKeys = false
 
     /// An object not met so far.
     private static let unknown: Int32 = 0
@@ -49,14 +53,27 @@ struct BinaryReader: ~Copyable {
         var height: Int
     }
 
-    init(_ bytes: UnsafeRawBufferPointer, limits: PropertyListLimits) throws(ReadingFailure) {
+    init(
+        _ bytes: UnsafeRawBufferPointer, limits: PropertyListLimits, check: KeyCheck? = nil
+    ) throws(ReadingFailure) {
         self.bytes = bytes
         self.limits = limits
+        self.check = check
         trailer = try BinaryTrailer(bytes)
         places = [Int32](repeating: Self.unknown, count: trailer.objectCount)
     }
 
-    mutating func read() throws(ReadingFailure) -> PropertyListValue {
+    static func read(
+        _ bytes: UnsafeRawBufferPointer, limits: PropertyListLimits
+    ) throws(ReadingFailure) -> PropertyListValue {
+        var reader = try BinaryReader(bytes, limits: limits)
+        let value = try reader.readDocument()
+        guard reader.hasEqualKeys else { return value }
+        reader = try BinaryReader(bytes, limits: limits, check: KeyCheck())
+        return try reader.readDocument()
+    }
+
+    private mutating func readDocument() throws(ReadingFailure) -> PropertyListValue {
         var outermost: PropertyListValue?
         if let value = try value(of: trailer.topObject, referredAt: bytes.count - 16) { outermost = value }
         while let last = levels.indices.last {
@@ -82,7 +99,9 @@ struct BinaryReader: ~Copyable {
             var place = levels[level].references + levels[level].next * trailer.referenceSize
             levels[level].next += 1
             if levels[level].isDictionary {
-                keys.append(try key(of: reference(at: place), referredAt: place))
+                let key = try key(of: reference(at: place), referredAt: place)
+                if check != nil { try check?.add(key, at: place) }
+                keys.append(key)
                 place += levels[level].count * trailer.referenceSize
             }
             guard let value = try value(of: reference(at: place), referredAt: place) else { return true }
@@ -94,10 +113,15 @@ struct BinaryReader: ~Copyable {
     /// Takes the completed container off the stack and keeps it.
     private mutating func close() -> PropertyListValue {
         let level = levels.removeLast()
-        let value: PropertyListValue =
-            level.isDictionary
-            ? .dictionary(values.takeDictionary(level.count, keys: &keys, distinct: trailer.objectCount))
-            : .array(values.takeArray(level.count))
+        let value: PropertyListValue
+        if level.isDictionary {
+            check?.close()
+            let dictionary = values.takeDictionary(level.count, keys: &keys, distinct: trailer.objectCount)
+            if dictionary.count < level.count { hasEqualKeys = true }
+            value = .dictionary(dictionary)
+        } else {
+            value = .array(values.takeArray(level.count))
+        }
         kept.append(
             Kept(
                 value: value, objects: objects - level.objectsBefore, content: content - level.contentBefore,
@@ -188,6 +212,7 @@ struct BinaryReader: ~Copyable {
             object: object, references: found.content, count: found.count, isDictionary: found.kind == .dictionary,
             objectsBefore: objects - 1, contentBefore: content)
         levels.append(level)
+        if level.isDictionary { check?.open() }
         places[object] = Self.open
     }
 

@@ -7,12 +7,22 @@ struct OldStyleReader: ~Copyable {
     /// The closing bytes of the open containers; nil for a strings file, which ends with the text.
     private var closers: [UInt8?] = []
 
-    init(_ text: UnsafeBufferPointer<UInt8>, limits: PropertyListLimits) {
+    init(_ text: UnsafeBufferPointer<UInt8>, limits: PropertyListLimits, check: KeyCheck? = nil) {
         scanner = OldStyleScanner(text)
-        tree = TreeBuilder(limits: limits)
+        tree = TreeBuilder(limits: limits, check: check)
     }
 
-    mutating func read() throws(ReadingFailure) -> PropertyListValue {
+    static func read(
+        _ text: UnsafeBufferPointer<UInt8>, limits: PropertyListLimits
+    ) throws(ReadingFailure) -> PropertyListValue {
+        var reader = OldStyleReader(text, limits: limits)
+        let value = try reader.readDocument()
+        guard reader.tree.hasEqualKeys else { return value }
+        reader = OldStyleReader(text, limits: limits, check: KeyCheck())
+        return try reader.readDocument()
+    }
+
+    private mutating func readDocument() throws(ReadingFailure) -> PropertyListValue {
         guard !scanner.isAtEnd else { throw scanner.failure("the input is empty") }
         try scanner.skipSpace()
         if try isStringsFile() {
@@ -53,7 +63,7 @@ struct OldStyleReader: ~Copyable {
         let wanted = closer == nil ? "a key" : "a key or }"
         guard let key = try scanner.string() else { throw scanner.expected(wanted) }
         try scanner.skipSpace()
-        tree.add(key: key)
+        try tree.add(key: key, at: place)
         if scanner.skip(UInt8(ascii: ";")) { return try tree.add(.string(key), at: place) }
         guard scanner.skip(UInt8(ascii: "=")) else { throw scanner.expected("= or ; after key \"\(key.shown())\"") }
         try scanner.skipSpace()

@@ -13,4 +13,18 @@ extension StringProtocol {
         }
         return text
     }
+
+    /// The text with each scalar beyond ASCII told by number, so that spellings which look the same differ.
+    func spelt(limit: Int = 40) -> String {
+        var text = ""
+        for (count, scalar) in unicodeScalars.enumerated() {
+            guard count < limit else { return text + "…" }
+            if (0x20..<0x7F).contains(scalar.value) {
+                text.unicodeScalars.append(scalar)
+            } else {
+                text += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+            }
+        }
+        return text
+    }
 }

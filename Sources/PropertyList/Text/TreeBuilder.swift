@@ -13,14 +13,19 @@ struct TreeBuilder: ~Copyable {
     private var keys = MoveStack<String>()
     private var levels: [Level] = []
     private var objects = 0
+    /// Looks at every key, when the document is read for the second time.
+    private var check: KeyCheck?
+    /// Whether some dictionary had a key more than once.
+    private(set) var hasEqualKeys = false
 
     /// What the innermost open container wants next.
     enum Expectation {
         case value, element, key, valueOfKey
     }
 
-    init(limits: PropertyListLimits) {
+    init(limits: PropertyListLimits, check: KeyCheck? = nil) {
         self.limits = limits
+        self.check = check
     }
 
     /// What may come next: the outermost value, an array's element, a dictionary's key or its value.
@@ -42,10 +47,12 @@ struct TreeBuilder: ~Copyable {
                 code: .tooDeep, offset: offset, message: "more than \(limits.depth) containers are nested")
         }
         levels.append(Level(isDictionary: dictionary, firstValue: values.count, firstKey: keys.count))
+        if dictionary { check?.open() }
     }
 
     @inline(__always)
-    mutating func add(key: consuming String) {
+    mutating func add(key: consuming String, at offset: Int) throws(ReadingFailure) {
+        if check != nil { try check?.add(key, at: offset) }
         keys.append(key)
     }
 
@@ -65,7 +72,10 @@ struct TreeBuilder: ~Copyable {
         guard let level = levels.popLast() else { return }
         let count = values.count - level.firstValue
         guard level.isDictionary else { return try add(.array(values.takeArray(count)), at: offset) }
-        try add(.dictionary(values.takeDictionary(count, keys: &keys)), at: offset)
+        check?.close()
+        let dictionary = values.takeDictionary(count, keys: &keys)
+        if dictionary.count < count { hasEqualKeys = true }
+        try add(.dictionary(dictionary), at: offset)
     }
 
     /// The outermost value, once it is complete.

@@ -6,12 +6,22 @@ struct XMLReader: ~Copyable {
     private var scanner: XMLScanner
     private var tree: TreeBuilder
 
-    init(_ text: UnsafeBufferPointer<UInt8>, limits: PropertyListLimits) {
+    init(_ text: UnsafeBufferPointer<UInt8>, limits: PropertyListLimits, check: KeyCheck? = nil) {
         scanner = XMLScanner(text)
-        tree = TreeBuilder(limits: limits)
+        tree = TreeBuilder(limits: limits, check: check)
     }
 
-    mutating func read() throws(ReadingFailure) -> PropertyListValue {
+    static func read(
+        _ text: UnsafeBufferPointer<UInt8>, limits: PropertyListLimits
+    ) throws(ReadingFailure) -> PropertyListValue {
+        var reader = XMLReader(text, limits: limits)
+        let value = try reader.readDocument()
+        guard reader.tree.hasEqualKeys else { return value }
+        reader = XMLReader(text, limits: limits, check: KeyCheck())
+        return try reader.readDocument()
+    }
+
+    private mutating func readDocument() throws(ReadingFailure) -> PropertyListValue {
         try scanner.skipMisc()
         try scanner.skipDocumentType()
         try scanner.skipMisc()
@@ -49,9 +59,9 @@ struct XMLReader: ~Copyable {
         if tree.expectation == .key {
             guard element == .key else { throw scanner.expected(wanted, at: place) }
             if try scanner.endOfOpeningTag() {
-                tree.add(key: "")
+                try tree.add(key: "", at: place)
             } else {
-                tree.add(key: String(decoding: try scanner.text(of: .key), as: UTF8.self))
+                try tree.add(key: String(decoding: try scanner.text(of: .key), as: UTF8.self), at: place)
             }
             return
         }

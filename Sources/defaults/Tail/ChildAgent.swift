@@ -2,23 +2,28 @@ import DefaultsCore
 import Glibc
 
 /// An agent that `tail` starts where none answers, and that ends with it.
-enum ChildAgent {
-    /// Starts the `defaultsd` that is beside this executable, or in the PATH, and waits until it is ready.
-    static func start(_ directory: PreferencesDirectory, _ address: AgentAddress) throws(Failure) {
-        // It tells when it is ready as it would tell systemd.
-        let notifications = try NotifySocket()
-        let child = try ChildProcess.start(
-            executable(),
+struct ChildAgent {
+    private let process: ChildProcess
+
+    /// How it ended, as the shell has it; `nil` while it runs.
+    var status: Int32? { process.status }
+
+    /// What an agent ends with when another serves the directory or the socket already.
+    static let isSurplus: Int32 = 75
+
+    /// Starts the `defaultsd` that is beside this executable, or in the PATH.
+    ///
+    /// It tells `notifications` when it is ready, as it would tell systemd.
+    init(
+        _ directory: PreferencesDirectory, _ address: AgentAddress, telling notifications: borrowing NotifySocket
+    ) throws(Failure) {
+        process = try ChildProcess.start(
+            Self.executable(),
             [
                 "defaultsd", "--directory", directory.path, "--socket", address.socketPath, "--log-level", "warning",
                 "--end-with-parent", "\(getpid())",
             ],
             environment: ["NOTIFY_SOCKET": notifications.name])
-        while try !notifications.isReady(within: 50) {
-            if child.hasEnded {
-                throw Failure("The agent that was started has ended at once; it says above why.", .unavailable)
-            }
-        }
     }
 
     private static func executable() throws(Failure) -> String {

@@ -29,16 +29,20 @@ struct ChildProcess {
         return ChildProcess(pid: pid)
     }
 
-    /// Whether it has ended.
-    var hasEnded: Bool {
+    /// Its status as the shell would give it, once it has ended; asked for no more when it was given.
+    var status: Int32? {
         var status: Int32 = 0
-        return waitpid(pid, &status, WNOHANG) == pid
+        return waitpid(pid, &status, WNOHANG) == pid ? Self.shellStatus(status) : nil
     }
 
     /// Waits for its end, and gives its status as the shell would.
     func waitUntilExit() -> Int32 {
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+        return Self.shellStatus(status)
+    }
+
+    private static func shellStatus(_ status: Int32) -> Int32 {
         let signal = status & 0x7F
         return signal == 0 ? status >> 8 & 0xFF : 128 + signal
     }

@@ -10,15 +10,8 @@ struct NotifySocket: ~Copyable {
     init() throws(Failure) {
         name = "@defaults-tail/\(getpid())"
         socket = FileDescriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let bytes = [0] + Array(name.utf8.dropFirst())
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        let length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
         let number = socket.number
-        let bound = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(number, $0, length) }
-        }
+        let bound = UnixAddress(notifySocket: name)?.with { bind(number, $0, $1) }
         guard bound == 0 else {
             throw Failure("An agent can't be waited for: \(SystemCall.message(errno)).", .unavailable)
         }

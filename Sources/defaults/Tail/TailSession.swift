@@ -11,6 +11,8 @@ struct TailSession {
     /// The place up to which everything has been shown.
     private var cursor: Cursor?
     private var shown = 0
+    /// The agent that was started last; asked how it ended, so that no zombie counts as a process that lives.
+    private var child: ChildAgent?
     private let end: ContinuousClock.Instant?
 
     init(
@@ -27,8 +29,8 @@ struct TailSession {
     mutating func run() throws {
         cursor = try options.since.map { text throws(DefaultsError) in try Cursor(text) }
         if let kept = try options.cursorFile.map({ try CursorFile(path: $0).read() }) { cursor = kept ?? cursor }
-        var agent = try connect()
-        while true {
+        var isAgain = false
+        while let agent = try connect(again: isAgain) {
             do throws(DefaultsError) {
                 try follow(agent)
                 return
@@ -36,7 +38,7 @@ struct TailSession {
                 // An agent that was there and has gone comes back: it was upgraded, or ended and another took over.
                 guard error.code == .agentUnavailable else { throw error }
                 Failure.note("\(error) Connecting again.")
-                agent = try reconnect()
+                isAgain = true
             }
         }
     }
@@ -44,31 +46,53 @@ struct TailSession {
     // MARK: Connecting
 
     /// Connects, and starts an agent where none answers.
-    private func connect() throws -> AgentConnection {
-        if let agent = try AgentConnection.open(address, for: directory) { return agent }
-        try ChildAgent.start(directory, address)
-        guard let agent = try AgentConnection.open(address, for: directory) else {
-            throw Failure("The agent that was started doesn't answer at \(address.socketPath).", .unavailable)
-        }
-        return agent
-    }
-
-    /// Waits a while for an agent to come back, since whoever ran it may start it again; then starts one.
-    private func reconnect() throws -> AgentConnection {
+    ///
+    /// Others may look for an agent too: then several are started, one has the directory, and all follow it.
+    ///
+    /// - Parameter isAgain: whether an agent was there; whoever ran it may start it again, and is waited for first.
+    /// - Returns: `nil` when the time is over.
+    /// - Throws: when an agent answers that can't be followed, or none does and none can be started.
+    private mutating func connect(again isAgain: Bool) throws -> AgentConnection? {
+        var start = ContinuousClock.now + .seconds(isAgain ? 5 : 0)
+        var deadline = start + .seconds(10)
+        var backoff = Duration.seconds(1)
+        var isStarting = false
         var pause: Int32 = 10
-        var waited: Int32 = 0
-        while waited < 5_000, milliseconds() != 0 {
+        let notifications = try NotifySocket()
+        while true {
+            var obstacle: DefaultsError?
             do throws(DefaultsError) {
                 if let agent = try AgentConnection.open(address, for: directory) { return agent }
             } catch {
-                // An agent that is being killed may still take a connection after it has lost the others.
+                // One that is being killed may still take a connection, and lose it while it is greeted.
                 guard error.code == .agentUnavailable else { throw error }
+                obstacle = error
             }
-            poll(nil, 0, pause)
-            waited += pause
-            pause = min(pause * 2, 500)
+            if let status = child?.status {
+                child = nil
+                isStarting = false
+                guard status == 0 || status == ChildAgent.isSurplus || status > 128 else {
+                    throw Failure("The agent that was started has ended at once; it says above why.", .unavailable)
+                }
+                // Another one answers in a moment, unless it has ended too. That isn't hoped for without end.
+                if backoff == .seconds(1) { deadline = max(start, .now) + .seconds(5) }
+                start = max(start, .now + backoff)
+                backoff *= 2
+            }
+            let left = isAgain ? milliseconds() : -1
+            if left == 0 { return nil }
+            guard isStarting || .now < deadline else {
+                throw obstacle
+                    ?? Failure("No agent answers at \(address.socketPath), and none can be started.", .unavailable)
+            }
+            if child == nil, obstacle == nil, .now >= start {
+                child = try ChildAgent(directory, address, telling: notifications)
+                isStarting = true
+                pause = 10
+            }
+            _ = try notifications.isReady(within: left < 0 ? pause : min(pause, left))
+            pause = min(pause * 2, isStarting ? 50 : 250)
         }
-        return try connect()
     }
 
     /// The milliseconds that are left, -1 for no end.

@@ -1,4 +1,5 @@
 import DefaultsCore
+import Glibc
 import TestSupport
 import Testing
 
@@ -37,12 +38,50 @@ struct PreferencesDirectoryTests {
     }
 
     @Test(
-        "A Directory setting that isn't a path is passed over",
-        arguments: ["{ Directory = relative; }", "{ Directory = (a); }", "{ Directory = \"\"; }", "torn {", ""])
-    func uselessRedirection(text: String) throws {
+        "A setting that may redirect and can't be taken is an error that names its file and the remedy",
+        arguments: [
+            ("{ Directory = relative; }", .directory), ("{ Directory = (a); }", .directory),
+            ("{ Directory = \"\"; }", .directory), ("{ Directory = \"~\"; }", .directory), ("torn {", .damaged),
+            ("", .damaged),
+        ] as [(String, DefaultsError.Code)])
+    func uselessRedirection(text: String, code: DefaultsError.Code) throws {
         try withTemporaryDirectory { path in
-            try RawFile.write(text, to: path + "/org.defaultsd.agent.plist")
-            #expect(try find(["HOME": "/nobody", "XDG_CONFIG_HOME": path]).path == path)
+            let file = path + "/org.defaultsd.agent.plist"
+            try RawFile.write(text, to: file)
+            let variables = ["HOME": "/nobody", "XDG_CONFIG_HOME": path]
+            let error = #expect(throws: DefaultsError.self) { try find(variables) }
+            #expect(error?.code == code)
+            #expect(error?.description.hasPrefix(file) == true, "\(error?.description ?? "")")
+            #expect(error?.description.contains("--directory") == true)
+            // Who names a directory isn't kept from it.
+            #expect(try find(option: path, variables).path == path)
+        }
+    }
+
+    @Test("Where the settings redirect nobody, or there are none, the usual place counts")
+    func noRedirection() throws {
+        try withTemporaryDirectory { path in
+            let variables = ["HOME": "/nobody", "XDG_CONFIG_HOME": path]
+            #expect(try find(variables).path == path)
+            try RawFile.write("{ LogLevel = debug; }", to: path + "/org.defaultsd.agent.plist")
+            #expect(try find(variables).path == path)
+            let noDirectory = path + "/org.defaultsd.agent.plist"
+            #expect(try find(["HOME": "/nobody", "XDG_CONFIG_HOME": noDirectory]).path == noDirectory)
+        }
+    }
+
+    @Test("A setting that someone has open for writing counts all the same")
+    func redirectionBeingWritten() throws {
+        try withTemporaryDirectory { path in
+            let file = path + "/org.defaultsd.agent.plist"
+            try RawFile.write("{ Directory = \"/elsewhere\"; }", to: file)
+            let writer = open(file, O_RDWR | O_CLOEXEC)
+            defer { close(writer) }
+            #expect(try find(["HOME": "/nobody", "XDG_CONFIG_HOME": path]).path == "/elsewhere")
+            // Emptied by a writer that isn't done.
+            ftruncate(writer, 0)
+            let error = #expect(throws: DefaultsError.self) { try find(["HOME": "/nobody", "XDG_CONFIG_HOME": path]) }
+            #expect(error?.description.contains("being written") == true, "\(error?.description ?? "")")
         }
     }
 

@@ -210,4 +210,31 @@ struct StoreTroubleTests {
             #expect(try DomainValues.read(fixture.path) == ["a": "current", "b": 1])
         }
     }
+
+    @Test(
+        "After a crash, a version that a program still has open is kept until it has closed it",
+        .enabled(if: ForeignProcess.hasPython))
+    func openLeftover() throws {
+        try withStoreFixture { fixture in
+            let old = Array("{ a = old; }".utf8)
+            var temporary = TemporaryFile(
+                for: fixture.path, new: ContentHash(value: 1), expected: ContentHash(old))
+            temporary.owner = try deadProcess()
+            let leftover = "\(fixture.directory)/\(temporary.name)"
+            try RawFile.write(old, to: leftover)
+            let writer = open(leftover, O_RDWR | O_CLOEXEC)
+            let store = fixture.store()
+            for number in 1...2 {
+                fixture.edit(store, ["b": .integer(Int64(number))])
+                try store.publish(fixture.domain)
+                #expect(RawFile.exists(leftover))
+            }
+            try RawFile.write("{ a = new; }".utf8, to: writer)
+            close(writer)
+            fixture.edit(store, ["b": 3])
+            try store.publish(fixture.domain)
+            #expect(!RawFile.exists(leftover))
+            #expect(try RawFile.read(fixture.path + ".displaced-1") == Array("{ a = new; }".utf8))
+        }
+    }
 }
