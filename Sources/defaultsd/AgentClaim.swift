@@ -14,7 +14,9 @@ final class AgentClaim {
         guard stat(directory.path, &status) == 0 else {
             throw DefaultsError(.directory, errno: errno, "The preferences directory \(directory.path) can't be used")
         }
-        try self.init("directory/\(status.st_dev)-\(status.st_ino)", for: "the directory \(directory.path)")
+        // The number alone may be another directory's, after this one is deleted; the path alone, another's in a container.
+        let path = ContentHash(Array(directory.resolvedPath.utf8))
+        try self.init("directory/\(status.st_dev)-\(status.st_ino)/\(path)", for: "the directory \(directory.path)")
     }
 
     /// Claims a socket's path.
