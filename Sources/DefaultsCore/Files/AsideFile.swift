@@ -6,7 +6,8 @@ package enum AsideFile {
     package enum Reason: String, Sendable {
         /// The file didn't parse when it was about to be replaced.
         case damaged
-        /// A crash left behind a file that a foreign writer may have written.
+        /// A foreign writer wrote it just when the file was replaced, and it can't be merged: it doesn't parse, or a crash
+        /// came before that.
         case displaced
     }
 
