@@ -191,11 +191,8 @@ extension Store {
             return contents.version
         case .unusable(let damage):
             // Written by someone, to no good end, just when it was replaced. It is theirs: keep it.
-            if let version = damage.version, let bytes = try? displaced.bytes() {
-                _ = try? AsideFile.keep(bytes, of: displaced.original.path, because: .displaced)
-                return version
-            }
-            return nil
+            try? displaced.keepAside()
+            return damage.version
         case .unchanged, .missing, .beingWritten:
             return nil
         }

@@ -16,18 +16,23 @@ extension Store {
     }
 
     private func keepLeftover(_ temporary: TemporaryFile, at path: String, in place: String) {
-        guard let file = try? FileDescriptor(opening: path, O_RDONLY), let status = try? file.status(),
-            let bytes = try? file.read(upTo: Int(status.st_size))
-        else { return }
-        let hash = ContentHash(bytes)
-        if hash != temporary.expected, hash != temporary.new, !bytes.isEmpty,
-            (try? PropertyListValue.read(bytes, limits: limits)) != nil
-        {
-            // A foreign writer's, displaced in the moment of the crash: what it belongs to is told by the name's hash.
-            let names = (try? directory.domains())?.map { directory.path(of: $0) } ?? []
-            let original = names.first { TemporaryFile.hash(ofNameAt: $0) == temporary.target } ?? "\(place)/recovered"
-            guard (try? AsideFile.keep(bytes, of: original, because: .displaced)) != nil else { return }
+        guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK) else { return }
+        // What it belongs to is told by the name's hash.
+        let names = (try? directory.domains())?.map { directory.path(of: $0) } ?? []
+        let original = names.first { TemporaryFile.hash(ofNameAt: $0) == temporary.target } ?? "\(place)/recovered"
+        do throws(SystemCall.Failure) {
+            let leftover = DomainFile(path: path, limits: limits)
+            guard let (bytes, version, _) = try leftover.readWhole(file, patience: .insist) else { return }
+            if version.hash != temporary.expected, version.hash != temporary.new, !bytes.isEmpty,
+                (try? PropertyListValue.read(bytes, limits: limits)) != nil
+            {
+                // A foreign writer's, displaced in the moment of the crash.
+                _ = try AsideFile.keep(bytes, of: original, because: .displaced)
+            }
+            unlink(path)
+        } catch {
+            // Left for another time; but one too large to be read would be so then, too.
+            if error.number == EFBIG { _ = try? AsideFile.move(path, of: original, because: .displaced) }
         }
-        unlink(path)
     }
 }

@@ -1,0 +1,83 @@
+import Glibc
+import PropertyList
+import TestSupport
+import Testing
+
+@testable import DefaultsCore
+
+@Suite("Recovery of what a crash left behind")
+struct RecoveryTests {
+    /// Another process that has ended, so that its number is nobody's.
+    private func deadProcess() throws -> pid_t {
+        let number = try ForeignProcess.run(python: "import os; print(os.getpid())")
+        return try #require(pid_t(number.dropLast()))
+    }
+
+    @Test(
+        "After a crash, what was never published or was rightly replaced is removed, and a foreign version is kept",
+        .enabled(if: ForeignProcess.hasPython))
+    func leftovers() throws {
+        try withStoreFixture { fixture in
+            let contents = ["new", "expected", "foreign", "torn"].map { Array("{ a = \($0); }".utf8) }
+            let dead = try deadProcess()
+            try RawFile.write("{ a = current; }", to: fixture.path)
+            for (number, bytes) in contents.enumerated() {
+                var temporary = TemporaryFile(
+                    for: fixture.path, new: ContentHash(contents[0]), expected: ContentHash(contents[1]))
+                temporary.owner = dead
+                // Four crashes, at four versions; each file is told apart by its content alone.
+                if number == 2 { temporary.new = ContentHash(value: 2) }
+                if number == 3 { temporary.new = ContentHash(value: 3) }
+                if number == 1 { temporary.new = ContentHash(value: 1) }
+                try RawFile.write(
+                    number == 3 ? Array(bytes.dropLast(3)) : bytes, to: "\(fixture.directory)/\(temporary.name)")
+            }
+            // One whose process lives is none of ours to touch.
+            var living = TemporaryFile(for: fixture.path, new: ContentHash(value: 9), expected: nil)
+            living.owner = getppid()
+            try RawFile.write("{ b = 1; }", to: "\(fixture.directory)/\(living.name)")
+
+            let store = fixture.store()
+            _ = try store.lookAtAll(isBaseline: true)
+            fixture.edit(store, ["b": 1])
+            try store.publish(fixture.domain)
+            _ = store.examineDisplaced(.insist)
+            #expect(
+                namesOfFiles(in: fixture.directory)
+                    == [living.name, "org.example.app.plist", "org.example.app.plist.displaced-1"].sorted())
+            #expect(try RawFile.read(fixture.path + ".displaced-1") == contents[2])
+            #expect(try DomainValues.read(fixture.path) == ["a": "current", "b": 1])
+        }
+    }
+
+    /// Publishes an edit by a store that begins as after a crash, and gives the names that are left.
+    private func recover(_ fixture: StoreFixture, limits: PropertyListLimits = PropertyListLimits()) throws -> [String] {
+        let store = fixture.store(limits: limits)
+        _ = try store.lookAtAll(isBaseline: true)
+        fixture.edit(store, ["edited": 1])
+        try store.publish(fixture.domain)
+        _ = store.examineDisplaced(.insist)
+        return namesOfFiles(in: fixture.directory)
+    }
+
+    @Test(
+        "A foreign version that is too large to be read is kept all the same, unread",
+        .enabled(if: ForeignProcess.hasPython))
+    func tooLarge() throws {
+        try withStoreFixture { fixture in
+            var temporary = TemporaryFile(
+                for: fixture.path, new: ContentHash(value: 1), expected: ContentHash(value: 2))
+            temporary.owner = try deadProcess()
+            try RawFile.write("{ a = current; }", to: fixture.path)
+            let path = "\(fixture.directory)/\(temporary.name)"
+            try RawFile.write("{ a = foreign; }", to: path)
+            // Sparse: it takes no room, but would fill the memory.
+            #expect(truncate(path, 1 << 40) == 0)
+            var limits = PropertyListLimits()
+            limits.bytes = 1_000
+            let name = "org.example.app.plist"
+            #expect(try recover(fixture, limits: limits) == [name, "\(name).displaced-1"])
+            #expect(try RawFile.status("\(fixture.path).displaced-1").st_size == 1 << 40)
+        }
+    }
+}
