@@ -9,6 +9,8 @@ package enum AsideFile {
         /// A foreign writer wrote it just when the file was replaced, and it can't be merged: it doesn't parse, or a crash
         /// came before that.
         case displaced
+        /// It was being written in place when the writing broke off, and may be the only whole version.
+        case unpublished
     }
 
     /// Writes bytes to the first free name, durably, readable by the user alone.

@@ -8,11 +8,14 @@ extension DomainFile {
     /// see the old one or the new one and a crash leaves one of them. A foreign writer may still come between the last
     /// look and the exchange; so what was displaced is handed back to be examined. Call it with the directory's lock held.
     ///
+    /// A file with several names is written in place, and so a foreign writer's work may be lost that comes between the
+    /// last comparison and the writing, and a crash may leave a torn file; then the new version stays beside it.
+    ///
     /// - Parameters:
     ///   - bytes: the new content, or `nil` to remove the file.
     ///   - expected: the state last seen; `nil` when there should be no file.
     /// - Returns: whether it was done, and if so, what it displaced.
-    /// - Throws: `notSaved`; then the file is as it was.
+    /// - Throws: `notSaved`; then the file is as it was, or one with several names may be torn.
     package func publish(_ bytes: [UInt8]?, expecting expected: FileVersion?) throws(DefaultsError) -> Publication {
         do throws(SystemCall.Failure) {
             return try Replacement(of: self, at: Self.resolvingLinks(path), expecting: expected).run(bytes)

@@ -20,17 +20,21 @@ struct Replacement {
         guard let bytes else { return try remove(to: temporaryPath) }
 
         try makeDirectory()
+        // The name may be that of a copy that a broken-off writing in place has left. It goes when the file is whole.
+        if let expected, access(temporaryPath, F_OK) == 0 {
+            guard let old = try openTarget(), try holdsExpected(old, expected) else { return .overtaken }
+        }
         // A version displaced a moment ago may still bear the name. It is open, and must keep its content.
         unlink(temporaryPath)
         let new = try FileDescriptor(opening: temporaryPath, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-        var published = false
-        defer { if !published { unlink(temporaryPath) } }
+        var isNeeded = false
+        defer { if !isNeeded { unlink(temporaryPath) } }
         try new.write(bytes)
 
         guard let expected else {
             try new.synchronize()
             guard try place(temporaryPath) else { return .overtaken }
-            published = true
+            isNeeded = true
             try synchronizeDirectory()
             return .done(try version(of: new, newHash), displaced: nil)
         }
@@ -41,13 +45,23 @@ struct Replacement {
         try new.synchronize()
         guard try holdsExpected(old, expected) else { return .overtaken }
         if status.st_nlink > 1 {
-            // Other names of the file must go on to name it: it is written in place. The durable copy stays until then.
+            // Other names of the file must go on to name it: it is written in place.
             linux_lease_release(old.number)
-            let version = try overwrite(bytes, newHash)
+            try synchronizeDirectory()
+            guard let file = try openTarget(O_RDWR) else { return .overtaken }
+            try reserve(bytes.count, in: file)
+            // Who writes can't hold a lease, so a foreign writer may have come since it was released. What is compared is
+            // what is overwritten, this file and no other that has come to bear the name, and at once before that.
+            guard try hasContent(file, of: expected) else { return .overtaken }
+            // From here on the copy may be the only whole version, until the file is durable. If that fails, or a crash
+            // comes first, it stays for recovery.
+            isNeeded = true
+            let version = try overwrite(file, bytes, newHash)
+            isNeeded = false
             return .done(version, displaced: nil)
         }
         guard try exchange(temporaryPath) else { return .overtaken }
-        published = true
+        isNeeded = true
         linux_lease_release(old.number)
         try synchronizeDirectory()
         return .done(try version(of: new, newHash), displaced: try displaced(at: temporaryPath))
@@ -65,9 +79,11 @@ struct Replacement {
         return .done(nil, displaced: try displaced(at: temporaryPath))
     }
 
-    private func openTarget() throws(SystemCall.Failure) -> FileDescriptor? {
+    private func openTarget(
+        _ flags: Int32 = O_RDONLY | O_NONBLOCK | O_NOCTTY
+    ) throws(SystemCall.Failure) -> FileDescriptor? {
         do throws(SystemCall.Failure) {
-            return try FileDescriptor(opening: target, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+            return try FileDescriptor(opening: target, flags)
         } catch {
             if error.number == ENOENT { return nil }
             throw error
@@ -87,6 +103,12 @@ struct Replacement {
             waited += pause
             pause = min(pause * 2, 50)
         }
+        return try hasContent(old, of: expected)
+    }
+
+    private func hasContent(
+        _ old: borrowing FileDescriptor, of expected: FileVersion
+    ) throws(SystemCall.Failure) -> Bool {
         let identity = FileIdentity(try old.status())
         if expected.isSettled, identity == expected.identity { return true }
         guard identity.size == expected.identity.size else { return false }
@@ -144,9 +166,20 @@ struct Replacement {
         return true
     }
 
+    /// Reserves room for a new content in an open file, which is left as it is.
+    private func reserve(_ count: Int, in file: borrowing FileDescriptor) throws(SystemCall.Failure) {
+        do throws(SystemCall.Failure) {
+            try SystemCall.run { linux_reserve(file.number, off_t(count)) }
+        } catch {
+            guard error.number == EOPNOTSUPP || error.number == ENOSYS else { throw error }
+        }
+    }
+
     /// Writes the content into the file that is there, for one with several names.
-    private func overwrite(_ bytes: [UInt8], _ hash: ContentHash) throws(SystemCall.Failure) -> FileVersion {
-        let file = try FileDescriptor(opening: target, O_WRONLY)
+    private func overwrite(
+        _ file: borrowing FileDescriptor, _ bytes: [UInt8], _ hash: ContentHash
+    ) throws(SystemCall.Failure) -> FileVersion {
+        try SystemCall.run { lseek(file.number, 0, SEEK_SET) }
         try file.write(bytes)
         try SystemCall.run { ftruncate(file.number, off_t(bytes.count)) }
         try file.synchronize()

@@ -23,7 +23,15 @@ extension Store {
         do throws(SystemCall.Failure) {
             let leftover = DomainFile(path: path, limits: limits)
             guard let (bytes, version, _) = try leftover.readWhole(file, patience: .insist) else { return }
-            if version.hash != temporary.expected, version.hash != temporary.new, !bytes.isEmpty,
+            if version.hash == temporary.new {
+                // The file may have been torn when it was written in place. It isn't written here all the same: someone may
+                // have damaged it since, and be about to mend it; and a domain's file is replaced for its own edits alone.
+                switch DomainFile(path: original, limits: limits).read(known: nil, patience: .insist) {
+                case .beingWritten: return
+                case .unusable: _ = try AsideFile.keep(bytes, of: original, because: .unpublished)
+                case .missing, .unchanged, .contents: break
+                }
+            } else if version.hash != temporary.expected, !bytes.isEmpty,
                 (try? PropertyListValue.read(bytes, limits: limits)) != nil
             {
                 // A foreign writer's, displaced in the moment of the crash.

@@ -118,7 +118,9 @@ struct SubscriptionTests {
         #expect(drain(&subscription, log).map(\.summary) == expected)
     }
 
-    @Test("Resumable: after any event the rest comes again, whole, in whatever mode", arguments: Subscription.Mode.allCases)
+    @Test(
+        "Resumable: after any event the rest comes again, whole, in whatever mode",
+        arguments: Subscription.Mode.allCases)
     func resumableAfterEachEvent(mode: Subscription.Mode) {
         for seed in 0..<UInt64(100) {
             var random = PseudoRandom(seed: seed)

@@ -51,13 +51,32 @@ struct RecoveryTests {
     }
 
     /// Publishes an edit by a store that begins as after a crash, and gives the names that are left.
-    private func recover(_ fixture: StoreFixture, limits: PropertyListLimits = PropertyListLimits()) throws -> [String] {
+    private func recover(_ fixture: StoreFixture, limits: PropertyListLimits = PropertyListLimits()) throws -> [String]
+    {
         let store = fixture.store(limits: limits)
         _ = try store.lookAtAll(isBaseline: true)
         fixture.edit(store, ["edited": 1])
         try store.publish(fixture.domain)
         _ = store.examineDisplaced(.insist)
         return namesOfFiles(in: fixture.directory)
+    }
+
+    @Test(
+        "A version that was being written in place when the writing broke off is kept, unless the file is whole",
+        .enabled(if: ForeignProcess.hasPython), arguments: [true, false])
+    func brokenOffInPlace(isWhole: Bool) throws {
+        try withStoreFixture { fixture in
+            let new = Array("{ a = new; b = (1, 2, 3); }".utf8)
+            var temporary = TemporaryFile(
+                for: fixture.path, new: ContentHash(new), expected: ContentHash(Array("{ a = old; }".utf8)))
+            temporary.owner = try deadProcess()
+            try RawFile.write(new, to: "\(fixture.directory)/\(temporary.name)")
+            try RawFile.write(isWhole ? "{ a = later; }" : "{ a = new; b =", to: fixture.path)
+            let names = try recover(fixture)
+            let name = "org.example.app.plist"
+            #expect(names == (isWhole ? [name] : [name, "\(name).damaged-1", "\(name).unpublished-1"]))
+            if !isWhole { #expect(try RawFile.read("\(fixture.path).unpublished-1") == new) }
+        }
     }
 
     @Test(
