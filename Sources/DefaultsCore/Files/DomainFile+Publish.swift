@@ -15,7 +15,7 @@ extension DomainFile {
     ///   - bytes: the new content, or `nil` to remove the file.
     ///   - expected: the state last seen; `nil` when there should be no file.
     /// - Returns: whether it was done, and if so, what it displaced.
-    /// - Throws: `notSaved`; then the file is as it was, or one with several names may be torn.
+    /// - Throws: `notSaved`; then the file is as it was, unless what was displaced couldn't even be opened, or one with several names may be torn.
     package func publish(_ bytes: [UInt8]?, expecting expected: FileVersion?) throws(DefaultsError) -> Publication {
         do throws(SystemCall.Failure) {
             return try Replacement(of: self, at: Self.resolvingLinks(path), expecting: expected).run(bytes)

@@ -35,8 +35,7 @@ struct Replacement {
             try new.synchronize()
             guard try place(temporaryPath) else { return .overtaken }
             isNeeded = true
-            try synchronizeDirectory()
-            return .done(try version(of: new, newHash), displaced: nil)
+            return finish(try version(of: new, newHash), displaced: nil)
         }
 
         guard let old = try openTarget() else { return .overtaken }
@@ -63,8 +62,7 @@ struct Replacement {
         guard try exchange(temporaryPath) else { return .overtaken }
         isNeeded = true
         linux_lease_release(old.number)
-        try synchronizeDirectory()
-        return .done(try version(of: new, newHash), displaced: try displaced(at: temporaryPath))
+        return finish(try version(of: new, newHash), displaced: try displaced(at: temporaryPath))
     }
 
     /// Removes the file: moves it aside, so that it can be examined like a displaced one.
@@ -75,8 +73,7 @@ struct Replacement {
         guard let old = try openTarget(), try holdsExpected(old, expected) else { return .overtaken }
         try SystemCall.run { rename(target, temporaryPath) }
         linux_lease_release(old.number)
-        try synchronizeDirectory()
-        return .done(nil, displaced: try displaced(at: temporaryPath))
+        return finish(nil, displaced: try displaced(at: temporaryPath))
     }
 
     private func openTarget(
@@ -195,6 +192,23 @@ struct Replacement {
         FileVersion(identity: FileIdentity(try file.status()), hash: hash, isSettled: false)
     }
 
+    /// Makes durable what was done to names, and hands back what was displaced whether or not that succeeds.
+    private func finish(_ version: FileVersion?, displaced: DisplacedFile?) -> Publication {
+        do throws(SystemCall.Failure) {
+            try synchronizeDirectory()
+            return .done(version, displaced: displaced)
+        } catch {
+            return .doneUnsafely(
+                version,
+                DefaultsError(
+                    .notSaved, errno: error.number,
+                    "\(original.path) is written, but its directory can't be brought to the disk; "
+                        + "its edits are kept in memory and tried again. The system says"),
+                displaced: displaced)
+        }
+    }
+
+    /// Opens what was displaced; if that fails, it stays under its hidden name for recovery.
     private func displaced(at temporaryPath: String) throws(SystemCall.Failure) -> DisplacedFile {
         let file = try FileDescriptor(opening: temporaryPath, O_RDONLY | O_NONBLOCK | O_NOCTTY)
         return DisplacedFile(original, file: file, temporaryPath: temporaryPath)

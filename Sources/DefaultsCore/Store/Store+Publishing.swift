@@ -75,6 +75,14 @@ extension Store {
                     ((), state.published(plan, for: domain, as: version, format: format, now: .now()))
                 }
                 if let displaced { examine(displaced, of: domain, known: plan.expected, &inHand) }
+            case .doneUnsafely(let version, let error, let displaced):
+                // The edits stay pending, and are written once more on top of this version.
+                state.withLock { state in
+                    state.domains[domain]?.file = version
+                    state.domains[domain]?.damage = nil
+                }
+                if let displaced { examine(displaced, of: domain, known: plan.expected, &inHand) }
+                throw error
             }
         }
         throw DefaultsError(

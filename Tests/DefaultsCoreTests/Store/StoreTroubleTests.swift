@@ -117,6 +117,37 @@ struct StoreTroubleTests {
         }
     }
 
+    @Test("Where the directory can't be made durable the edits stay pending, and the replaced version is examined")
+    func directoryNotDurable() throws {
+        try withStoreFixture { fixture in
+            let elsewhere = fixture.directory + "-elsewhere"
+            try RawFile.makeDirectory(elsewhere)
+            try RawFile.write("{ a = 1; }", to: elsewhere + "/real")
+            symlink("../d-elsewhere/real", fixture.path)
+            let store = fixture.store()
+            _ = try store.lookAtAll(isBaseline: true)
+            fixture.edit(store, ["b": 2])
+            for path in [DomainFile.directory(of: fixture.directory), fixture.directory] { chmod(path, 0o755) }
+            // Names may be changed in it, but it can't be opened, and so can't be synchronized.
+            chmod(elsewhere, 0o333)
+            let failures = asUnprivileged { store.publishAll().map(\.error) }
+            chmod(elsewhere, 0o755)
+            #expect(failures.map(\.code) == [.notSaved])
+            #expect(failures.map(\.errno) == [EACCES])
+            #expect(store.pending().map(\.edits) == [1])
+            #expect(namesOfFiles(in: elsewhere) == ["real"])
+            #expect(try DomainValues.read(fixture.path) == ["a": "1", "b": 2])
+            // What isn't known to be durable isn't taken for it when it is seen again.
+            fixture.look(store)
+            #expect(store.pending().map(\.edits) == [1])
+            let inode = try RawFile.status(elsewhere + "/real").st_ino
+            #expect(store.publishAll().isEmpty)
+            #expect(try RawFile.status(elsewhere + "/real").st_ino != inode)
+            #expect(store.pending().isEmpty)
+            #expect(store.events == ["app: b"])
+        }
+    }
+
     @Test("A directory in the file's place is left alone, and the edits wait until it is gone")
     func directoryInPlace() throws {
         try withStoreFixture { fixture in
