@@ -99,4 +99,29 @@ struct RecoveryTests {
             #expect(try RawFile.status("\(fixture.path).displaced-1").st_size == 1 << 40)
         }
     }
+
+    @Test(
+        "Leftovers beside a file that a link leads to are found; those of files that aren't ours are left alone",
+        .enabled(if: ForeignProcess.hasPython))
+    func behindLink() throws {
+        try withStoreFixture { fixture in
+            let elsewhere = fixture.directory + "-elsewhere"
+            try RawFile.makeDirectory(elsewhere)
+            try RawFile.write("{ a = current; }", to: elsewhere + "/real")
+            symlink("../d-elsewhere/real", fixture.path)
+            let dead = try deadProcess()
+            var names: [String] = []
+            for path in [fixture.path, "other.plist"] {
+                var temporary = TemporaryFile(for: path, new: ContentHash(value: 1), expected: ContentHash(value: 2))
+                temporary.owner = dead
+                names.append(temporary.name)
+                try RawFile.write("{ a = foreign; }", to: "\(elsewhere)/\(temporary.name)")
+            }
+            let name = "org.example.app.plist"
+            #expect(try recover(fixture) == [name, "\(name).displaced-1"])
+            #expect(namesOfFiles(in: elsewhere) == [names[1], "real"])
+            #expect(try RawFile.read("\(fixture.path).displaced-1") == Array("{ a = foreign; }".utf8))
+            #expect(try DomainValues.read(fixture.path) == ["a": "current", "edited": 1])
+        }
+    }
 }
