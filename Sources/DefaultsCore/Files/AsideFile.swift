@@ -24,7 +24,7 @@ package enum AsideFile {
             do throws(SystemCall.Failure) {
                 try file.write(bytes)
                 try file.synchronize()
-                try synchronizeDirectory(of: copy)
+                try FileDescriptor.synchronizeDirectory(of: copy)
             } catch {
                 // Half a copy is none, and on a full disk each attempt would leave one more.
                 unlink(copy)
@@ -45,7 +45,7 @@ package enum AsideFile {
             // Not a rename without replacing, which not every file system has; a link refuses an existing name as well.
             try SystemCall.run { link(source, copy) }
             unlink(source)
-            try synchronizeDirectory(of: copy)
+            try FileDescriptor.synchronizeDirectory(of: copy)
         }
     }
 
@@ -63,9 +63,5 @@ package enum AsideFile {
                 number += 1
             }
         }
-    }
-
-    private static func synchronizeDirectory(of path: String) throws(SystemCall.Failure) {
-        try FileDescriptor(opening: DomainFile.directory(of: path), O_RDONLY | O_DIRECTORY).synchronize()
     }
 }

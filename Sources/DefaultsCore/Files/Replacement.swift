@@ -154,13 +154,32 @@ struct Replacement {
             if error.number == ENOENT { return false }
             guard error.number == EINVAL || error.number == ENOSYS else { throw error }
         }
-        // No RENAME_EXCHANGE on this file system: keep the old file by a second name, then rename over it.
-        let backup = temporaryPath + ".old"
+        try exchangeInSteps(temporaryPath)
+        return true
+    }
+
+    /// Swaps the two where the file system has no RENAME_EXCHANGE.
+    ///
+    /// Keeps the old file by a second name, then renames over it. A file that someone renames over the old one between the
+    /// two is lost.
+    func exchangeInSteps(_ temporaryPath: String) throws(SystemCall.Failure) {
+        let backup = backupPath
         unlink(backup)
         try SystemCall.run { link(target, backup) }
-        try SystemCall.run { rename(temporaryPath, target) }
+        do throws(SystemCall.Failure) {
+            try SystemCall.run { rename(temporaryPath, target) }
+        } catch {
+            unlink(backup)
+            throw error
+        }
         try SystemCall.run { rename(backup, temporaryPath) }
-        return true
+    }
+
+    /// The second name, such as the old file bears when it is removed: after a crash recovery keeps what it holds if that
+    /// isn't what was expected.
+    var backupPath: String {
+        let temporary = TemporaryFile(for: original.path, new: ContentHash(value: 0), expected: expected?.hash)
+        return "\(DomainFile.directory(of: target))/\(temporary.name)"
     }
 
     /// Reserves room for a new content in an open file, which is left as it is.
@@ -222,10 +241,10 @@ struct Replacement {
         } catch {
             if error.number != EEXIST { throw error }
         }
+        try FileDescriptor.synchronizeDirectory(of: directory)
     }
 
     private func synchronizeDirectory() throws(SystemCall.Failure) {
-        let directory = try FileDescriptor(opening: DomainFile.directory(of: target), O_RDONLY | O_DIRECTORY)
-        try directory.synchronize()
+        try FileDescriptor.synchronizeDirectory(of: target)
     }
 }

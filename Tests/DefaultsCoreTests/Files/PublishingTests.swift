@@ -182,6 +182,27 @@ struct PublishingTests {
         }
     }
 
+    @Test("Where two names can't be swapped in one step, all names in between are such as recovery knows")
+    func exchangeInSteps() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try RawFile.write(old, to: path)
+            let expected = try version(of: path)
+            let replacement = Replacement(of: file(path), at: path, expecting: expected)
+            let name = try #require(replacement.backupPath.split(separator: "/").last.map(String.init))
+            let backup = try #require(TemporaryFile(name: name))
+            #expect(backup.owner == getpid())
+            #expect(backup.target == TemporaryFile.hash(ofNameAt: path))
+            #expect(backup.expected == expected.hash)
+
+            try RawFile.write(new, to: directory + "/temporary")
+            try replacement.exchangeInSteps(directory + "/temporary")
+            #expect(try RawFile.read(path) == new)
+            #expect(try RawFile.read(directory + "/temporary") == old)
+            #expect(namesOfFiles(in: directory) == ["a.plist", "temporary"])
+        }
+    }
+
     @Test("A file that isn't as expected is left as it is")
     func overtaken() throws {
         try withTemporaryDirectory { directory in
