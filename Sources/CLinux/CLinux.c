@@ -31,6 +31,8 @@ int linux_lease_release(int fd) { return fcntl(fd, F_SETLEASE, F_UNLCK); }
 
 int linux_end_with_parent(void) { return prctl(PR_SET_PDEATHSIG, SIGTERM); }
 
+int linux_reserve(int fd, off_t length) { return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, length); }
+
 int linux_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 
 int linux_peer_of(int fd, struct linux_peer *peer) {

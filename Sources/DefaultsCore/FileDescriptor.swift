@@ -61,6 +61,11 @@ package struct FileDescriptor: ~Copyable, Sendable {
         }
     }
 
+    /// Waits until what happened to a name, in the directory where it is, is on the disk.
+    package static func synchronizeDirectory(of path: String) throws(SystemCall.Failure) {
+        try FileDescriptor(opening: DomainFile.directory(of: path), O_RDONLY | O_DIRECTORY).synchronize()
+    }
+
     /// Waits until what was written is on the disk.
     package func synchronize() throws(SystemCall.Failure) {
         try SystemCall.run { fsync(number) }

@@ -27,6 +27,10 @@ int linux_lease_release(int fd);
 /// Has the kernel send this process SIGTERM when the thread that started it ends (PR_SET_PDEATHSIG).
 int linux_end_with_parent(void);
 
+/// Reserves room for a file's first bytes (fallocate, FALLOC_FL_KEEP_SIZE), leaving its size and content as they are;
+/// ENOSPC when there isn't as much, EOPNOTSUPP where the file system can't.
+int linux_reserve(int fd, off_t length);
+
 /// Makes a non-blocking, close-on-exec eventfd whose counter is 0.
 int linux_eventfd(void);
 

@@ -26,7 +26,7 @@ package struct GlobPattern: Hashable, Sendable {
 
     /// Whether the whole name fits.
     ///
-    /// Takes time in proportion to both lengths, whatever the pattern.
+    /// Takes time in proportion to the product of both lengths at most, whatever the pattern.
     package func matches(_ name: String) -> Bool {
         let scalars = Array(name.unicodeScalars)
         var part = 0

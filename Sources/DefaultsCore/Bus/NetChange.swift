@@ -3,7 +3,8 @@ enum NetChange {
     /// Joins the change sets of each domain into one, at the place of its last; leaves other records as they are.
     ///
     /// A record keeps the revision, time and source of the last change set in it. Keys that are back where they began are
-    /// left out, and so is a change set that has none left.
+    /// left out, and so is a change set that has none left. The result's revisions are no places to resume from: what an
+    /// earlier record said may be told with a later one.
     static func coalesce(_ records: [LogRecord]) -> [LogRecord] {
         var joined: [LogRecord?] = []
         var places: [Domain: Int] = [:]

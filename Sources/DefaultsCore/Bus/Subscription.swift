@@ -71,12 +71,18 @@ package struct Subscription: Sendable {
         while events.isEmpty,
             let records = log.records(after: revision, limit: mode == .latest ? .max : limit), let last = records.last
         {
+            let before = revision
             revision = last.revision
             let wanted = records.compactMap { filter($0) }
-            if told != nil, let newest = wanted.last { told = newest.revision }
-            events = (mode == .latest ? NetChange.coalesce(wanted) : wanted).map {
-                .record($0, cursor: Cursor(epoch: log.epoch, revision: $0.revision))
+            let joined = mode == .latest ? NetChange.coalesce(wanted) : wanted
+            // Once records are joined, what is yet to come reaches back before what has been handed out. So the place
+            // moves with the last event alone, and then past changes that came to nothing.
+            let isJoined = joined.count < wanted.count
+            events = joined.enumerated().map { index, record in
+                let place = !isJoined ? record.revision : index == joined.count - 1 ? last.revision : before
+                return .record(record, cursor: Cursor(epoch: log.epoch, revision: place))
             }
+            if told != nil, case .record(_, let cursor)? = events.last { told = cursor.revision }
         }
         if revision == log.head, told.map({ revision - $0 >= Self.bookmarkDistance }) ?? true {
             told = revision

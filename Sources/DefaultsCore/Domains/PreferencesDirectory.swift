@@ -45,9 +45,12 @@ package struct PreferencesDirectory: Hashable, Sendable {
 
     /// Makes the directory, for the user alone, if nobody named one and the usual one isn't there yet.
     func makeIfUsual() throws(DefaultsError) {
-        if !isExplicit, access(path, F_OK) != 0, mkdir(path, 0o700) != 0, errno != EEXIST {
+        if isExplicit || access(path, F_OK) == 0 { return }
+        if mkdir(path, 0o700) != 0, errno != EEXIST {
             throw DefaultsError(.directory, errno: errno, "The preferences directory \(path) can't be made")
         }
+        // A file in it is only as durable as its own name. Where that can't be had, the directory is usable all the same.
+        try? FileDescriptor.synchronizeDirectory(of: path)
     }
 
     /// The path with links resolved, where the directory exists: what two names of one directory have in common.

@@ -6,8 +6,11 @@ package enum AsideFile {
     package enum Reason: String, Sendable {
         /// The file didn't parse when it was about to be replaced.
         case damaged
-        /// A crash left behind a file that a foreign writer may have written.
+        /// A foreign writer wrote it just when the file was replaced, and it can't be merged: it doesn't parse, or a crash
+        /// came before that.
         case displaced
+        /// It was being written in place when the writing broke off, and may be the only whole version.
+        case unpublished
     }
 
     /// Writes bytes to the first free name, durably, readable by the user alone.
@@ -16,13 +19,44 @@ package enum AsideFile {
     package static func keep(
         _ bytes: [UInt8], of path: String, because reason: Reason
     ) throws(SystemCall.Failure) -> String {
+        try withFreeName(of: path, because: reason) { copy throws(SystemCall.Failure) in
+            let file = try FileDescriptor(opening: copy, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+            do throws(SystemCall.Failure) {
+                try file.write(bytes)
+                try file.synchronize()
+                try FileDescriptor.synchronizeDirectory(of: copy)
+            } catch {
+                // Half a copy is none, and on a full disk each attempt would leave one more.
+                unlink(copy)
+                throw error
+            }
+        }
+    }
+
+    /// Gives the first free name to a file that is too large to be copied, in the directory where it is.
+    ///
+    /// - Returns: the path.
+    package static func move(
+        _ source: String, of path: String, because reason: Reason
+    ) throws(SystemCall.Failure) -> String {
+        let name = path.split(separator: "/").last ?? "recovered"
+        let beside = "\(DomainFile.directory(of: source))/\(name)"
+        return try withFreeName(of: beside, because: reason) { copy throws(SystemCall.Failure) in
+            // Not a rename without replacing, which not every file system has; a link refuses an existing name as well.
+            try SystemCall.run { link(source, copy) }
+            unlink(source)
+            try FileDescriptor.synchronizeDirectory(of: copy)
+        }
+    }
+
+    private static func withFreeName(
+        of path: String, because reason: Reason, _ take: (String) throws(SystemCall.Failure) -> Void
+    ) throws(SystemCall.Failure) -> String {
         var number = 1
         while true {
             let copy = "\(path).\(reason.rawValue)-\(number)"
             do throws(SystemCall.Failure) {
-                let file = try FileDescriptor(opening: copy, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-                try file.write(bytes)
-                try file.synchronize()
+                try take(copy)
                 return copy
             } catch {
                 guard error.number == EEXIST else { throw error }

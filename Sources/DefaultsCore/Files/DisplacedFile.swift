@@ -30,17 +30,23 @@ package final class DisplacedFile: Sendable {
             if known?.hash == version.hash { return .unchanged(version) }
             return original.parse(bytes, version)
         } catch {
-            return .unusable(
-                FileDamage(
-                    error: DefaultsError(
-                        .unreadable, errno: error.number, "The version of \(original.path) just replaced can't be read"),
-                    version: nil))
+            return .unusable(original.damage(after: error, of: "The version of \(original.path) just replaced"))
         }
     }
 
     /// The bytes that the displaced file holds now, parsing or not.
     package func bytes() throws(SystemCall.Failure) -> [UInt8] {
         try original.readWhole(file, patience: .insist)?.bytes ?? []
+    }
+
+    /// Puts what the displaced file holds, which can't be merged, beside the original.
+    package func keepAside() throws(SystemCall.Failure) {
+        do throws(SystemCall.Failure) {
+            _ = try AsideFile.keep(try bytes(), of: original.path, because: .displaced)
+        } catch {
+            guard error.number == EFBIG else { throw error }
+            _ = try AsideFile.move(temporaryPath, of: original.path, because: .displaced)
+        }
     }
 
     /// Removes the file's temporary name; the file itself stays readable here.

@@ -8,13 +8,20 @@ extension DomainFile {
     /// see the old one or the new one and a crash leaves one of them. A foreign writer may still come between the last
     /// look and the exchange; so what was displaced is handed back to be examined. Call it with the directory's lock held.
     ///
+    /// That nothing is lost needs a file system with RENAME_EXCHANGE, as all usual local ones are. Elsewhere (NFS, some of
+    /// FUSE) the exchange takes two steps, and a file that someone renames into place between them is lost.
+    ///
+    /// A file with several names is written in place, and so a foreign writer's work may be lost that comes between the
+    /// last comparison and the writing, and a crash may leave a torn file; then the new version stays beside it.
+    ///
     /// - Parameters:
     ///   - bytes: the new content, or `nil` to remove the file.
     ///   - expected: the state last seen; `nil` when there should be no file.
     ///   - publisher: who publishes. One that is passing waits longer for a file that is open for writing, and then
     ///     leaves it.
     /// - Returns: whether it was done, and if so, what it displaced.
-    /// - Throws: `notSaved`; then the file is as it was.
+    /// - Throws: `notSaved`; then the file is as it was, unless what was displaced couldn't even be opened, or one with
+    ///   several names may be torn.
     package func publish(
         _ bytes: [UInt8]?, expecting expected: FileVersion?, by publisher: Publisher = .lasting
     ) throws(DefaultsError) -> Publication {
@@ -43,7 +50,9 @@ extension DomainFile {
         return path
     }
 
+    /// The directory that a path's last name is in.
     static func directory(of path: String) -> String {
-        path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 }

@@ -48,13 +48,7 @@ package struct DomainFile: Sendable {
             }
             let identity = FileIdentity(status)
             if let known, known.isSettled, known.identity == identity { return .unchanged(known) }
-            guard identity.size <= limits.bytes else {
-                return .unusable(
-                    damage(
-                        .damaged,
-                        "\(path) has \(identity.size) bytes, more than the limit of \(limits.bytes); "
-                            + "make it smaller or raise the setting MaximumFileSize."))
-            }
+            guard identity.size <= limits.bytes else { return .unusable(tooLarge("has \(identity.size) bytes")) }
             guard let (bytes, version, isOpen) = try readWhole(file, patience: patience) else { return .beingWritten }
             if known?.hash == version.hash { return .unchanged(version) }
             let reading = parse(bytes, version)
@@ -63,14 +57,14 @@ package struct DomainFile: Sendable {
             return reading
         } catch {
             if error.number == ENOENT { return .missing }
-            let failure = DefaultsError(.unreadable, errno: error.number, "\(path) can't be read")
-            return .unusable(FileDamage(error: failure, version: nil))
+            return .unusable(damage(after: error, of: path))
         }
     }
 
     /// Reads an open file's bytes as some writer left them; `nil` while it is being written.
     ///
     /// - Returns: the bytes, their state, and whether someone has the file open for writing all the same.
+    /// - Throws: EFBIG when it is larger than the limit; that much memory isn't asked for.
     func readWhole(
         _ file: borrowing FileDescriptor, patience: Patience
     ) throws(SystemCall.Failure) -> (bytes: [UInt8], version: FileVersion, isOpen: Bool)? {
@@ -92,6 +86,8 @@ package struct DomainFile: Sendable {
         _ file: borrowing FileDescriptor
     ) throws(SystemCall.Failure) -> (bytes: [UInt8], version: FileVersion) {
         let identity = FileIdentity(try file.status())
+        // Asked of the very size that is allocated: a file can grow, sparsely, at any time.
+        guard identity.size <= limits.bytes else { throw SystemCall.Failure(number: EFBIG) }
         let isSettled = !identity.isFresh(at: .now())
         try SystemCall.run { lseek(file.number, 0, SEEK_SET) }
         let bytes = try file.read(upTo: Int(identity.size))
@@ -113,6 +109,20 @@ package struct DomainFile: Sendable {
         } catch {
             return .unusable(damage(.damaged, "\(path): \(error)", version))
         }
+    }
+
+    /// Why a file, or a version of it, can't be taken that can't be read.
+    func damage(after failure: SystemCall.Failure, of what: String) -> FileDamage {
+        if failure.number == EFBIG { return tooLarge("has more bytes than when it was opened") }
+        return FileDamage(
+            error: DefaultsError(.unreadable, errno: failure.number, "\(what) can't be read"), version: nil)
+    }
+
+    private func tooLarge(_ finding: String) -> FileDamage {
+        damage(
+            .damaged,
+            "\(path) \(finding), more than the limit of \(limits.bytes); "
+                + "make it smaller or raise the setting MaximumFileSize.")
     }
 
     private func damage(_ code: DefaultsError.Code, _ sentence: String, _ version: FileVersion? = nil) -> FileDamage {

@@ -22,19 +22,23 @@ struct Replacement {
         guard let bytes else { return try remove(to: temporaryPath) }
 
         try makeDirectory()
+        // The name may be that of a copy that a broken-off writing in place has left. It goes when the file is whole.
+        if let expected, access(temporaryPath, F_OK) == 0 {
+            guard let old = try openTarget() else { return .overtaken }
+            if let obstacle = try obstacle(to: old, expected) { return obstacle }
+        }
         // A version displaced a moment ago may still bear the name. It is open, and must keep its content.
         unlink(temporaryPath)
         let new = try FileDescriptor(opening: temporaryPath, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-        var published = false
-        defer { if !published { unlink(temporaryPath) } }
+        var isNeeded = false
+        defer { if !isNeeded { unlink(temporaryPath) } }
         try new.write(bytes)
 
         guard let expected else {
             try new.synchronize()
             guard try place(temporaryPath) else { return .overtaken }
-            published = true
-            try synchronizeDirectory()
-            return .done(try version(of: new, newHash), displaced: nil)
+            isNeeded = true
+            return finish(try version(of: new, newHash), displaced: nil)
         }
 
         guard let old = try openTarget() else { return .overtaken }
@@ -43,16 +47,25 @@ struct Replacement {
         try new.synchronize()
         if let obstacle = try obstacle(to: old, expected) { return obstacle }
         if status.st_nlink > 1 {
-            // Other names of the file must go on to name it: it is written in place. The durable copy stays until then.
+            // Other names of the file must go on to name it: it is written in place.
             linux_lease_release(old.number)
-            let version = try overwrite(bytes, newHash)
+            try synchronizeDirectory()
+            guard let file = try openTarget(O_RDWR) else { return .overtaken }
+            try reserve(bytes.count, in: file)
+            // Who writes can't hold a lease, so a foreign writer may have come since it was released. What is compared is
+            // what is overwritten, this file and no other that has come to bear the name, and at once before that.
+            guard try hasContent(file, of: expected) else { return .overtaken }
+            // From here on the copy may be the only whole version, until the file is durable. If that fails, or a crash
+            // comes first, it stays for recovery.
+            isNeeded = true
+            let version = try overwrite(file, bytes, newHash)
+            isNeeded = false
             return .done(version, displaced: nil)
         }
         guard try exchange(temporaryPath) else { return .overtaken }
-        published = true
+        isNeeded = true
         linux_lease_release(old.number)
-        try synchronizeDirectory()
-        return .done(try version(of: new, newHash), displaced: try displaced(at: temporaryPath))
+        return finish(try version(of: new, newHash), displaced: try displaced(at: temporaryPath))
     }
 
     /// Removes the file: moves it aside, so that it can be examined like a displaced one.
@@ -64,13 +77,14 @@ struct Replacement {
         if let obstacle = try obstacle(to: old, expected) { return obstacle }
         try SystemCall.run { rename(target, temporaryPath) }
         linux_lease_release(old.number)
-        try synchronizeDirectory()
-        return .done(nil, displaced: try displaced(at: temporaryPath))
+        return finish(nil, displaced: try displaced(at: temporaryPath))
     }
 
-    private func openTarget() throws(SystemCall.Failure) -> FileDescriptor? {
+    private func openTarget(
+        _ flags: Int32 = O_RDONLY | O_NONBLOCK | O_NOCTTY
+    ) throws(SystemCall.Failure) -> FileDescriptor? {
         do throws(SystemCall.Failure) {
-            return try FileDescriptor(opening: target, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+            return try FileDescriptor(opening: target, flags)
         } catch {
             if error.number == ENOENT { return nil }
             throw error
@@ -95,11 +109,17 @@ struct Replacement {
             waited += pause
             pause = min(pause * 2, 50)
         }
+        return try hasContent(old, of: expected) ? nil : .overtaken
+    }
+
+    private func hasContent(
+        _ old: borrowing FileDescriptor, of expected: FileVersion
+    ) throws(SystemCall.Failure) -> Bool {
         let identity = FileIdentity(try old.status())
-        if expected.isSettled, identity == expected.identity { return nil }
-        guard identity.size == expected.identity.size else { return .overtaken }
+        if expected.isSettled, identity == expected.identity { return true }
+        guard identity.size == expected.identity.size else { return false }
         try SystemCall.run { lseek(old.number, 0, SEEK_SET) }
-        return ContentHash(try old.read(upTo: Int(identity.size))) == expected.hash ? nil : .overtaken
+        return ContentHash(try old.read(upTo: Int(identity.size))) == expected.hash
     }
 
     /// Gives the new file the old one's mode, owner and extended attributes, before anyone can see it.
@@ -143,18 +163,48 @@ struct Replacement {
             if error.number == ENOENT { return false }
             guard error.number == EINVAL || error.number == ENOSYS else { throw error }
         }
-        // No RENAME_EXCHANGE on this file system: keep the old file by a second name, then rename over it.
-        let backup = temporaryPath + ".old"
-        unlink(backup)
-        try SystemCall.run { link(target, backup) }
-        try SystemCall.run { rename(temporaryPath, target) }
-        try SystemCall.run { rename(backup, temporaryPath) }
+        try exchangeInSteps(temporaryPath)
         return true
     }
 
+    /// Swaps the two where the file system has no RENAME_EXCHANGE.
+    ///
+    /// Keeps the old file by a second name, then renames over it. A file that someone renames over the old one between the
+    /// two is lost.
+    func exchangeInSteps(_ temporaryPath: String) throws(SystemCall.Failure) {
+        let backup = backupPath
+        unlink(backup)
+        try SystemCall.run { link(target, backup) }
+        do throws(SystemCall.Failure) {
+            try SystemCall.run { rename(temporaryPath, target) }
+        } catch {
+            unlink(backup)
+            throw error
+        }
+        try SystemCall.run { rename(backup, temporaryPath) }
+    }
+
+    /// The second name, such as the old file bears when it is removed: after a crash recovery keeps what it holds if that
+    /// isn't what was expected.
+    var backupPath: String {
+        let temporary = TemporaryFile(for: original.path, new: ContentHash(value: 0), expected: expected?.hash)
+        return "\(DomainFile.directory(of: target))/\(temporary.name)"
+    }
+
+    /// Reserves room for a new content in an open file, which is left as it is.
+    private func reserve(_ count: Int, in file: borrowing FileDescriptor) throws(SystemCall.Failure) {
+        do throws(SystemCall.Failure) {
+            try SystemCall.run { linux_reserve(file.number, off_t(count)) }
+        } catch {
+            guard error.number == EOPNOTSUPP || error.number == ENOSYS else { throw error }
+        }
+    }
+
     /// Writes the content into the file that is there, for one with several names.
-    private func overwrite(_ bytes: [UInt8], _ hash: ContentHash) throws(SystemCall.Failure) -> FileVersion {
-        let file = try FileDescriptor(opening: target, O_WRONLY)
+    private func overwrite(
+        _ file: borrowing FileDescriptor, _ bytes: [UInt8], _ hash: ContentHash
+    ) throws(SystemCall.Failure) -> FileVersion {
+        try SystemCall.run { lseek(file.number, 0, SEEK_SET) }
         try file.write(bytes)
         try SystemCall.run { ftruncate(file.number, off_t(bytes.count)) }
         try file.synchronize()
@@ -170,6 +220,23 @@ struct Replacement {
         FileVersion(identity: FileIdentity(try file.status()), hash: hash, isSettled: false)
     }
 
+    /// Makes durable what was done to names, and hands back what was displaced whether or not that succeeds.
+    private func finish(_ version: FileVersion?, displaced: DisplacedFile?) -> Publication {
+        do throws(SystemCall.Failure) {
+            try synchronizeDirectory()
+            return .done(version, displaced: displaced)
+        } catch {
+            return .doneUnsafely(
+                version,
+                DefaultsError(
+                    .notSaved, errno: error.number,
+                    "\(original.path) is written, but its directory can't be brought to the disk; "
+                        + "its edits are kept in memory and tried again. The system says"),
+                displaced: displaced)
+        }
+    }
+
+    /// Opens what was displaced; if that fails, it stays under its hidden name for recovery.
     private func displaced(at temporaryPath: String) throws(SystemCall.Failure) -> DisplacedFile {
         let file = try FileDescriptor(opening: temporaryPath, O_RDONLY | O_NONBLOCK | O_NOCTTY)
         return DisplacedFile(original, file: file, temporaryPath: temporaryPath)
@@ -183,10 +250,10 @@ struct Replacement {
         } catch {
             if error.number != EEXIST { throw error }
         }
+        try FileDescriptor.synchronizeDirectory(of: directory)
     }
 
     private func synchronizeDirectory() throws(SystemCall.Failure) {
-        let directory = try FileDescriptor(opening: DomainFile.directory(of: target), O_RDONLY | O_DIRECTORY)
-        try directory.synchronize()
+        try FileDescriptor.synchronizeDirectory(of: target)
     }
 }

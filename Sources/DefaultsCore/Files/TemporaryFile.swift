@@ -3,7 +3,7 @@ package import Glibc
 /// The hidden name under which a new version waits beside a file, and under which the old one is after the exchange.
 ///
 /// The name says enough to tell the two apart after a crash: a file whose content has the hash `new` was never
-/// published; one with the hash `expected` is the version that was rightly replaced; anything else came from a foreign
+/// published, or is the copy of one that was being written in place; one with the hash `expected` is the version that was rightly replaced; anything else came from a foreign
 /// writer in between, and must be kept.
 package struct TemporaryFile: Hashable, Sendable {
     /// The process that made it.

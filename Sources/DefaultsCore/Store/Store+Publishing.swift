@@ -87,6 +87,17 @@ extension Store {
                     examine(
                         Displaced(file: displaced, domain: domain, known: plan.expected, total: plan.total), &inHand)
                 }
+            case .doneUnsafely(let version, let error, let displaced):
+                // The edits stay pending, and are written once more on top of this version.
+                state.withLock { state in
+                    state.domains[domain]?.file = version
+                    state.domains[domain]?.damage = nil
+                }
+                if let displaced {
+                    examine(
+                        Displaced(file: displaced, domain: domain, known: plan.expected, total: plan.total), &inHand)
+                }
+                throw error
             }
         }
         throw DefaultsError(
@@ -220,59 +231,10 @@ extension Store {
             return contents.version
         case .unusable(let damage):
             // Written by someone, to no good end, just when it was replaced. It is theirs: keep it.
-            if let version = damage.version, let bytes = try? displaced.file.bytes() {
-                _ = try? AsideFile.keep(bytes, of: displaced.file.original.path, because: .displaced)
-                return version
-            }
-            return nil
+            try? displaced.file.keepAside()
+            return damage.version
         case .unchanged, .missing, .beingWritten:
             return nil
         }
-    }
-
-    // MARK: The directory
-
-    /// Keeps or removes the temporary files that a crash left behind, or a process that could not wait for a writer.
-    ///
-    /// - Parameter ours: the paths of those that this store has displaced itself.
-    /// - Returns: whether none is left that someone still has open for writing.
-    /// - Throws: `directory` when the directory can't be read.
-    private func keepLeftovers(besides ours: [String]) throws(DefaultsError) -> Bool {
-        var isDone = true
-        for subdirectory in ["", Domain.hostDirectory] {
-            for name in try directory.names(in: subdirectory) {
-                guard let temporary = TemporaryFile(name: name),
-                    temporary.owner == getpid() || (kill(temporary.owner, 0) != 0 && errno == ESRCH)
-                else { continue }
-                let place = subdirectory.isEmpty ? directory.path : "\(directory.path)/\(subdirectory)"
-                let path = "\(place)/\(name)"
-                if ours.contains(path) { continue }
-                if !keepLeftover(temporary, at: path, in: place) { isDone = false }
-            }
-        }
-        return isDone
-    }
-
-    /// - Returns: false when someone has it open for writing.
-    private func keepLeftover(_ temporary: TemporaryFile, at path: String, in place: String) -> Bool {
-        let bytes: [UInt8]
-        do throws(SystemCall.Failure) {
-            let file = try FileDescriptor(opening: path, O_RDONLY)
-            guard let whole = try DomainFile(path: path).readWhole(file, patience: .wait) else { return false }
-            bytes = whole.bytes
-        } catch {
-            return true
-        }
-        let hash = ContentHash(bytes)
-        if hash != temporary.expected, hash != temporary.new, !bytes.isEmpty,
-            (try? PropertyListValue.read(bytes, limits: limits)) != nil
-        {
-            // A foreign writer's, displaced in the moment of the crash: what it belongs to is told by the name's hash.
-            let names = (try? directory.domains())?.map { directory.path(of: $0) } ?? []
-            let original = names.first { TemporaryFile.hash(ofNameAt: $0) == temporary.target } ?? "\(place)/recovered"
-            guard (try? AsideFile.keep(bytes, of: original, because: .displaced)) != nil else { return true }
-        }
-        unlink(path)
-        return true
     }
 }

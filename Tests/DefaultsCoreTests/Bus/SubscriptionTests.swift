@@ -118,6 +118,63 @@ struct SubscriptionTests {
         #expect(drain(&subscription, log).map(\.summary) == expected)
     }
 
+    @Test(
+        "Resumable: after any event the rest comes again, whole, in whatever mode",
+        arguments: Subscription.Mode.allCases)
+    func resumableAfterEachEvent(mode: Subscription.Mode) {
+        for seed in 0..<UInt64(100) {
+            var random = PseudoRandom(seed: seed)
+            var log = ChangeLog()
+            var truth: [Domain: DomainValues] = [:]
+            for number in 0..<12 {
+                let (domain, key) = (random.pick([domain, other]), random.pick(["a", "b"]))
+                let new: PropertyListValue? = random.oneIn(3) ? nil : .integer(Int64(number))
+                guard truth[domain]?[key] != new else { continue }
+                log.append(.change(domain, key, from: truth[domain]?[key], to: new), at: Timestamp(nanoseconds: 0))
+                truth[domain, default: [:]][key] = new
+            }
+            let all = subscribe(.after(Cursor(epoch: log.epoch, revision: 0)), to: log, mode)
+            var first = all
+            for count in 1...max(1, first.next(from: log).count) {
+                var (broken, seen) = (all, [Domain: DomainValues]())
+                var place = Cursor(epoch: log.epoch, revision: 0)
+                for event in broken.next(from: log).prefix(count) {
+                    if case .record(let record, let cursor) = event {
+                        record.apply(to: &seen)
+                        place = cursor
+                    }
+                }
+                var resumed = subscribe(.after(place), to: log, mode)
+                for case .record(let record, _) in drain(&resumed, log) { record.apply(to: &seen) }
+                #expect(seen.filter { !$1.isEmpty } == truth.filter { !$1.isEmpty }, "seed \(seed), after \(count)")
+            }
+        }
+    }
+
+    @Test("In a batch of net changes all but the last event bear the place before it, and the last the place after it")
+    func placesOfNetChanges() {
+        var log = ChangeLog()
+        var subscription = subscribe(to: log, .latest)
+        func places() -> [[Revision]] {
+            subscription.next(from: log).map {
+                if case .record(let record, let cursor) = $0 { [record.revision, cursor.revision] } else { [] }
+            }
+        }
+        log.count(domain, 1...1)
+        log.count(other, 1...1)
+        // Nothing is joined: each event has its own place.
+        #expect(places() == [[1, 1], [2, 2], []])
+        log.count(domain, 2...2, key: "a")
+        log.count(other, 2...2)
+        log.count(domain, 2...2, key: "b")
+        #expect(places() == [[4, 2], [5, 5]])
+        log.append(.change(domain, "c", from: nil, to: 1), at: Timestamp(nanoseconds: 0))
+        log.count(other, 3...3)
+        log.append(.change(domain, "c", from: 1, to: nil), at: Timestamp(nanoseconds: 0))
+        // After 7 the subscriber would be told that c is removed, which it never saw set.
+        #expect(places() == [[7, 8]])
+    }
+
     @Test("A cursor of another log, or one ahead of it, meets an explicit gap", arguments: [true, false])
     func unknownEpoch(isOther: Bool) {
         var log = ChangeLog(epoch: Epoch(value: 5))
@@ -232,5 +289,13 @@ struct SubscriptionTests {
                 values[change.key] = change.new
             }
         }
+    }
+}
+
+extension LogRecord {
+    /// Does to values what the record says; of what they were before it asks nothing.
+    fileprivate func apply(to values: inout [Domain: DomainValues]) {
+        guard case .change(let changeSet) = event else { return }
+        for change in changeSet.changes { values[changeSet.domain, default: [:]][change.key] = change.new }
     }
 }

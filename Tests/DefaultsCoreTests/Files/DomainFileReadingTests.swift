@@ -124,6 +124,26 @@ struct DomainFileReadingTests {
         }
     }
 
+    @Test("A file that grows past the limit after it was opened isn't read into memory")
+    func grown() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try RawFile.write("{ a = b; }", to: path)
+            let open = try FileDescriptor(opening: path, O_RDONLY)
+            truncate(path, 1 << 40)
+            #expect(throws: SystemCall.Failure(number: EFBIG)) {
+                _ = try file(path, bytes: 1_000).readWhole(open, patience: .insist)
+            }
+            let displaced = DisplacedFile(file(path, bytes: 1_000), file: open, temporaryPath: path)
+            guard case .unusable(let damage) = displaced.examine(known: nil, patience: .insist) else {
+                Issue.record("It was taken.")
+                return
+            }
+            #expect(damage.error.code == .damaged)
+            #expect(damage.error.description.contains("more than the limit of 1000;"))
+        }
+    }
+
     @Test("A directory or a FIFO in the file's place is no file, and blocks nobody", .timeLimit(.minutes(1)))
     func irregular() throws {
         try withTemporaryDirectory { directory in

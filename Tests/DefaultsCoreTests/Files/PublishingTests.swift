@@ -146,6 +146,63 @@ struct PublishingTests {
         }
     }
 
+    @Test(
+        "A file with several names is left whole when the disk is full", .enabled(if: SmallFileSystem.isAvailable))
+    func fullDisk() throws {
+        try withTemporaryDirectory { directory in
+            let disk = try SmallFileSystem(at: directory, bytes: 64 << 10)
+            let path = disk.path + "/a.plist"
+            try RawFile.write(old, to: path)
+            link(path, disk.path + "/other")
+            // There is room for it once, beside the file, but not twice.
+            let large = Array("{ a = \(String(repeating: "x", count: 40 << 10)); }".utf8)
+            let expected = try version(of: path)
+            let error = #expect(throws: DefaultsError.self) { try file(path).publish(large, expecting: expected) }
+            #expect(error?.errno == ENOSPC)
+            #expect(try RawFile.read(path) == old)
+            #expect(namesOfFiles(in: disk.path) == ["a.plist", "other"])
+            // Once there is room, it is done.
+            #expect(try file(path).publish(new, expecting: expected).isDone)
+            #expect(try RawFile.read(disk.path + "/other") == new)
+        }
+    }
+
+    @Test("A copy that is left of a broken-off writing in place isn't touched while the file isn't as expected")
+    func keptCopy() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try RawFile.write(old, to: path)
+            let expected = try version(of: path)
+            let copy = TemporaryFile(for: path, new: ContentHash(new), expected: expected.hash).name
+            try RawFile.write(new, to: "\(directory)/\(copy)")
+            try RawFile.write(Array(new.prefix(5)), to: path)
+            #expect(try !file(path).publish(new, expecting: expected).isDone)
+            #expect(namesOfFiles(in: directory) == [copy, "a.plist"])
+            #expect(try RawFile.read("\(directory)/\(copy)") == new)
+        }
+    }
+
+    @Test("Where two names can't be swapped in one step, all names in between are such as recovery knows")
+    func exchangeInSteps() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try RawFile.write(old, to: path)
+            let expected = try version(of: path)
+            let replacement = Replacement(of: file(path), at: path, expecting: expected, by: .lasting)
+            let name = try #require(replacement.backupPath.split(separator: "/").last.map(String.init))
+            let backup = try #require(TemporaryFile(name: name))
+            #expect(backup.owner == getpid())
+            #expect(backup.target == TemporaryFile.hash(ofNameAt: path))
+            #expect(backup.expected == expected.hash)
+
+            try RawFile.write(new, to: directory + "/temporary")
+            try replacement.exchangeInSteps(directory + "/temporary")
+            #expect(try RawFile.read(path) == new)
+            #expect(try RawFile.read(directory + "/temporary") == old)
+            #expect(namesOfFiles(in: directory) == ["a.plist", "temporary"])
+        }
+    }
+
     @Test("A file that isn't as expected is left as it is")
     func overtaken() throws {
         try withTemporaryDirectory { directory in

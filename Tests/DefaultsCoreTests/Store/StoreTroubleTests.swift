@@ -117,6 +117,37 @@ struct StoreTroubleTests {
         }
     }
 
+    @Test("Where the directory can't be made durable the edits stay pending, and the replaced version is examined")
+    func directoryNotDurable() throws {
+        try withStoreFixture { fixture in
+            let elsewhere = fixture.directory + "-elsewhere"
+            try RawFile.makeDirectory(elsewhere)
+            try RawFile.write("{ a = 1; }", to: elsewhere + "/real")
+            symlink("../d-elsewhere/real", fixture.path)
+            let store = fixture.store()
+            _ = try store.lookAtAll(isBaseline: true)
+            fixture.edit(store, ["b": 2])
+            for path in [DomainFile.directory(of: fixture.directory), fixture.directory] { chmod(path, 0o755) }
+            // Names may be changed in it, but it can't be opened, and so can't be synchronized.
+            chmod(elsewhere, 0o333)
+            let failures = asUnprivileged { store.publishAll().map(\.error) }
+            chmod(elsewhere, 0o755)
+            #expect(failures.map(\.code) == [.notSaved])
+            #expect(failures.map(\.errno) == [EACCES])
+            #expect(store.pending().map(\.edits) == [1])
+            #expect(namesOfFiles(in: elsewhere) == ["real"])
+            #expect(try DomainValues.read(fixture.path) == ["a": "1", "b": 2])
+            // What isn't known to be durable isn't taken for it when it is seen again.
+            fixture.look(store)
+            #expect(store.pending().map(\.edits) == [1])
+            let inode = try RawFile.status(elsewhere + "/real").st_ino
+            #expect(store.publishAll().isEmpty)
+            #expect(try RawFile.status(elsewhere + "/real").st_ino != inode)
+            #expect(store.pending().isEmpty)
+            #expect(store.events == ["app: b"])
+        }
+    }
+
     @Test("A directory in the file's place is left alone, and the edits wait until it is gone")
     func directoryInPlace() throws {
         try withStoreFixture { fixture in
@@ -165,76 +196,6 @@ struct StoreTroubleTests {
                     #expect(try RawFile.status(path + "/none").st_mode & 0o777 == 0o700)
                 }
             }
-        }
-    }
-
-    /// Another process that has ended, so that its number is nobody's.
-    private func deadProcess() throws -> pid_t {
-        let number = try ForeignProcess.run(python: "import os; print(os.getpid())")
-        return try #require(pid_t(number.dropLast()))
-    }
-
-    @Test(
-        "After a crash, what was never published or was rightly replaced is removed, and a foreign version is kept",
-        .enabled(if: ForeignProcess.hasPython))
-    func leftovers() throws {
-        try withStoreFixture { fixture in
-            let contents = ["new", "expected", "foreign", "torn"].map { Array("{ a = \($0); }".utf8) }
-            let dead = try deadProcess()
-            try RawFile.write("{ a = current; }", to: fixture.path)
-            for (number, bytes) in contents.enumerated() {
-                var temporary = TemporaryFile(
-                    for: fixture.path, new: ContentHash(contents[0]), expected: ContentHash(contents[1]))
-                temporary.owner = dead
-                // Four crashes, at four versions; each file is told apart by its content alone.
-                if number == 2 { temporary.new = ContentHash(value: 2) }
-                if number == 3 { temporary.new = ContentHash(value: 3) }
-                if number == 1 { temporary.new = ContentHash(value: 1) }
-                try RawFile.write(
-                    number == 3 ? Array(bytes.dropLast(3)) : bytes, to: "\(fixture.directory)/\(temporary.name)")
-            }
-            // One whose process lives is none of ours to touch.
-            var living = TemporaryFile(for: fixture.path, new: ContentHash(value: 9), expected: nil)
-            living.owner = getppid()
-            try RawFile.write("{ b = 1; }", to: "\(fixture.directory)/\(living.name)")
-
-            let store = fixture.store()
-            _ = try store.lookAtAll(isBaseline: true)
-            fixture.edit(store, ["b": 1])
-            try store.publish(fixture.domain)
-            _ = store.examineDisplaced(.insist)
-            #expect(
-                namesOfFiles(in: fixture.directory)
-                    == [living.name, "org.example.app.plist", "org.example.app.plist.displaced-1"].sorted())
-            #expect(try RawFile.read(fixture.path + ".displaced-1") == contents[2])
-            #expect(try DomainValues.read(fixture.path) == ["a": "current", "b": 1])
-        }
-    }
-
-    @Test(
-        "After a crash, a version that a program still has open is kept until it has closed it",
-        .enabled(if: ForeignProcess.hasPython))
-    func openLeftover() throws {
-        try withStoreFixture { fixture in
-            let old = Array("{ a = old; }".utf8)
-            var temporary = TemporaryFile(
-                for: fixture.path, new: ContentHash(value: 1), expected: ContentHash(old))
-            temporary.owner = try deadProcess()
-            let leftover = "\(fixture.directory)/\(temporary.name)"
-            try RawFile.write(old, to: leftover)
-            let writer = open(leftover, O_RDWR | O_CLOEXEC)
-            let store = fixture.store()
-            for number in 1...2 {
-                fixture.edit(store, ["b": .integer(Int64(number))])
-                try store.publish(fixture.domain)
-                #expect(RawFile.exists(leftover))
-            }
-            try RawFile.write("{ a = new; }".utf8, to: writer)
-            close(writer)
-            fixture.edit(store, ["b": 3])
-            try store.publish(fixture.domain)
-            #expect(!RawFile.exists(leftover))
-            #expect(try RawFile.read(fixture.path + ".displaced-1") == Array("{ a = new; }".utf8))
         }
     }
 }

@@ -1,0 +1,82 @@
+import Glibc
+import PropertyList
+
+extension Store {
+    /// Keeps or removes the temporary files that a crash left behind, or a process that could not wait for a writer: in the
+    /// directory, in `ByHost`, and beside the files that links in them lead to.
+    ///
+    /// - Parameter ours: the paths of those that this store has displaced itself.
+    /// - Returns: whether none is left that someone still has open for writing.
+    /// - Throws: `directory` when the directory can't be read.
+    func keepLeftovers(besides ours: [String]) throws(DefaultsError) -> Bool {
+        var isDone = true
+        // What a temporary file belongs to is told by the hash in its name.
+        var originals: [ContentHash: String] = [:]
+        var linked: [String: [ContentHash: String]] = [:]
+        for domain in try directory.domains() {
+            let path = directory.path(of: domain)
+            let hash = TemporaryFile.hash(ofNameAt: path)
+            originals[hash] = path
+            let real = DomainFile.resolvingLinks(path)
+            if real != path { linked[DomainFile.directory(of: real), default: [:]][hash] = path }
+        }
+        for subdirectory in ["", Domain.hostDirectory] {
+            let place = subdirectory.isEmpty ? directory.path : "\(directory.path)/\(subdirectory)"
+            for (name, temporary) in Self.leftovers(among: try directory.names(in: subdirectory)) {
+                let path = "\(place)/\(name)"
+                if ours.contains(path) { continue }
+                let original = originals[temporary.target] ?? "\(place)/recovered"
+                if !keepLeftover(temporary, at: path, of: original) { isDone = false }
+            }
+        }
+        for (place, originals) in linked {
+            // It may be shared with others, whose files are none of ours; and where it can't be read nothing is to be done.
+            let names = (try? PreferencesDirectory(path: place).names(in: "")) ?? []
+            for (name, temporary) in Self.leftovers(among: names) {
+                let path = "\(place)/\(name)"
+                guard let original = originals[temporary.target], !ours.contains(path) else { continue }
+                if !keepLeftover(temporary, at: path, of: original) { isDone = false }
+            }
+        }
+        return isDone
+    }
+
+    /// The temporary files whose process is gone, or is this one: numbers come again, and a version that is in hand here is
+    /// open, and does without its name.
+    private static func leftovers(among names: [String]) -> [(name: String, TemporaryFile)] {
+        names.compactMap { name in
+            guard let temporary = TemporaryFile(name: name),
+                temporary.owner == getpid() || (kill(temporary.owner, 0) != 0 && errno == ESRCH)
+            else { return nil }
+            return (name, temporary)
+        }
+    }
+
+    /// - Returns: false when someone has it open for writing.
+    private func keepLeftover(_ temporary: TemporaryFile, at path: String, of original: String) -> Bool {
+        guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK) else { return true }
+        do throws(SystemCall.Failure) {
+            let leftover = DomainFile(path: path, limits: limits)
+            guard let (bytes, version, _) = try leftover.readWhole(file, patience: .wait) else { return false }
+            if version.hash == temporary.new {
+                // The file may have been torn when it was written in place. It isn't written here all the same: someone may
+                // have damaged it since, and be about to mend it; and a domain's file is replaced for its own edits alone.
+                switch DomainFile(path: original, limits: limits).read(known: nil, patience: .insist) {
+                case .beingWritten: return false
+                case .unusable: _ = try AsideFile.keep(bytes, of: original, because: .unpublished)
+                case .missing, .unchanged, .contents: break
+                }
+            } else if version.hash != temporary.expected, !bytes.isEmpty,
+                (try? PropertyListValue.read(bytes, limits: limits)) != nil
+            {
+                // A foreign writer's, displaced in the moment of the crash.
+                _ = try AsideFile.keep(bytes, of: original, because: .displaced)
+            }
+            unlink(path)
+        } catch {
+            // Left for another time; but one too large to be read would be so then, too.
+            if error.number == EFBIG { _ = try? AsideFile.move(path, of: original, because: .displaced) }
+        }
+        return true
+    }
+}

@@ -1,0 +1,154 @@
+import Glibc
+import PropertyList
+import TestSupport
+import Testing
+
+@testable import DefaultsCore
+
+@Suite("Recovery of what a crash left behind")
+struct RecoveryTests {
+    /// Another process that has ended, so that its number is nobody's.
+    private func deadProcess() throws -> pid_t {
+        let number = try ForeignProcess.run(python: "import os; print(os.getpid())")
+        return try #require(pid_t(number.dropLast()))
+    }
+
+    @Test(
+        "After a crash, what was never published or was rightly replaced is removed, and a foreign version is kept",
+        .enabled(if: ForeignProcess.hasPython))
+    func leftovers() throws {
+        try withStoreFixture { fixture in
+            let contents = ["new", "expected", "foreign", "torn"].map { Array("{ a = \($0); }".utf8) }
+            let dead = try deadProcess()
+            try RawFile.write("{ a = current; }", to: fixture.path)
+            for (number, bytes) in contents.enumerated() {
+                var temporary = TemporaryFile(
+                    for: fixture.path, new: ContentHash(contents[0]), expected: ContentHash(contents[1]))
+                temporary.owner = dead
+                // Four crashes, at four versions; each file is told apart by its content alone.
+                if number == 2 { temporary.new = ContentHash(value: 2) }
+                if number == 3 { temporary.new = ContentHash(value: 3) }
+                if number == 1 { temporary.new = ContentHash(value: 1) }
+                try RawFile.write(
+                    number == 3 ? Array(bytes.dropLast(3)) : bytes, to: "\(fixture.directory)/\(temporary.name)")
+            }
+            // One whose process lives is none of ours to touch.
+            var living = TemporaryFile(for: fixture.path, new: ContentHash(value: 9), expected: nil)
+            living.owner = getppid()
+            try RawFile.write("{ b = 1; }", to: "\(fixture.directory)/\(living.name)")
+
+            let store = fixture.store()
+            _ = try store.lookAtAll(isBaseline: true)
+            fixture.edit(store, ["b": 1])
+            try store.publish(fixture.domain)
+            _ = store.examineDisplaced(.insist)
+            #expect(
+                namesOfFiles(in: fixture.directory)
+                    == [living.name, "org.example.app.plist", "org.example.app.plist.displaced-1"].sorted())
+            #expect(try RawFile.read(fixture.path + ".displaced-1") == contents[2])
+            #expect(try DomainValues.read(fixture.path) == ["a": "current", "b": 1])
+        }
+    }
+
+    /// Publishes an edit by a store that begins as after a crash, and gives the names that are left.
+    private func recover(_ fixture: StoreFixture, limits: PropertyListLimits = PropertyListLimits()) throws -> [String]
+    {
+        let store = fixture.store(limits: limits)
+        _ = try store.lookAtAll(isBaseline: true)
+        fixture.edit(store, ["edited": 1])
+        try store.publish(fixture.domain)
+        _ = store.examineDisplaced(.insist)
+        return namesOfFiles(in: fixture.directory)
+    }
+
+    @Test(
+        "A version that was being written in place when the writing broke off is kept, unless the file is whole",
+        .enabled(if: ForeignProcess.hasPython), arguments: [true, false])
+    func brokenOffInPlace(isWhole: Bool) throws {
+        try withStoreFixture { fixture in
+            let new = Array("{ a = new; b = (1, 2, 3); }".utf8)
+            var temporary = TemporaryFile(
+                for: fixture.path, new: ContentHash(new), expected: ContentHash(Array("{ a = old; }".utf8)))
+            temporary.owner = try deadProcess()
+            try RawFile.write(new, to: "\(fixture.directory)/\(temporary.name)")
+            try RawFile.write(isWhole ? "{ a = later; }" : "{ a = new; b =", to: fixture.path)
+            let names = try recover(fixture)
+            let name = "org.example.app.plist"
+            #expect(names == (isWhole ? [name] : [name, "\(name).damaged-1", "\(name).unpublished-1"]))
+            if !isWhole { #expect(try RawFile.read("\(fixture.path).unpublished-1") == new) }
+        }
+    }
+
+    @Test(
+        "A foreign version that is too large to be read is kept all the same, unread",
+        .enabled(if: ForeignProcess.hasPython))
+    func tooLarge() throws {
+        try withStoreFixture { fixture in
+            var temporary = TemporaryFile(
+                for: fixture.path, new: ContentHash(value: 1), expected: ContentHash(value: 2))
+            temporary.owner = try deadProcess()
+            try RawFile.write("{ a = current; }", to: fixture.path)
+            let path = "\(fixture.directory)/\(temporary.name)"
+            try RawFile.write("{ a = foreign; }", to: path)
+            // Sparse: it takes no room, but would fill the memory.
+            #expect(truncate(path, 1 << 40) == 0)
+            var limits = PropertyListLimits()
+            limits.bytes = 1_000
+            let name = "org.example.app.plist"
+            #expect(try recover(fixture, limits: limits) == [name, "\(name).displaced-1"])
+            #expect(try RawFile.status("\(fixture.path).displaced-1").st_size == 1 << 40)
+        }
+    }
+
+    @Test(
+        "Leftovers beside a file that a link leads to are found; those of files that aren't ours are left alone",
+        .enabled(if: ForeignProcess.hasPython))
+    func behindLink() throws {
+        try withStoreFixture { fixture in
+            let elsewhere = fixture.directory + "-elsewhere"
+            try RawFile.makeDirectory(elsewhere)
+            try RawFile.write("{ a = current; }", to: elsewhere + "/real")
+            symlink("../d-elsewhere/real", fixture.path)
+            let dead = try deadProcess()
+            var names: [String] = []
+            for path in [fixture.path, "other.plist"] {
+                var temporary = TemporaryFile(for: path, new: ContentHash(value: 1), expected: ContentHash(value: 2))
+                temporary.owner = dead
+                names.append(temporary.name)
+                try RawFile.write("{ a = foreign; }", to: "\(elsewhere)/\(temporary.name)")
+            }
+            let name = "org.example.app.plist"
+            #expect(try recover(fixture) == [name, "\(name).displaced-1"])
+            #expect(namesOfFiles(in: elsewhere) == [names[1], "real"])
+            #expect(try RawFile.read("\(fixture.path).displaced-1") == Array("{ a = foreign; }".utf8))
+            #expect(try DomainValues.read(fixture.path) == ["a": "current", "edited": 1])
+        }
+    }
+
+    @Test(
+        "After a crash, a version that a program still has open is kept until it has closed it",
+        .enabled(if: ForeignProcess.hasPython))
+    func openLeftover() throws {
+        try withStoreFixture { fixture in
+            let old = Array("{ a = old; }".utf8)
+            var temporary = TemporaryFile(
+                for: fixture.path, new: ContentHash(value: 1), expected: ContentHash(old))
+            temporary.owner = try deadProcess()
+            let leftover = "\(fixture.directory)/\(temporary.name)"
+            try RawFile.write(old, to: leftover)
+            let writer = open(leftover, O_RDWR | O_CLOEXEC)
+            let store = fixture.store()
+            for number in 1...2 {
+                fixture.edit(store, ["b": .integer(Int64(number))])
+                try store.publish(fixture.domain)
+                #expect(RawFile.exists(leftover))
+            }
+            try RawFile.write("{ a = new; }".utf8, to: writer)
+            close(writer)
+            fixture.edit(store, ["b": 3])
+            try store.publish(fixture.domain)
+            #expect(!RawFile.exists(leftover))
+            #expect(try RawFile.read(fixture.path + ".displaced-1") == Array("{ a = new; }".utf8))
+        }
+    }
+}
