@@ -41,8 +41,11 @@ struct Defaultsd: ParsableCommand {
             let agent = Agent(directory, address, logLevel: logLevel?.level, environment)
             try agent.run()
         } catch let error as DefaultsError {
-            let line = Array("defaultsd: \(error)\n".utf8)
-            write(STDERR_FILENO, line, line.count)
+            // Whoever starts an agent to end with it takes another one's as well, and needn't be told.
+            if endWithParent == nil || error.code != .agentRefused {
+                let line = Array("defaultsd: \(error)\n".utf8)
+                write(STDERR_FILENO, line, line.count)
+            }
             throw ExitCode(error.code == .agentRefused ? 75 : 69)
         }
     }

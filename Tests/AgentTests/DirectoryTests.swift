@@ -93,6 +93,27 @@ struct DirectoryTests {
         }
     }
 
+    @Test("The usual directory is not made anew where it has held files: they would seem to be removed")
+    func usualDirectoryGone() throws {
+        try AgentProcess.withPlace { place in
+            let usual = AgentProcess.Place(preferences: place.preferences, runtime: place.runtime, isExplicit: false)
+            try Self.fill(usual)
+            let agent = try AgentProcess(usual)
+            defer { agent.kill() }
+            try agent.shell("cd ..; mv p q")
+            try agent.synchronize()
+            #expect(try agent.defaults("write", "e.f", "new", "1").status == 74)
+            #expect(!RawFile.exists(place.preferences))
+            #expect(try agent.defaults("read", "a.b", "two").output == "2\n")
+            let errors = try agent.defaults("status").output
+            #expect(errors.contains("is gone or can't be read"), "\(errors)")
+            try Programs.shell("mv q p", in: place.runtime + "/..")
+            let isSaved = try eventually(within: 60) { try agent.status()["pending"] == [] }
+            #expect(isSaved)
+            #expect(try agent.defaults("domains").output == "a.b, c.d, e.f\n")
+        }
+    }
+
     @Test("A write while the directory is gone fails, is kept, and is saved when the directory is back")
     func writeMeanwhile() throws {
         try AgentProcess.withAgent(prepare: Self.fill) { agent in

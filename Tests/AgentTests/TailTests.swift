@@ -1,6 +1,8 @@
 import DefaultsCore
+import DefaultsKit
 import Foundation
 import Glibc
+import PropertyList
 import TestSupport
 import Testing
 
@@ -149,6 +151,37 @@ struct TailTests {
 
             let people = try agent.defaults("tail", "--initial", "--timeout", "0.2")
             #expect(people.output == "a.b one  \"2\"\na.b two  \"2\"\n")
+        }
+    }
+
+    @Test("The bookmark comes behind all initial values, however large one is")
+    func largeInitial() throws {
+        try AgentProcess.withAgent { agent in
+            let connection = try agent.connect()
+            for (name, size) in [("a.a", 1), ("b.b", 200_000), ("c.c", 1), ("d.d", 1)] {
+                let value = PropertyListValue.string(String(repeating: "x", count: size))
+                try connection.edit(Domain(DomainName(name)), ["key": value], replacesAll: false)
+            }
+            let objects = try agent.start("tail", "--json", "--initial").objects(upTo: "bookmark")
+            #expect(Self.texts(objects, "type") == ["ready", "change", "change", "change", "change", "bookmark"])
+            #expect(Self.texts(objects.filter { $0["domain"] != nil }, "domain") == ["a.a", "b.b", "c.c", "d.d"])
+        }
+    }
+
+    @Test("Where the usual directory isn't there yet, it is made")
+    func firstRun() throws {
+        try AgentProcess.withPlace { place in
+            let home = place.runtime + "/home"
+            #expect(mkdir(home, 0o700) == 0)
+            let environment = [
+                "HOME": home, "XDG_CONFIG_HOME": "", "DEFAULTS_DIRECTORY": "", "DEFAULTSD_SOCKET": place.socket,
+                "XDG_RUNTIME_DIR": place.runtime,
+            ]
+            let outcome = try Programs.run(
+                Programs.defaults, ["tail", "--json", "--timeout", "0.2"], environment: environment)
+            #expect(outcome.status == 0, "\(outcome.errors)")
+            #expect(outcome.output.contains(#""type":"ready""#))
+            #expect(try RawFile.status(home + "/.config").st_mode & 0o7777 == 0o700)
         }
     }
 

@@ -55,12 +55,7 @@ extension Store {
     ) throws(DefaultsError) -> Unsettled {
         let present = try directory.domains()
         let known = state.withLock { Set($0.domains.keys) }
-        if !known.isEmpty, !directory.isUsable {
-            throw DefaultsError(
-                .directory,
-                "The directory \(directory.path) is gone or can't be read; "
-                    + "the last values stay in force until it is back.")
-        }
+        if !known.isEmpty, let problem = directory.problem { throw problem }
         return look(at: known.union(present).sorted(), haste: haste, isBaseline: isBaseline)
     }
 

@@ -13,7 +13,8 @@ extension Store {
         guard state.withLock({ $0.plan(for: domain) }) != nil else { return }
         do throws(DefaultsError) {
             try files.withLock { inHand throws(DefaultsError) in
-                try directory.makeIfUsual()
+                // Not where it has held files: it is gone, and comes back with them, or they would seem to be removed.
+                if state.withLock({ $0.domains.values.allSatisfy { $0.file == nil } }) { try directory.makeIfUsual() }
                 let lock = try DirectoryLock(directory)
                 if !inHand.hasRecovered {
                     inHand.hasRecovered = try keepLeftovers(besides: inHand.displaced.map(\.file.temporaryPath))

@@ -36,6 +36,8 @@ struct Tail: ParsableCommand {
     func run() throws {
         // A reader that has gone is told of by the write, which then ends the command in peace.
         signal(SIGPIPE, SIG_IGN)
+        // What can't be a domain's name never shows anything; a pattern may be any text.
+        if let domain, !domain.contains(where: { "*?\\".contains($0) }) { _ = try DomainName(domain) }
         let (directory, address) = try place.resolve()
         try directory.checkExistence()
         var session = TailSession(

@@ -19,7 +19,10 @@ enum StatusText {
             "pid \(text($0, "pid")) \(text($0, "executable")): \(text($0, "mode")), \(text($0, "lag")) behind"
         }
         lines += section("pending", status, "pending") { "\(domain($0)): \(text($0, "edits")) edits not saved yet" }
-        lines += section("errors", status, "errors") { "\(domain($0)): \(text($0, "message"))" }
+        lines += section("errors", status, "errors") {
+            // Without a domain it is of the directory.
+            ($0.values["domain"] == nil ? "" : "\(domain($0)): ") + text($0, "message")
+        }
         return lines.map { $0 + "\n" }.joined()
     }
 

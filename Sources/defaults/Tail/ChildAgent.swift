@@ -17,12 +17,12 @@ struct ChildAgent {
     init(
         _ directory: PreferencesDirectory, _ address: AgentAddress, telling notifications: borrowing NotifySocket
     ) throws(Failure) {
+        // What was named is passed on; what wasn't, the agent finds as this process did, and makes it where it is missing.
+        var arguments = ["defaultsd", "--log-level", "warning", "--end-with-parent", "\(getpid())"]
+        if directory.isExplicit { arguments += ["--directory", directory.path] }
+        if address.isExplicit { arguments += ["--socket", address.socketPath] }
         process = try ChildProcess.start(
-            Self.executable(),
-            [
-                "defaultsd", "--directory", directory.path, "--socket", address.socketPath, "--log-level", "warning",
-                "--end-with-parent", "\(getpid())",
-            ],
+            Self.executable(), arguments,
             environment: ["NOTIFY_SOCKET": notifications.name])
     }
 

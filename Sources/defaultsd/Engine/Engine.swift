@@ -75,7 +75,7 @@ actor Engine: Service {
         _ = store.publishAll()
         _ = store.examineDisplaced(.insist)
         for (domain, error) in store.publishAll() {
-            log.logger.error("Edits of \(domain) could not be saved: \(error)")
+            log.logger.error("Edits of \(domain) are left to the next agent, in the change log: \(error)")
         }
     }
 

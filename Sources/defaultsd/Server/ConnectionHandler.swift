@@ -18,6 +18,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let refusal: DefaultsError?
     private var decoder = FrameDecoder(limits: Frame.requestLimits)
     private var hasGreeted = false
+    private var isPumping = false
     /// The `synchronize` requests that wait for the disk.
     private var barriers = 0
     private static let mostBarriers = 64
@@ -171,14 +172,24 @@ final class ConnectionHandler: ChannelInboundHandler {
     // MARK: Sending
 
     /// Sends what subscriptions have waiting, as much as the connection takes now.
+    ///
+    /// Writing and flushing may change whether the connection takes more, and so call this again; what is called again leaves
+    /// it to the first call to go on, so that events keep their order.
     func pump() {
-        guard let context else { return }
-        for number in subscriptions.keys {
-            while context.channel.isWritable, let events = take(number), !events.isEmpty {
-                for event in events { send(.event(event), to: number) }
+        guard let context, !isPumping else { return }
+        isPumping = true
+        defer { isPumping = false }
+        var hasMore = true
+        while hasMore {
+            hasMore = false
+            for number in subscriptions.keys {
+                while context.channel.isWritable, let events = take(number), !events.isEmpty {
+                    hasMore = true
+                    for event in events { send(.event(event), to: number) }
+                }
             }
+            context.flush()
         }
-        context.flush()
     }
 
     /// The next events of a subscription, with the snapshots in their places.

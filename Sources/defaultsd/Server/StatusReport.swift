@@ -33,11 +33,16 @@ enum StatusReport {
                 store.pending().map { domain, edits in
                     .dictionary(domain.fields.merging(["edits": .integer(Int64(edits))]) { $1 })
                 }),
-            "errors": .array(
-                store.failures().map { domain, error in
-                    .dictionary(domain.fields.merging(["message": .string(error.description)]) { $1 })
-                }),
+            "errors": .array(errors(of: store)),
         ]
+    }
+
+    private static func errors(of store: Store) -> [PropertyListValue] {
+        let ofDirectory = store.directory.problem.map { ["message": .string($0.description)] as DomainValues }
+        let ofDomains = store.failures().map { domain, error in
+            domain.fields.merging(["message": .string(error.description)]) { $1 }
+        }
+        return ([ofDirectory].compactMap(\.self) + ofDomains).map { .dictionary($0) }
     }
 
     private static func subscribers(_ connection: ConnectionHandler, in store: Store) -> [PropertyListValue] {

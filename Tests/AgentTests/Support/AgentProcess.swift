@@ -19,12 +19,15 @@ final class AgentProcess {
     struct Place {
         let preferences: String
         let runtime: String
+        /// Whether the directory is named to the programs, and isn't just the usual one.
+        var isExplicit = true
 
         var socket: String { runtime + "/socket" }
         /// What has the programs, and Foundation, use them.
         var environment: [String: String] {
             [
-                "DEFAULTS_DIRECTORY": preferences, "DEFAULTSD_SOCKET": socket, "XDG_CONFIG_HOME": preferences,
+                "DEFAULTS_DIRECTORY": isExplicit ? preferences : "", "DEFAULTSD_SOCKET": socket,
+                "XDG_CONFIG_HOME": preferences,
                 "XDG_RUNTIME_DIR": runtime,
             ]
         }
