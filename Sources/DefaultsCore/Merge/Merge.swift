@@ -112,10 +112,8 @@ package struct Merge: Sendable {
             pending[key] = Edit(value: disk[key], time: time, writer: .file, sequence: Edit.unordered)
         }
         // Someone may have loaded it; then the published version came again.
-        history.append(
-            back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }), leadsToNothing: base.isEmpty
-        )
-        history.append(back: difference, leadsToNothing: disk.isEmpty)
+        history.append(back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }))
+        history.append(back: difference)
         return result
     }
 
@@ -160,12 +158,11 @@ package struct Merge: Sendable {
     private mutating func advance(by difference: Difference, at time: Timestamp) {
         var back: Difference = [:]
         back.reserveCapacity(difference.count)
-        let leadsToNothing = base.isEmpty
         for (key, value) in difference {
             back[key] = .some(base[key])
             base[key] = value
         }
-        history.append(back: back, leadsToNothing: leadsToNothing)
+        history.append(back: back)
         baseTime = time
     }
 }

@@ -10,18 +10,8 @@ package struct VersionHistory: Sendable {
     /// Keys in all differences, over which old versions are let go before `capacity` is reached.
     package static let keyCapacity = 65_536
 
-    /// What leads from a version to the one before it.
-    private struct Step {
-        var back: Difference
-        /// Whether the version before has no key at all.
-        ///
-        /// Every file with fewer keys than what it replaces is nearer to nothing than to that; it was written by someone
-        /// who meant it so, and not by a writer who had loaded nothing.
-        var leadsToNothing: Bool
-    }
-
-    /// The newest version's last.
-    private var steps: [Step] = []
+    /// Differences that lead from a version to the one before it; the newest version's last.
+    private var steps: [Difference] = []
     private var keys = 0
     /// How many versions have come in all, those included that are let go.
     package private(set) var total = 0
@@ -33,20 +23,18 @@ package struct VersionHistory: Sendable {
 
     /// Notes that a new version came.
     ///
-    /// - Parameters:
-    ///   - back: what leads from the new version back to the one before.
-    ///   - leadsToNothing: whether the one before has no key.
-    package mutating func append(back: Difference, leadsToNothing: Bool) {
+    /// - Parameter back: what leads from the new version back to the one before.
+    package mutating func append(back: Difference) {
         if back.isEmpty { return }
         total += 1
-        steps.append(Step(back: back, leadsToNothing: leadsToNothing))
+        steps.append(back)
         keys += back.count
         // The version before the newest is kept, however many keys it takes: a displaced file's writer had loaded it.
         guard steps.count > Self.capacity || keys > Self.keyCapacity, steps.count > 1 else { return }
         // Let go an eighth at once, since the array moves what remains.
         var surplus = 0
         repeat {
-            keys -= steps[surplus].back.count
+            keys -= steps[surplus].count
             surplus += 1
         } while surplus < steps.count - 1
             && (surplus < steps.count / 8 || keys > Self.keyCapacity)
@@ -72,7 +60,7 @@ package struct VersionHistory: Sendable {
         var nearest = differing
         for (index, step) in steps.reversed().enumerated() {
             if current.isEmpty, index >= skipped { return newest }
-            for (key, value) in step.back {
+            for (key, value) in step {
                 if PropertyListValue.areSame(value, disk[key], readFrom: format) {
                     current.remove(key)
                 } else {
@@ -82,7 +70,7 @@ package struct VersionHistory: Sendable {
             if index + 1 == skipped {
                 newest = current
                 nearest = current
-            } else if current.count < nearest.count, !step.leadsToNothing {
+            } else if current.count < nearest.count {
                 nearest = current
             }
         }

@@ -145,14 +145,15 @@ struct MergeTests {
         #expect(merge.current == ["a": 5, "b2": 2, "b3": 3, "b4": 4])
     }
 
-    @Test("A file with fewer keys than what it replaces was written by someone who meant it so")
-    func smallerFile() {
+    @Test("A writer that had loaded nothing, since there was no file yet, deletes nothing of what came before its own")
+    func bothBegin() {
         var merge = Merge()
-        _ = merge.reload(["a": 1, "b": 1, "c": 1], format: .xml, changedAt: before)
-        let result = merge.reload(["d": 1], format: .xml, changedAt: now)
-        #expect(result.changes.count == 4)
-        #expect(merge.current == ["d": 1])
-        #expect(merge.pending.isEmpty)
+        let edits = ["a": edit(1, at: before), "b": edit(1, at: before)]
+        merge.pending = edits
+        merge.publish(edits, at: before)
+        let result = merge.reload(["c": 1], format: .xml, changedAt: now)
+        #expect(result.changes == [KeyChange(key: "c", old: nil, new: 1)])
+        #expect(merge.current == ["a": 1, "b": 1, "c": 1])
     }
 
     @Test("What is put back, since a writer had loaded an older version, is said")
