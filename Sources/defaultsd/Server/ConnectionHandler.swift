@@ -18,7 +18,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let refusal: DefaultsError?
     private var decoder = FrameDecoder(limits: Frame.requestLimits)
     private var hasGreeted = false
+    /// Whether `pump` is at work, and whether it was called since it last looked.
     private var isPumping = false
+    private var isWanted = false
     /// The `synchronize` requests that wait for the disk.
     private var barriers = 0
     private static let mostBarriers = 64
@@ -176,15 +178,15 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Writing and flushing may change whether the connection takes more, and so call this again; what is called again leaves
     /// it to the first call to go on, so that events keep their order.
     func pump() {
+        isWanted = true
         guard let context, !isPumping else { return }
         isPumping = true
         defer { isPumping = false }
-        var hasMore = true
-        while hasMore {
-            hasMore = false
+        while isWanted {
+            isWanted = false
             for number in subscriptions.keys {
                 while context.channel.isWritable, let events = take(number), !events.isEmpty {
-                    hasMore = true
+                    isWanted = true
                     for event in events { send(.event(event), to: number) }
                 }
             }
