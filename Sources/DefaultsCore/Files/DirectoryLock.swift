@@ -30,11 +30,6 @@ package struct DirectoryLock: ~Copyable {
         flock(directory.number, LOCK_UN)
     }
 
-    /// Waits until what happened to names in the directory is on the disk.
-    package func synchronizeDirectory() throws(SystemCall.Failure) {
-        try directory.synchronize()
-    }
-
     /// A blocking `flock` could wait for ever behind a stopped process; so it is tried, at growing distances.
     private static func lock(_ file: borrowing FileDescriptor, patience: Int) throws(SystemCall.Failure) {
         var waited = 0
