@@ -71,6 +71,9 @@ let package = Package(
             name: "DefaultsCoreTests", dependencies: ["DefaultsCore", "PropertyList", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
+            name: "DefaultsKitTests", dependencies: ["DefaultsCore", "DefaultsKit", "PropertyList", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
             name: "AgentTests",
             dependencies: [
                 "DefaultsCore", "DefaultsKit", "FoundationWriter", "PropertyList", "TestSupport", "defaults",
