@@ -38,6 +38,6 @@ enum NetChange {
         }
         return ChangeSet(
             domain: newer.domain, source: newer.source, changes: Array(changes.values),
-            overruled: older.overruled + newer.overruled)
+            overruled: older.overruled + newer.overruled, edit: newer.edit)
     }
 }

@@ -7,10 +7,15 @@ package struct ChangeSet: Hashable, Sendable {
     package var changes: [KeyChange]
     /// What lost against it, or against what it didn't overrule.
     package var overruled: [Overruled]
+    /// Which edit it is, if an app made it that may send it again.
+    package var edit: EditIdentity?
 
-    package init(domain: Domain, source: Writer, changes: [KeyChange], overruled: [Overruled] = []) {
+    package init(
+        domain: Domain, source: Writer, changes: [KeyChange], overruled: [Overruled] = [], edit: EditIdentity? = nil
+    ) {
         self.domain = domain
         self.source = source
+        self.edit = edit
         self.changes = changes.sorted { $0.key < $1.key }
         self.overruled = overruled.sorted { $0.key < $1.key }
     }

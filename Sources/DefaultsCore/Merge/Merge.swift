@@ -135,6 +135,25 @@ package struct Merge: Sendable {
         }
     }
 
+    /// What stands of an edit that is made again, some time after it was set: what nobody has set or written since.
+    ///
+    /// - Parameters:
+    ///   - values: what the edit set and removed.
+    ///   - time: when.
+    ///   - replaced: what the keys held before it.
+    ///   - format: the file's format.
+    /// - Returns: the keys that are still to be set or removed.
+    package func standing(
+        _ values: Difference, setAt time: Timestamp, replacing replaced: DomainValues,
+        readFrom format: PropertyListFormat
+    ) -> Difference {
+        values.filter { key, _ in
+            if let edit = pending[key] { return edit.time <= time }
+            // The file is younger, but perhaps for other keys' sake: then it holds what the edit was to replace.
+            return baseTime <= time || PropertyListValue.areSame(replaced[key], base[key], readFrom: format)
+        }
+    }
+
     /// Whether a foreign writer's value for a key stands; notes the change, and what lost.
     private func decide(
         _ key: String, _ theirs: PropertyListValue?, _ time: Timestamp, _ format: PropertyListFormat,

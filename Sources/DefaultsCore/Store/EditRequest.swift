@@ -8,14 +8,23 @@ package struct EditRequest: Hashable, Sendable {
     /// When it was set.
     package var time: Timestamp
     package var writer: Writer
+    /// Which edit it is, if its sender may send it again.
+    package var identity: EditIdentity?
+    /// What the keys held when it was set, if it is made again after it was perhaps lost.
+    ///
+    /// Such an edit is overruled by what others have set or written since. `nil` for one that is made the first time.
+    package var replacing: DomainValues?
 
     package init(
-        domain: Domain, values: Difference, replacesAll: Bool = false, time: Timestamp = .now(), writer: Writer
+        domain: Domain, values: Difference, replacesAll: Bool = false, time: Timestamp = .now(), writer: Writer,
+        identity: EditIdentity? = nil, replacing: DomainValues? = nil
     ) {
         self.domain = domain
         self.values = values
         self.replacesAll = replacesAll
         self.time = time
         self.writer = writer
+        self.identity = identity
+        self.replacing = replacing
     }
 }

@@ -10,6 +10,8 @@ struct StoreState {
     var outbox: [ChangeLogFile.Entry]?
     /// The number of the last edit.
     private(set) var lastSequence: UInt64 = 0
+    /// The edits that need not be made again.
+    private var ledger = EditLedger()
 
     init(log: ChangeLog) {
         self.log = log
@@ -108,18 +110,25 @@ struct StoreState {
 
     /// Takes an app's edits; the result's revision is that of their record, or the log's head when nothing changed.
     mutating func edit(_ request: EditRequest, now: Timestamp) -> (revision: Revision, actions: [StoreAction]) {
+        if let identity = request.identity {
+            if ledger.holds(identity) { return (log.head, []) }
+            ledger.note(identity)
+        }
         lastSequence += 1
         var values = request.values
         var state = domains[request.domain] ?? DomainState()
         if request.replacesAll {
             for key in state.merge.current.keys where values[key] == nil { values[key] = .some(nil) }
         }
-        let changes = state.merge.edit(
-            values, time: min(request.time, now), writer: request.writer, sequence: lastSequence)
+        let time = min(request.time, now)
+        if let replaced = request.replacing {
+            values = state.merge.standing(values, setAt: time, replacing: replaced, readFrom: state.format)
+        }
+        let changes = state.merge.edit(values, time: time, writer: request.writer, sequence: lastSequence)
         if changes.isEmpty { return (log.head, []) }
         let isNew = domains[request.domain] == nil
         domains[request.domain] = consume state
-        let changeSet = ChangeSet(domain: request.domain, source: request.writer, changes: changes)
+        let changeSet = ChangeSet(domain: request.domain, source: request.writer, changes: changes, edit: request.identity)
         let actions = post(.change(changeSet), at: now)
         // The log's file is to know every domain, that this one has no file, too.
         if isNew { note(request.domain) }
@@ -168,6 +177,7 @@ struct StoreState {
     mutating func resume(
         _ domain: Domain, marks: [FileMark], records: [LogRecord], reading: FileReading, now: Timestamp
     ) -> [StoreAction] {
+        for case .change(let changeSet) in records.map(\.event) { changeSet.edit.map { ledger.note($0) } }
         // The earlier agent knew every domain that had a file: one without marks had none.
         let marks = marks.isEmpty ? [FileMark(domain: domain, hash: nil, revision: 0)] : marks
         // The file holds what it last held for certain, or one of the versions that were to replace it since.

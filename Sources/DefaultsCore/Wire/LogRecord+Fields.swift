@@ -12,6 +12,7 @@ extension LogRecord {
             fields["type"] = "change"
             fields["source"] = .dictionary(changeSet.source.fields)
             fields["changes"] = .array(changeSet.changes.map { .dictionary($0.fields) })
+            if let edit = changeSet.edit { fields.merge(edit.fields) { $1 } }
             if !changeSet.overruled.isEmpty {
                 fields["overruled"] = .array(changeSet.overruled.map { .dictionary($0.fields) })
             }
@@ -38,7 +39,7 @@ extension LogRecord {
                     },
                     overruled: try fields.array("overruled").map { value throws(DefaultsError) in
                         try Overruled(Fields(value, of: "What was overruled"))
-                    }))
+                    }, edit: try EditIdentity(fields)))
         case "damaged": event = .damaged(domain, reason: try fields.string("reason"))
         case "unknown": event = .unknown(domain)
         default: throw Fields.wrong("type", "\"change\", \"damaged\" or \"unknown\"")
@@ -46,6 +47,17 @@ extension LogRecord {
         self.init(
             revision: try fields.unsigned("revision"), time: Timestamp(nanoseconds: try fields.integer("time")),
             event: event)
+    }
+}
+
+extension EditIdentity {
+    /// The entries that name an edit.
+    package var fields: DomainValues { ["session": .number(session), "edit": .number(number)] }
+
+    /// The edit that a message names, if it names one.
+    package init?(_ fields: Fields) throws(DefaultsError) {
+        if fields.values["session"] == nil { return nil }
+        self.init(session: try fields.unsigned("session"), number: try fields.unsigned("edit"))
     }
 }
 

@@ -22,13 +22,7 @@ extension Request {
             ["type": "hello", "protocol": .integer(version), "client": .string(client)]
         case .read(let domain): domain.fields.merging(["type": "read"]) { $1 }
         case .domains: ["type": "domains"]
-        case .edit(let edit):
-            edit.domain.fields.merging([
-                "type": "edit", "time": .integer(edit.time.nanoseconds),
-                "replaces": .boolean(edit.replacesAll),
-                "set": .dictionary(edit.values.compactMapValues { $0 }),
-                "remove": .array(edit.values.filter { $1 == nil }.keys.sorted().map { .string($0) }),
-            ]) { $1 }
+        case .edit(let edit): edit.fields
         case .synchronize(let domain): (domain?.fields ?? [:]).merging(["type": "synchronize"]) { $1 }
         case .subscribe(let start, let filter, let mode):
             [
@@ -48,13 +42,7 @@ extension Request {
         case "read": self = .read(try fields.domain())
         case "domains": self = .domains
         case "edit":
-            var values = Difference()
-            for key in try fields.strings("remove") { values[key] = .some(nil) }
-            for (key, value) in try fields.dictionary("set") { values[key] = .some(value) }
-            self = .edit(
-                EditRequest(
-                    domain: try fields.domain(), values: values, replacesAll: try fields.flag("replaces"),
-                    time: Timestamp(nanoseconds: try fields.integer("time")), writer: .app(app)))
+            self = .edit(try EditRequest(fields, from: app))
         case "synchronize": self = .synchronize(fields.values["domain"] == nil ? nil : try fields.domain())
         case "subscribe":
             guard let mode = Subscription.Mode(rawValue: try fields.string("mode")) else {
@@ -70,6 +58,31 @@ extension Request {
         case "status": self = .status
         case let type: throw DefaultsError(.agentRefused, "\"\(type.prefix(40))\" is no request that this agent knows.")
         }
+    }
+}
+
+extension EditRequest {
+    fileprivate var fields: DomainValues {
+        var fields = domain.fields
+        fields["type"] = "edit"
+        fields["time"] = .integer(time.nanoseconds)
+        fields["replaces"] = .boolean(replacesAll)
+        fields["set"] = .dictionary(values.compactMapValues { $0 })
+        fields["remove"] = .array(values.filter { $1 == nil }.keys.sorted().map { .string($0) })
+        if let identity { fields.merge(identity.fields) { $1 } }
+        fields["replacing"] = replacing.map { .dictionary($0) }
+        return fields
+    }
+
+    fileprivate init(_ fields: Fields, from app: AppIdentity) throws(DefaultsError) {
+        var values = Difference()
+        for key in try fields.strings("remove") { values[key] = .some(nil) }
+        for (key, value) in try fields.dictionary("set") { values[key] = .some(value) }
+        self.init(
+            domain: try fields.domain(), values: values, replacesAll: try fields.flag("replaces"),
+            time: Timestamp(nanoseconds: try fields.integer("time")), writer: .app(app),
+            identity: try EditIdentity(fields),
+            replacing: fields.values["replacing"] == nil ? nil : try fields.dictionary("replacing"))
     }
 }
 

@@ -21,6 +21,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Whether `pump` is at work, and whether it was called since it last looked.
     private var isPumping = false
     private var isWanted = false
+    /// Answers that say how far the log has come, oldest first: each waits until the subscriptions' events up to there
+    /// have been sent.
+    private var answers: [(cursor: Cursor, message: Message, number: UInt64)] = []
     /// The `synchronize` requests that wait for the disk.
     private var barriers = 0
     private static let mostBarriers = 64
@@ -114,7 +117,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .domains: send(.domains(server.store.domains()), to: number)
         case .edit(let edit):
             let revision = server.store.edit(edit)
-            send(.edited(Cursor(epoch: server.store.cursor.epoch, revision: revision)), to: number)
+            let cursor = Cursor(epoch: server.store.cursor.epoch, revision: revision)
+            answers.append((cursor, .edited(cursor), number))
         case .synchronize(let domain): synchronize(domain, number)
         case .subscribe(let start, let filter, let mode): try subscribe(start, filter, mode, number)
         case .unsubscribe(let subscription):
@@ -148,7 +152,8 @@ final class ConnectionHandler: ChannelInboundHandler {
             let result = await engine.synchronize(domain)
             eventLoop.execute {
                 bound.value.barriers -= 1
-                bound.value.send(.synchronized(result.cursor, failures: result.failures), to: number)
+                bound.value.answers.append(
+                    (result.cursor, .synchronized(result.cursor, failures: result.failures), number))
                 bound.value.takeRequests()
             }
         }
@@ -190,7 +195,17 @@ final class ConnectionHandler: ChannelInboundHandler {
                     for event in events { send(.event(event), to: number) }
                 }
             }
+            sendAnswers()
             context.flush()
+        }
+    }
+
+    /// Sends the answers that no event is to come before.
+    private func sendAnswers() {
+        let reached = subscriptions.values.map(\.revision).min() ?? .max
+        while let first = answers.first, first.cursor.revision <= reached {
+            answers.removeFirst()
+            send(first.message, to: first.number)
         }
     }
 
