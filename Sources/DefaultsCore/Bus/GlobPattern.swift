@@ -24,6 +24,11 @@ package struct GlobPattern: Hashable, Sendable {
         self.parts = parts
     }
 
+    /// The pattern that one name fits alone, whatever characters it has.
+    package init(exactly name: String) {
+        self.init(name.reduce(into: "") { $0 += "*?\\".contains($1) ? "\\\($1)" : String($1) })
+    }
+
     /// Whether the whole name fits.
     ///
     /// Takes time in proportion to the product of both lengths at most, whatever the pattern.

@@ -51,8 +51,8 @@ extension Request {
             self = .subscribe(
                 try Subscription.Start(text: fields.string("from")),
                 SubscriptionFilter(
-                    domains: try fields.strings("domains").map(GlobPattern.init),
-                    keys: try fields.strings("keys").map(GlobPattern.init)),
+                    domains: try fields.strings("domains").map { GlobPattern($0) },
+                    keys: try fields.strings("keys").map { GlobPattern($0) }),
                 mode)
         case "unsubscribe": self = .unsubscribe(try fields.unsigned("subscription"))
         case "status": self = .status

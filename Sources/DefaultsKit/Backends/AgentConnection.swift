@@ -15,30 +15,33 @@ package final class AgentConnection: Backend {
 
     /// Who answers.
     package private(set) var welcome: Welcome
-    private let socket: FileDescriptor
-    private var decoder: FrameDecoder
+    private var socket: AgentSocket
     private var lastNumber: UInt64 = 0
     private var events: [StreamEvent] = []
 
     /// How long an agent may take to answer, in milliseconds, before it is given up.
-    private static let patience: Int32 = 30_000
+    private let patience: Int64
 
     /// Connects to the agent of a directory.
     ///
+    /// - Parameters:
+    ///   - address: where it listens.
+    ///   - directory: the directory that it must keep.
+    ///   - patience: how long it may take to answer a request, in milliseconds, before it is given up.
     /// - Returns: `nil` when none answers there.
     /// - Throws: when what answers isn't to be trusted, speaks another protocol, or keeps another directory.
     package static func open(
-        _ address: AgentAddress, for directory: PreferencesDirectory
+        _ address: AgentAddress, for directory: PreferencesDirectory, patience: Int64 = 30_000
     ) throws(DefaultsError) -> AgentConnection? {
         guard let socket = try UnixSocket.connect(to: address) else { return nil }
-        let connection = AgentConnection(socket)
+        let connection = AgentConnection(socket, patience: patience)
         try connection.greet(directory, address)
         return connection
     }
 
-    private init(_ socket: consuming FileDescriptor) {
-        self.socket = socket
-        self.decoder = FrameDecoder(limits: Frame.messageLimits)
+    private init(_ socket: consuming FileDescriptor, patience: Int64) {
+        self.patience = patience
+        self.socket = AgentSocket(socket)
         self.welcome = Welcome(pid: 0, directory: "", cursor: Cursor(epoch: Epoch(value: 0), revision: 0))
     }
 
@@ -123,13 +126,13 @@ package final class AgentConnection: Backend {
     package func nextEvent(
         within milliseconds: Int32, whileReading output: Int32 = -1
     ) throws(DefaultsError) -> StreamEvent? {
-        let end = Self.now() + Int64(milliseconds)
+        let end = MonotonicTime.now() + Int64(milliseconds)
         while events.isEmpty {
-            if let message = try nextMessage() {
+            if let message = try socket.next() {
                 keep(message)
                 continue
             }
-            let left = milliseconds < 0 ? -1 : Int32(clamping: max(0, end - Self.now()))
+            let left = milliseconds < 0 ? -1 : end.left
             if try !receive(within: left, whileReading: output) { return nil }
         }
         return events.removeFirst()
@@ -141,27 +144,43 @@ package final class AgentConnection: Backend {
 
     // MARK: Messages
 
-    /// Sends a request without waiting for its answer, which is passed over when it comes.
-    package func send(_ request: Request) throws(DefaultsError) {
+    /// Sends a request without waiting for its answer, which is passed over by the calls that wait for others'.
+    ///
+    /// - Returns: the request's number.
+    /// - Throws: `agentUnavailable` when the connection is lost, or what the agent said at last.
+    @discardableResult
+    package func send(_ request: Request) throws(DefaultsError) -> UInt64 {
         lastNumber += 1
-        let frame = try Frame.encode(NumberedRequest(number: lastNumber, request: request).fields)
         do throws(DefaultsError) {
-            try write(frame)
+            try socket.send(NumberedRequest(number: lastNumber, request: request))
         } catch {
             // An agent that refuses a connection says why and closes it, perhaps before it was asked anything.
             throw farewell() ?? error
         }
+        return lastNumber
     }
+
+    /// What to wait for with `poll`, for who calls `flush`, `receive` and `nextMessage`, which don't wait.
+    var awaited: pollfd { socket.awaited }
+
+    /// Sends what still waits, as far as the agent takes it now.
+    func flush() throws(DefaultsError) { try socket.flush() }
+
+    /// Takes bytes that have come; false when none have.
+    func receive() throws(DefaultsError) -> Bool { try socket.receive() }
+
+    /// The next message that has come, whatever it is.
+    func nextMessage() throws(DefaultsError) -> NumberedMessage? { try socket.next() }
 
     private func answer(to request: Request) throws(DefaultsError) -> Message {
         try send(request)
-        let end = Self.now() + Int64(Self.patience)
+        let end = MonotonicTime.now() + patience
         while true {
-            guard let message = try nextMessage() else {
-                guard try receive(within: Int32(clamping: max(0, end - Self.now()))) else {
+            guard let message = try socket.next() else {
+                guard try receive(within: end.left) else {
                     throw DefaultsError(
                         .agentUnavailable,
-                        "The agent (pid \(welcome.pid)) hasn't answered for \(Self.patience / 1_000) s.")
+                        "The agent (pid \(welcome.pid)) hasn't answered for \(patience / 1_000) s.")
                 }
                 continue
             }
@@ -177,7 +196,7 @@ package final class AgentConnection: Backend {
     /// What the agent said at last on a connection that it has closed.
     private func farewell() -> DefaultsError? {
         while true {
-            if let message = try? nextMessage() {
+            if let message = try? socket.next() {
                 if case .failure(let error) = message.message, message.number == 0 { return error }
             } else if (try? receive(within: 0)) != true {
                 return nil
@@ -185,63 +204,20 @@ package final class AgentConnection: Backend {
         }
     }
 
-    private func nextMessage() throws(DefaultsError) -> NumberedMessage? {
-        guard let fields = try decoder.next() else { return nil }
-        return try NumberedMessage(fields)
-    }
-
-    /// Waits for bytes and takes them.
+    /// Waits for bytes and takes them, and sends what still waits.
     ///
     /// - Returns: false when the time is over, or nobody reads the output any more.
     private func receive(within milliseconds: Int32, whileReading output: Int32 = -1) throws(DefaultsError) -> Bool {
         // A descriptor of -1 is passed over; of the output only its closing is asked for.
-        var polls = [
-            pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0), pollfd(fd: output, events: 0, revents: 0),
-        ]
+        var polls = [socket.awaited, pollfd(fd: output, events: 0, revents: 0)]
         let ready = poll(&polls, 2, milliseconds)
         if ready == 0 || polls[1].revents & Int16(POLLERR) != 0 { return false }
-        if ready < 0 {
-            if errno == EINTR { return true }
-            throw Self.lost(errno)
-        }
-        do throws(SystemCall.Failure) {
-            var buffer = [UInt8](repeating: 0, count: 1 << 16)
-            let count = try SystemCall.run { read(socket.number, &buffer, buffer.count) }
-            if count == 0 { throw SystemCall.Failure(number: ECONNRESET) }
-            decoder.append(buffer[..<count])
-            return true
-        } catch {
-            throw Self.lost(error.number)
-        }
-    }
-
-    private func write(_ bytes: [UInt8]) throws(DefaultsError) {
-        var sent = 0
-        while sent < bytes.count {
-            do throws(SystemCall.Failure) {
-                sent += try SystemCall.run {
-                    bytes[sent...].withUnsafeBytes {
-                        Glibc.send(socket.number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-                    }
-                }
-            } catch {
-                throw Self.lost(error.number)
-            }
-        }
-    }
-
-    private static func lost(_ number: Int32) -> DefaultsError {
-        DefaultsError(.agentUnavailable, errno: number, "The connection to the agent is lost")
+        if polls[0].revents & Int16(POLLOUT) != 0 { try socket.flush() }
+        if polls[0].revents & ~Int16(POLLOUT) != 0 { _ = try socket.receive() }
+        return true
     }
 
     private static func unexpected(_ request: String) -> DefaultsError {
         DefaultsError(.protocolViolation, "The agent's answer to \"\(request)\" is none; is it of another version?")
-    }
-
-    /// Milliseconds by a clock that nobody sets.
-    private static func now() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
 }

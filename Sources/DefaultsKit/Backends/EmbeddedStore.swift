@@ -3,11 +3,16 @@ import Glibc
 
 /// The store that a process uses on its own where no agent runs, on the same files and under the same lock.
 package final class EmbeddedStore: Backend {
-    private let store: Store
+    let store: Store
     private let identity: AppIdentity
 
-    package init(_ directory: PreferencesDirectory) {
-        self.store = Store(directory: directory, log: ChangeLog(capacity: .init(records: 1)), publisher: .passing)
+    /// Makes a store for a directory.
+    ///
+    /// - Parameters:
+    ///   - directory: the user's preferences.
+    ///   - capacity: how much of the change log is kept, for who reads it.
+    package init(_ directory: PreferencesDirectory, keeping capacity: ChangeLog.Capacity = .init(records: 1)) {
+        self.store = Store(directory: directory, log: ChangeLog(capacity: capacity), publisher: .passing)
         self.identity = .current
     }
 
@@ -40,7 +45,7 @@ package final class EmbeddedStore: Backend {
     }
 
     /// Looks at the file; one that is being written is waited for, a second at most.
-    private func look(at domain: Domain) {
+    func look(at domain: Domain) {
         var pause: Int32 = 1
         var waited: Int32 = 0
         while waited < 1_000 {

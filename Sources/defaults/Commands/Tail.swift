@@ -43,7 +43,7 @@ struct Tail: ParsableCommand {
         var session = TailSession(
             directory: directory, address: address, options: options,
             filter: SubscriptionFilter(
-                domains: domain.map { [GlobPattern($0)] } ?? [], keys: keys.map(GlobPattern.init)))
+                domains: domain.map { [GlobPattern($0)] } ?? [], keys: keys.map { GlobPattern($0) }))
         try session.run()
     }
 }

@@ -1,0 +1,124 @@
+import DefaultsCore
+import Glibc
+
+/// A session with a store of the process's own, on the same files and under the same lock as an agent's.
+///
+/// Nobody watches the files: they are looked at when asked for.
+final class EmbeddedSession: Session {
+    let system: SystemDirectories
+    private let store: Store
+    private let embedded: EmbeddedStore
+    private var streams: [(name: DomainName, subscription: Subscription)] = []
+    private var events: [SessionEvent] = []
+    /// When edits are to be published, and by when at the latest.
+    private var publication: (due: MonotonicTime, limit: MonotonicTime)?
+    private var lastEdit: UInt64 = 0
+    private var pause = firstPause
+    private var troubles: Set<DefaultsError> = []
+
+    private static let firstPause: Int64 = 1_000
+    private static let lastPause: Int64 = 60_000
+    /// Edits are published together this long after the last one, and this long after the first one at the latest, in
+    /// milliseconds.
+    private static let publishDelay: Int64 = 10
+    private static let publishLimit: Int64 = 1_000
+
+    /// Makes a store for a directory.
+    init(_ directory: PreferencesDirectory, system: SystemDirectories) {
+        self.system = system
+        self.embedded = EmbeddedStore(directory, keeping: ChangeLog.Capacity(records: 4_096, bytes: 4 << 20))
+        self.store = embedded.store
+    }
+
+    var awaited: pollfd { pollfd(fd: -1, events: 0, revents: 0) }
+
+    var deadline: MonotonicTime? { events.isEmpty ? publication?.due : .now() }
+
+    func subscribe(to name: DomainName, _ start: Subscription.Start) {
+        streams.removeAll { $0.name == name }
+        for domain in Domain.all(named: name, in: system) { embedded.look(at: domain) }
+        let filter = SubscriptionFilter(domains: [GlobPattern(exactly: name.description)])
+        streams.append((name, store.subscribe(start, filter: filter, mode: .everything)))
+    }
+
+    func edit(_ request: EditRequest) {
+        let number = request.identity?.number ?? 0
+        lastEdit = number
+        store.edit(request)
+        takeStreams()
+        events.append(.accepted(number))
+        let now = MonotonicTime.now()
+        let limit = publication?.limit ?? now + Self.publishLimit
+        publication = (min(now + Self.publishDelay, limit), limit)
+    }
+
+    func look() {
+        for (name, _) in streams {
+            for domain in Domain.all(named: name, in: system) { embedded.look(at: domain) }
+        }
+        takeStreams()
+    }
+
+    func synchronize(_ domains: [Domain], _ number: UInt64) {
+        look()
+        let failures = publish()
+        takeStreams()
+        events.append(.synchronized(number, failures: failures))
+    }
+
+    func take() -> [SessionEvent] {
+        if let due = publication?.due, due <= .now() { _ = publish() }
+        takeStreams()
+        defer { events = [] }
+        return events
+    }
+
+    /// Publishes what is pending.
+    ///
+    /// What fails is tried again after a while.
+    private func publish() -> [DefaultsError] {
+        publication = nil
+        var failures: [DefaultsError] = []
+        for (domain, _) in store.pending() {
+            do throws(DefaultsError) {
+                try embedded.synchronize(domain)
+            } catch {
+                failures.append(error)
+            }
+        }
+        if failures.isEmpty {
+            if lastEdit > 0 { events.append(.saved(lastEdit)) }
+            pause = Self.firstPause
+            troubles = []
+        } else {
+            for failure in failures where troubles.insert(failure).inserted { events.append(.trouble(failure)) }
+            let due = MonotonicTime.now() + pause
+            publication = (due, due)
+            pause = min(pause * 2, Self.lastPause)
+        }
+        return failures
+    }
+
+    private func takeStreams() {
+        for index in streams.indices {
+            while true {
+                let name = streams[index].name
+                let (taken, snapshots) = store.next(for: &streams[index].subscription)
+                if taken.isEmpty { break }
+                for event in taken {
+                    switch event {
+                    case .record(let record, let cursor): events.append(.stream(name, .record(record, cursor: cursor)))
+                    case .gap(let from, let to): events.append(.stream(name, .gap(from: from, to: to)))
+                    case .snapshotDue: events += snapshots.map { .stream(name, .initial($0)) }
+                    case .bookmark(let cursor): events.append(.stream(name, .bookmark(cursor)))
+                    case .ended: events.append(.stream(name, .ended))
+                    }
+                }
+            }
+        }
+    }
+
+    func end() {
+        while store.examineDisplaced(.insist) {}
+    }
+}

@@ -1,0 +1,69 @@
+import DefaultsCore
+import PropertyList
+import Synchronization
+
+extension LiveDomains {
+    /// Makes a search list for an application or a suite, with no other suites.
+    func makeList(of name: DomainName) -> SearchList {
+        let list = SearchList()
+        state.withLock { $0.add(list, name) }
+        return list
+    }
+
+    /// Keeps a search list no more.
+    func release(_ list: SearchList) {
+        state.withLock { $0.remove(list) }
+    }
+
+    /// Sees to it that a search list has searched, and that what it finds is no older than it may be.
+    func search(_ list: SearchList) {
+        prepare(names(of: list))
+        if !list.hasSearched { transition { ((), $0.fill(list)) } }
+    }
+
+    /// Every layer of a search list that has a key, the winning one first.
+    func holders(of key: String, in list: SearchList) -> [(layer: SearchLayer, value: PropertyListValue)] {
+        state.withLock { $0.holders(of: key, in: list) }
+    }
+
+    /// The names whose domains a search list needs.
+    func names(of list: SearchList) -> [DomainName] { state.withLock { $0.names(of: list) } }
+
+    /// The values of a domain, as far as it is here.
+    func values(of domain: Domain) -> DomainValues { state.withLock { $0.values(of: domain) } }
+
+    /// Changes the suites of a search list, the last one added first.
+    func changeSuites(of list: SearchList, _ change: (inout [DomainName]) -> Void) {
+        transition { state in
+            var suites = state.suites(of: list)
+            change(&suites)
+            return ((), state.setSuites(suites, of: list))
+        }
+    }
+
+    // MARK: Followers
+
+    /// Tells someone of all change sets from now on.
+    func add(_ follower: ChangeFollower) {
+        state.withLock { $0.add(follower) }
+        beginObserving()
+    }
+
+    /// Tells someone no more.
+    func remove(_ follower: ChangeFollower) {
+        state.withLock { $0.remove(follower) }
+    }
+
+    // MARK: Volatile domains
+
+    /// The names of the domains of this process alone, in order.
+    var volatileNames: [String] { state.withLock { $0.volatile.keys.sorted() } }
+
+    /// A domain of this process alone.
+    func volatile(_ name: String) -> DomainValues? { state.withLock { $0.volatile[name] } }
+
+    /// Changes a domain of this process alone; `nil` removes it.
+    func changeVolatile(_ name: String, _ change: (DomainValues?) -> DomainValues?) {
+        transition { state in ((), state.setVolatile(name, to: change(state.volatile[name]))) }
+    }
+}

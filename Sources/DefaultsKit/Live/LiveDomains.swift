@@ -1,0 +1,166 @@
+package import DefaultsCore
+import Glibc
+import PropertyList
+import Synchronization
+
+/// The domains that a process uses, kept live: by an agent where one runs, else by a store of the process's own.
+///
+/// A read finds what is here; a domain is fetched when it is first used, and followed from then on. An edit is in force
+/// here when the call returns, and leaves in its order. All methods may be called from any thread; none calls anyone with
+/// a lock held. Locks, in their order: `state`, then a search list's or a follower's own.
+package final class LiveDomains: Sendable {
+    /// The process's own.
+    package static let shared = LiveDomains.ofProcess()
+
+    /// The domains, and all that depends on them.
+    ///
+    /// Only transitions run under it: no I/O, no call to anyone else but search lists and followers.
+    let state: Mutex<LiveState>
+    let requests = LiveRequests()
+    let place: Result<LivePlace, DefaultsError>
+    private let hasThread = Mutex(false)
+    private let staleness = Atomic(false)
+    private let isInMemory: Bool
+
+    /// Makes the domains of a place.
+    package init(_ place: Result<LivePlace, DefaultsError>, arguments: [String] = []) {
+        self.place = place
+        isInMemory = false
+        let system = (try? place.get())?.system ?? .none
+        state = Mutex(
+            LiveState(
+                system: system,
+                volatile: [SearchLayer.argumentDomain: ArgumentDomain.values(in: arguments)]))
+    }
+
+    /// Makes domains that are in no file, and that nobody else sees.
+    init(inMemory values: [Domain: DomainValues]) {
+        place = .failure(DefaultsError(.directory, "These domains are in memory alone."))
+        isInMemory = true
+        state = Mutex(LiveState(system: .none, volatile: [:], inMemory: values))
+    }
+
+    private static func ofProcess() -> LiveDomains {
+        let place = Result { () throws(DefaultsError) in try LivePlace(environment: .current) }
+        // What was set is handed over when the process ends by itself.
+        atexit { LiveDomains.shared.handOver(milliseconds: 3_000) }
+        return LiveDomains(place, arguments: CommandLine.arguments)
+    }
+
+    // MARK: Transitions
+
+    /// Runs a transition, and then what it asks for.
+    @discardableResult
+    func transition<Value>(_ body: (inout LiveState) -> (Value, LiveEffects)) -> Value {
+        let (value, effects) = state.withLock { body(&$0) }
+        perform(effects)
+        return value
+    }
+
+    private func perform(_ effects: LiveEffects) {
+        if effects.needsSession { wakeThread() }
+        for latch in effects.latches { latch.open() }
+        for wakeUp in effects.wakeUps { wakeUp.fill() }
+        var tracked: [TrackedKey] = []
+        for (list, changes) in effects.changes {
+            let observers = list.observers(of: changes)
+            for wakeUp in observers.wakeUps { wakeUp.fill() }
+            tracked += observers.tracked
+        }
+        // Whoever tracks a key may do anything when told, even wait for the thread that this may be.
+        if !tracked.isEmpty { Task { [tracked] in for key in tracked { key.change() } } }
+    }
+
+    private func wakeThread() {
+        if isInMemory { return }
+        hasThread.withLock { hasThread in
+            if !hasThread { hasThread = LiveThread.start(for: self) }
+        }
+        requests.wake()
+    }
+
+    // MARK: Use
+
+    /// Sees to it that the domains of some names are here, and no older than they may be.
+    ///
+    /// Waits for the agent, or the disk, when they are not.
+    func prepare(_ names: [DomainName]) {
+        let latches = state.withLock { state in
+            names.filter { !state.isLoaded($0) }.map { name in
+                let latch = Latch()
+                state.load(name, latch)
+                return latch
+            }
+        }
+        if latches.isEmpty {
+            if isStale { look() }
+            return
+        }
+        wakeThread()
+        for latch in latches { _ = latch.wait() }
+    }
+
+    /// Whether the files may have changed unseen.
+    var isStale: Bool { staleness.load(ordering: .relaxed) }
+
+    func setStale(_ isStale: Bool) { staleness.store(isStale, ordering: .relaxed) }
+
+    /// Whether anyone is to be told of changes that this process doesn't make.
+    var isObserved: Bool { state.withLock { $0.isObserved } }
+
+    /// Has the thread begin to look at the files, for someone who is told of changes from now on.
+    func beginObserving() {
+        if isStale { requests.wake() }
+    }
+
+    /// Has the files looked at, and waits for it.
+    func look() {
+        if isInMemory { return }
+        let latch = Latch()
+        requests.ask { $0.looks.append(latch) }
+        _ = latch.wait()
+    }
+
+    /// Sets and removes keys of a domain, as one change set.
+    func edit(_ domain: Domain, _ values: Difference) {
+        prepare([domain.name])
+        transition { ((), $0.edit(domain, values, at: .now())) }
+    }
+
+    // MARK: The end of edits
+
+    /// Waits until all edits are durable, and all that others did before is here.
+    ///
+    /// - Returns: why some edits aren't durable; none when all are.
+    func synchronize() -> [DefaultsError] {
+        if isInMemory { return [] }
+        let barrier = Barrier(.durable)
+        wakeThread()
+        requests.ask { $0.barriers.append(barrier) }
+        return barrier.wait() ?? []
+    }
+
+    /// Waits until all edits outlive the process: the agent has them, or they are in their files.
+    func handOver(milliseconds: Int) {
+        guard case .success = place, state.withLock({ $0.mustHandOver }) else { return }
+        let barrier = Barrier(.handedOver)
+        wakeThread()
+        requests.ask { $0.barriers.append(barrier) }
+        _ = barrier.wait(milliseconds: milliseconds)
+    }
+
+    /// Ends the thread.
+    ///
+    /// For a place that is no longer used; the process's own is used until its end.
+    package func close() {
+        handOver(milliseconds: 3_000)
+        requests.ask { $0.mustEnd = true }
+    }
+
+    // MARK: Problems
+
+    /// Tells of something that went wrong behind the callers' backs.
+    func report(_ error: DefaultsError, of matter: DefaultsProblem.Matter) {
+        ProblemHandler.report(DefaultsProblem(matter, error))
+    }
+}

@@ -1,0 +1,22 @@
+/// What is to be done after a transition of `LiveState`, once its lock is let go.
+struct LiveEffects {
+    /// What changed, as search lists see it.
+    private(set) var changes: [(list: SearchList, changes: [EffectiveChange])] = []
+    /// Who has something to take.
+    var wakeUps: [WakeUp] = []
+    /// Who waits for what has come.
+    var latches: [Latch] = []
+    /// Whether the session is to be asked for something.
+    var needsSession = false
+
+    mutating func add(_ changes: [EffectiveChange], in list: SearchList) {
+        if !changes.isEmpty { self.changes.append((list, changes)) }
+    }
+
+    mutating func add(_ other: LiveEffects) {
+        changes += other.changes
+        wakeUps += other.wakeUps
+        latches += other.latches
+        needsSession = needsSession || other.needsSession
+    }
+}

@@ -1,0 +1,363 @@
+import DefaultsCore
+import PropertyList
+
+/// The domains that a process uses, its own edits on top of them, and the search lists over them.
+///
+/// Pure but for the search lists, which it keeps up to date: no I/O, no clock, no wait. What must be done about a
+/// transition is returned, and done by `LiveDomains` afterwards.
+struct LiveState {
+    /// The process's number, for its edits.
+    let session: UInt64
+    /// The names whose domains are in use.
+    private(set) var names: [DomainName: NameState] = [:]
+    private var replicas: [Domain: Replica] = [:]
+    /// The domains of this process alone.
+    private(set) var volatile: [String: DomainValues]
+    /// The search lists, and what each is of, so that it can be made anew.
+    private var lists: [(list: SearchList, application: DomainName, suites: [DomainName])] = []
+    /// Who follows change sets.
+    private var followers: [ChangeFollower] = []
+    /// The layers below the user's own.
+    private(set) var system: SystemDirectories
+
+    /// The edits that aren't known to be saved, oldest first; their numbers follow each other.
+    private var unsaved: [UnsavedEdit] = []
+    private var lastNumber: UInt64 = 0
+    /// The last edit that the session was asked for; and that any session was.
+    private var asked: UInt64 = 0
+    private var everAsked: UInt64 = 0
+    /// The last edit that a session has dealt with.
+    private var accepted: UInt64 = 0
+
+    /// The log of a process that has no files; `nil` for one that has.
+    private var ownLog: ChangeLog?
+
+    /// A name's domains, on their way here.
+    struct NameState {
+        /// Whether all its values have come once.
+        var isLoaded = false
+        /// The place in the agent's log up to which its changes have come.
+        var cursor: Cursor?
+        /// The domains that the snapshot under way has brought; `nil` when none is.
+        var snapshot: Set<Domain>?
+        /// Who waits for the values.
+        var waiting: [Latch] = []
+    }
+
+    init(system: SystemDirectories, volatile: [String: DomainValues], inMemory: [Domain: DomainValues]? = nil) {
+        self.system = system
+        self.volatile = volatile
+        self.session = .random(in: 1 ... .max)
+        self.ownLog = inMemory.map { _ in ChangeLog(capacity: .init(records: 1)) }
+        self.replicas = inMemory?.mapValues { Replica(values: $0) } ?? [:]
+    }
+
+    // MARK: Reading
+
+    /// Whether the values of a name are here.
+    func isLoaded(_ name: DomainName) -> Bool { ownLog != nil || names[name]?.isLoaded == true }
+
+    /// The values of a domain.
+    func values(of domain: Domain) -> DomainValues { replicas[domain]?.values ?? [:] }
+
+    private func values(in layer: SearchLayer) -> DomainValues? {
+        switch layer {
+        case .persistent(let domain): replicas[domain]?.values
+        case .volatile(let name): volatile[name]
+        }
+    }
+
+    /// The first layer's value that has the key.
+    private func search(_ layers: [SearchLayer], _ key: String) -> PropertyListValue? {
+        for layer in layers {
+            if let value = values(in: layer)?[key] { return value }
+        }
+        return nil
+    }
+
+    /// Every layer that has the key, the winning one first.
+    func holders(of key: String, in list: SearchList) -> [(layer: SearchLayer, value: PropertyListValue)] {
+        list.layers.compactMap { layer in values(in: layer)?[key].map { (layer, $0) } }
+    }
+
+    // MARK: Search lists
+
+    /// Keeps a search list up to date from now on.
+    mutating func add(_ list: SearchList, _ application: DomainName) {
+        lists.append((list, application, []))
+    }
+
+    /// Lets a search list go.
+    mutating func remove(_ list: SearchList) {
+        lists.removeAll { $0.list === list }
+    }
+
+    /// The names whose domains a search list needs.
+    func names(of list: SearchList) -> [DomainName] {
+        guard let entry = lists.first(where: { $0.list === list }) else { return [] }
+        return [entry.application] + entry.suites + [.global]
+    }
+
+    /// The suites of a search list, the last one added first.
+    func suites(of list: SearchList) -> [DomainName] {
+        lists.first { $0.list === list }?.suites ?? []
+    }
+
+    /// Searches through other suites.
+    mutating func setSuites(_ suites: [DomainName], of list: SearchList) -> LiveEffects {
+        guard let index = lists.firstIndex(where: { $0.list === list }) else { return LiveEffects() }
+        lists[index].suites = suites
+        return rebuild(index)
+    }
+
+    /// Searches for every key.
+    mutating func fill(_ list: SearchList) -> LiveEffects {
+        guard let index = lists.firstIndex(where: { $0.list === list }) else { return LiveEffects() }
+        return rebuild(index)
+    }
+
+    private func rebuild(_ index: Int) -> LiveEffects {
+        let (list, application, suites) = lists[index]
+        let layers = SearchLayer.layers(for: application, suites: suites, in: system)
+        var found: DomainValues = [:]
+        for layer in layers.reversed() {
+            guard let values = values(in: layer) else { continue }
+            if found.isEmpty { found = values } else { found.merge(values) { $1 } }
+        }
+        var effects = LiveEffects()
+        effects.add(list.replace(layers: layers, values: found), in: list)
+        return effects
+    }
+
+    private func refresh(_ keys: some Collection<String>, in layer: SearchLayer, _ effects: inout LiveEffects) {
+        if keys.isEmpty { return }
+        for (list, _, _) in lists {
+            effects.add(list.refresh(keys, in: layer) { search($0, $1) }, in: list)
+        }
+    }
+
+    /// Whether anyone is to be told of changes that this process doesn't make.
+    var isObserved: Bool { !followers.isEmpty || lists.contains { $0.list.isObserved } }
+
+    // MARK: Volatile domains
+
+    /// Changes a volatile domain; `nil` removes it.
+    mutating func setVolatile(_ name: String, to values: DomainValues?) -> LiveEffects {
+        let old = volatile[name] ?? [:]
+        volatile[name] = values
+        var effects = LiveEffects()
+        let keys = Set(old.keys).union(values?.keys ?? [:].keys)
+        refresh(keys.filter { old[$0] != values?[$0] }, in: .volatile(name), &effects)
+        return effects
+    }
+
+    // MARK: Loading
+
+    /// Asks for the domains of a name, or waits for those that are asked for.
+    mutating func load(_ name: DomainName, _ latch: Latch) {
+        names[name, default: NameState()].waiting.append(latch)
+    }
+
+    // MARK: Editing
+
+    /// Sets and removes keys of a domain; what isn't changed by it is left out.
+    mutating func edit(_ domain: Domain, _ values: Difference, at time: Timestamp) -> LiveEffects {
+        let old = replicas[domain]?.values ?? [:]
+        let changes = values.filter { old[$0] != $1 }
+        if changes.isEmpty { return LiveEffects() }
+        var effects = LiveEffects()
+        lastNumber += 1
+        if ownLog != nil {
+            for (key, value) in changes { _ = replicas[domain, default: Replica()].receive(key, value, own: nil) }
+            let changeSet = ChangeSet(
+                domain: domain, source: .app(.current),
+                changes: changes.map { KeyChange(key: $0, old: old[$0], new: $1) },
+                edit: EditIdentity(session: session, number: lastNumber))
+            postOwn(changeSet, at: time, &effects)
+        } else {
+            replicas[domain, default: Replica()].edit(changes, number: lastNumber)
+            var replacing: DomainValues = [:]
+            for key in changes.keys { replacing[key] = old[key] }
+            unsaved.append(
+                UnsavedEdit(number: lastNumber, domain: domain, values: changes, replacing: replacing, time: time))
+            effects.needsSession = true
+        }
+        refresh(changes.keys, in: .persistent(domain), &effects)
+        return effects
+    }
+
+    private mutating func postOwn(_ changeSet: ChangeSet, at time: Timestamp, _ effects: inout LiveEffects) {
+        guard let record = ownLog?.append(.change(changeSet), at: time), let epoch = ownLog?.epoch else { return }
+        post(.record(record, cursor: Cursor(epoch: epoch, revision: record.revision)), &effects)
+    }
+
+    /// Whether edits may be lost when the process ends.
+    var mustHandOver: Bool { !unsaved.isEmpty }
+
+    /// The user's domains that are in use.
+    var domainsInUse: [Domain] { names.keys.map { Domain($0) } }
+
+    /// Whether a session has dealt with every edit, so that it outlives the process if the session is an agent's.
+    var isAccepted: Bool { accepted == lastNumber }
+
+    // MARK: The session
+
+    /// Takes the names that no session has been asked for yet, and the edits.
+    mutating func takeRequests() -> (names: [DomainName], edits: [EditRequest]) {
+        let wanted = names.filter { !$1.isLoaded && $1.snapshot == nil }.keys.sorted()
+        for name in wanted { names[name]?.snapshot = [] }
+        let first = unsaved.first?.number ?? 0
+        let edits = unsaved.dropFirst(asked >= first ? Int(asked - first) + 1 : 0).map {
+            $0.request(session: session, isAgain: $0.number <= everAsked)
+        }
+        asked = lastNumber
+        everAsked = max(everAsked, asked)
+        return (wanted, edits)
+    }
+
+    /// Begins with a new session: everything that isn't known to be saved is to be asked for again.
+    ///
+    /// - Returns: from where each name's stream is to go on.
+    mutating func begin(
+        system: SystemDirectories, continues: Bool
+    ) -> (starts: [(DomainName, Subscription.Start)], effects: LiveEffects) {
+        for edit in unsaved { replicas[edit.domain]?.mask(edit.values.keys, number: edit.number) }
+        asked = (unsaved.first?.number ?? lastNumber + 1) - 1
+        var starts: [(DomainName, Subscription.Start)] = []
+        var effects = LiveEffects()
+        for (name, state) in names {
+            if continues, state.isLoaded, let cursor = state.cursor, state.snapshot == nil {
+                starts.append((name, .after(cursor)))
+            } else {
+                if state.isLoaded { post(.gap, of: name, &effects) }
+                names[name]?.snapshot = []
+                starts.append((name, .snapshot))
+            }
+        }
+        if system != self.system {
+            self.system = system
+            for index in lists.indices { effects.add(rebuild(index)) }
+        }
+        return (starts, effects)
+    }
+
+    /// Begins a name's stream again, with its values.
+    private mutating func restart(_ name: DomainName, _ effects: inout LiveEffects) {
+        names[name]?.snapshot = []
+        post(.gap, of: name, &effects)
+    }
+
+    /// Takes an event of a name's stream.
+    ///
+    /// - Returns: whether the stream must be begun again, since something is not known; and what is to be done.
+    mutating func take(_ event: StreamEvent, of name: DomainName) -> (mustRestart: Bool, effects: LiveEffects) {
+        var effects = LiveEffects()
+        var mustRestart = false
+        switch event {
+        case .record(let record, let cursor):
+            names[name]?.cursor = cursor
+            switch record.event {
+            case .change(let changeSet): take(changeSet, of: name, &effects)
+            case .unknown: mustRestart = true
+            case .damaged: break
+            }
+            post(event, &effects)
+            if mustRestart { restart(name, &effects) }
+        case .initial(let snapshot):
+            names[name]?.snapshot?.insert(snapshot.domain)
+            replaceAll(of: snapshot.domain, with: snapshot.values, &effects)
+        case .gap:
+            restart(name, &effects)
+        case .bookmark(let cursor):
+            names[name]?.cursor = cursor
+            guard let seen = names[name]?.snapshot else { break }
+            for domain in replicas.keys where domain.name == name && !seen.contains(domain) {
+                replaceAll(of: domain, with: [:], &effects)
+            }
+            names[name]?.snapshot = nil
+            names[name]?.isLoaded = true
+            effects.latches += names[name]?.waiting ?? []
+            names[name]?.waiting = []
+        case .ended:
+            mustRestart = true
+            restart(name, &effects)
+        }
+        return (mustRestart, effects)
+    }
+
+    private mutating func take(_ changeSet: ChangeSet, of name: DomainName, _ effects: inout LiveEffects) {
+        let domain = changeSet.domain
+        if let seen = names[name]?.snapshot, !seen.contains(domain) {
+            // Its first values since the snapshot began, which had none.
+            names[name]?.snapshot?.insert(domain)
+            replaceAll(of: domain, with: [:], &effects)
+        }
+        let own = changeSet.edit.flatMap { $0.session == session ? $0.number : nil }
+        var changed: [String] = []
+        for change in changeSet.changes
+        where replicas[domain, default: Replica()].receive(change.key, change.new, own: own) {
+            changed.append(change.key)
+        }
+        refresh(changed, in: .persistent(domain), &effects)
+    }
+
+    private mutating func replaceAll(of domain: Domain, with values: DomainValues, _ effects: inout LiveEffects) {
+        let changed = replicas[domain, default: Replica()].replaceAll(with: values)
+        refresh(changed, in: .persistent(domain), &effects)
+    }
+
+    /// Takes that the session has dealt with an edit.
+    mutating func accept(_ number: UInt64) -> LiveEffects {
+        var effects = LiveEffects()
+        accepted = max(accepted, number)
+        guard let first = unsaved.first?.number, number >= first, number - first < unsaved.count else { return effects }
+        let edit = unsaved[Int(number - first)]
+        let changed = replicas[edit.domain]?.accept(edit.values.keys, number: number) ?? []
+        refresh(changed, in: .persistent(edit.domain), &effects)
+        return effects
+    }
+
+    /// Takes that the session has refused an edit: it won't be asked for again.
+    mutating func refuse(_ number: UInt64) -> LiveEffects {
+        let effects = accept(number)
+        if let first = unsaved.first?.number, number >= first, number - first < unsaved.count {
+            unsaved[Int(number - first)].values = [:]
+        }
+        return effects
+    }
+
+    /// Takes that all edits up to a number are durable.
+    mutating func save(_ number: UInt64) {
+        guard let first = unsaved.first?.number, number >= first else { return }
+        unsaved.removeFirst(min(unsaved.count, Int(number - first) + 1))
+    }
+
+    // MARK: Followers
+
+    /// Tells someone of all change sets from now on.
+    mutating func add(_ follower: ChangeFollower) { followers.append(follower) }
+
+    /// Tells someone no more.
+    mutating func remove(_ follower: ChangeFollower) { followers.removeAll { $0 === follower } }
+
+    private func post(_ event: StreamEvent, _ effects: inout LiveEffects) {
+        guard case .record(let record, let cursor) = event else { return }
+        for follower in followers where follower.wants(record.domain) {
+            follower.append(record, cursor, isOwn: isOwn(record))
+            effects.wakeUps.append(follower.wakeUp)
+        }
+    }
+
+    private func isOwn(_ record: LogRecord) -> Bool {
+        if case .change(let changeSet) = record.event { changeSet.edit?.session == session } else { false }
+    }
+
+    private enum Gap { case gap }
+
+    private func post(_ gap: Gap, of name: DomainName, _ effects: inout LiveEffects) {
+        for follower in followers where follower.wants(Domain(name)) {
+            follower.appendGap()
+            effects.wakeUps.append(follower.wakeUp)
+        }
+    }
+}

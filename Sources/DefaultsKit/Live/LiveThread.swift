@@ -1,0 +1,198 @@
+import DefaultsCore
+import Glibc
+import Synchronization
+
+/// The thread that owns the session: asks it for what the process wants, and takes what comes of it.
+///
+/// With an agent it sleeps until something comes. Without one, files are looked at by it: every second while someone
+/// observes, else not before someone reads.
+final class LiveThread {
+    private let domains: LiveDomains
+    private let place: Result<LivePlace, DefaultsError>
+    private var session: (any Session)?
+    /// Whether the session is with an agent.
+    private var hasAgent = false
+    /// When the files were last looked at, and an agent for.
+    private var lastLook = MonotonicTime(milliseconds: 0)
+    /// Before it, an agent that doesn't answer isn't tried again.
+    private var nextAttempt = MonotonicTime(milliseconds: 0)
+    private var barriers: [UInt64: Barrier] = [:]
+    private var lastBarrier: UInt64 = 0
+    /// Who waits for edits to be handed over.
+    private var handovers: [Barrier] = []
+    private var hasEnded = false
+
+    /// How long a look at the files is good for.
+    private static let freshness: Int64 = 1_000
+    private static let retryInterval: Int64 = 30_000
+
+    private init(_ domains: LiveDomains) {
+        self.domains = domains
+        self.place = domains.place
+    }
+
+    /// Starts the thread, with all signals blocked: they are for the program's other threads.
+    ///
+    /// - Returns: whether there is one.
+    static func start(for domains: LiveDomains) -> Bool {
+        let parameter = Unmanaged.passRetained(domains)
+        var blocked = sigset_t()
+        var restored = sigset_t()
+        sigfillset(&blocked)
+        pthread_sigmask(SIG_SETMASK, &blocked, &restored)
+        defer { pthread_sigmask(SIG_SETMASK, &restored, nil) }
+        var thread = pthread_t()
+        let code = pthread_create(&thread, nil, { LiveThread.main($0) }, parameter.toOpaque())
+        guard code == 0 else {
+            parameter.release()
+            return false
+        }
+        pthread_detach(thread)
+        return true
+    }
+
+    private static func main(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        guard let pointer else { return nil }
+        LiveThread(Unmanaged<LiveDomains>.fromOpaque(pointer).takeRetainedValue()).run()
+        return nil
+    }
+
+    // MARK: The loop
+
+    private func run() {
+        while !hasEnded {
+            let requests = domains.requests.take()
+            do throws(DefaultsError) {
+                try serve(requests)
+            } catch {
+                // The agent is gone, or stuck: another may have begun, else the files are here.
+                domains.report(error, of: .agent)
+                session = nil
+            }
+            if requests.mustEnd { hasEnded = true } else { wait() }
+        }
+        session?.end()
+        for barrier in Array(barriers.values) + handovers { barrier.finish() }
+    }
+
+    private func serve(_ requests: LiveRequests.Taken) throws(DefaultsError) {
+        for barrier in requests.barriers {
+            if barrier.purpose == .handedOver { handovers.append(barrier) } else { add(barrier) }
+        }
+        defer { for latch in requests.looks { latch.open() } }
+        try openSession(looking: !requests.looks.isEmpty || !requests.barriers.isEmpty)
+        guard let session else { return }
+        let (names, edits) = domains.state.withLock { $0.takeRequests() }
+        for name in names { try session.subscribe(to: name, .snapshot) }
+        for edit in edits { try session.edit(edit) }
+        for barrier in requests.barriers where barrier.purpose == .durable { try synchronize(barrier) }
+        if !hasAgent {
+            if !handovers.isEmpty { try session.synchronize([], 0) }
+            if isDue || !requests.looks.isEmpty { try look(session) }
+        }
+        for event in try session.take() { try take(event, session) }
+        if !handovers.isEmpty, !hasAgent || domains.state.withLock({ $0.isAccepted }) {
+            for barrier in handovers { barrier.finish() }
+            handovers = []
+        }
+    }
+
+    private func wait() {
+        var deadlines = [session?.deadline]
+        if session == nil { deadlines.append(.now()) }
+        if !hasAgent, !domains.isStale { deadlines.append(lastLook + Self.freshness) }
+        var awaited = [
+            pollfd(fd: domains.requests.descriptor, events: Int16(POLLIN), revents: 0),
+            session?.awaited ?? pollfd(fd: -1, events: 0, revents: 0),
+        ]
+        var timeout = deadlines.compactMap { $0?.left }.min() ?? -1
+        if domains.requests.descriptor < 0 { timeout = timeout < 0 ? 10 : min(timeout, 10) }
+        // Rounded up: a wait that ends just before its time would be followed by waits of nothing.
+        _ = poll(&awaited, 2, timeout > 0 ? timeout + 1 : timeout)
+        if !hasAgent, !domains.isStale, session != nil, lastLook + Self.freshness <= .now() {
+            if !domains.isObserved { domains.setStale(true) }
+        }
+    }
+
+    // MARK: The session
+
+    private var isDue: Bool { lastLook + Self.freshness <= .now() && domains.isObserved }
+
+    /// Sees to it that there is a session: an agent's if one answers.
+    private func openSession(looking: Bool) throws(DefaultsError) {
+        if hasAgent, session != nil { return }
+        let isFresh = MonotonicTime.now() < lastLook + Self.freshness
+        if session != nil, isFresh, !looking { return }
+        let place: LivePlace
+        switch self.place {
+        case .success(let found): place = found
+        case .failure(let error):
+            if session == nil { try begin(UnavailableSession(error), isAgent: false) }
+            return
+        }
+        if let agent = connect(place) {
+            session?.end()
+            try begin(AgentSession(agent), isAgent: true)
+        } else if session == nil {
+            try begin(EmbeddedSession(place.directory, system: place.system), isAgent: false)
+        }
+    }
+
+    private func connect(_ place: LivePlace) -> AgentConnection? {
+        guard nextAttempt <= .now() else { return nil }
+        do throws(DefaultsError) {
+            return try AgentConnection.open(place.address, for: place.directory, patience: AgentSession.patience)
+        } catch {
+            domains.report(error, of: .agent)
+            nextAttempt = .now() + Self.retryInterval
+            return nil
+        }
+    }
+
+    private func begin(_ new: any Session, isAgent: Bool) throws(DefaultsError) {
+        let continues = hasAgent && isAgent
+        session = new
+        hasAgent = isAgent
+        lastLook = .now()
+        domains.setStale(false)
+        let starts = domains.transition { state in state.begin(system: new.system, continues: continues) }
+        for (name, start) in starts { try new.subscribe(to: name, start) }
+        let (names, edits) = domains.state.withLock { $0.takeRequests() }
+        for name in names { try new.subscribe(to: name, .snapshot) }
+        for edit in edits { try new.edit(edit) }
+        for (number, _) in barriers { try new.synchronize(domains.state.withLock { $0.domainsInUse }, number) }
+    }
+
+    private func look(_ session: any Session) throws(DefaultsError) {
+        try session.look()
+        lastLook = .now()
+        domains.setStale(false)
+    }
+
+    private func add(_ barrier: Barrier) {
+        lastBarrier += 1
+        barriers[lastBarrier] = barrier
+    }
+
+    private func synchronize(_ barrier: Barrier) throws(DefaultsError) {
+        guard let number = barriers.first(where: { $0.value === barrier })?.key else { return }
+        try session?.synchronize(domains.state.withLock { $0.domainsInUse }, number)
+    }
+
+    // MARK: Events
+
+    private func take(_ event: SessionEvent, _ session: any Session) throws(DefaultsError) {
+        switch event {
+        case .stream(let name, let event):
+            if domains.transition({ $0.take(event, of: name) }) { try session.subscribe(to: name, .snapshot) }
+        case .accepted(let number): domains.transition { ((), $0.accept(number)) }
+        case .refused(let number, let error):
+            domains.report(error, of: .edit)
+            domains.transition { ((), $0.refuse(number)) }
+        case .saved(let number): domains.state.withLock { $0.save(number) }
+        case .synchronized(let number, let failures):
+            barriers.removeValue(forKey: number)?.finish(failures)
+        case .trouble(let error): domains.report(error, of: .saving)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import DefaultsCore
+import Glibc
+
+/// What serves a process's domains for a while: an agent, or a store of the process's own.
+///
+/// Owned by one thread. No call waits long; what comes of them, and what happens otherwise, is had by `take`, in order.
+protocol Session: AnyObject {
+    /// The layers below the user's own that are served, too.
+    var system: SystemDirectories { get }
+    /// What to wait for with `poll`, if there is something.
+    var awaited: pollfd { get }
+    /// When to call `take` even if nothing has come.
+    var deadline: MonotonicTime? { get }
+
+    /// Begins a stream of a name's domains, of all hosts and layers.
+    func subscribe(to name: DomainName, _ start: Subscription.Start) throws(DefaultsError)
+    /// Makes an edit.
+    ///
+    /// Edits are made in the order of the calls.
+    func edit(_ request: EditRequest) throws(DefaultsError)
+    /// Makes edits durable, and takes in what others did before.
+    func synchronize(_ domains: [Domain], _ number: UInt64) throws(DefaultsError)
+    /// Has the files looked at, if nobody watches them.
+    func look() throws(DefaultsError)
+    /// Takes what has come, and does what is due.
+    ///
+    /// - Throws: when the session is over.
+    func take() throws(DefaultsError) -> [SessionEvent]
+    /// Brings to its end what can't be left under way.
+    func end()
+}
+
+/// What comes of a session.
+enum SessionEvent {
+    /// An event of a name's stream.
+    case stream(DomainName, StreamEvent)
+    /// An edit has been dealt with: everything up to there has come by the streams.
+    case accepted(UInt64)
+    /// An edit was refused.
+    case refused(UInt64, DefaultsError)
+    /// All edits up to a number are durable.
+    case saved(UInt64)
+    /// A `synchronize` is done; `failures` say what could not be made durable.
+    case synchronized(UInt64, failures: [DefaultsError])
+    /// Something went wrong which is tried again.
+    case trouble(DefaultsError)
+}

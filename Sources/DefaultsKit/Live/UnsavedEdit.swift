@@ -1,0 +1,26 @@
+import DefaultsCore
+import PropertyList
+
+/// An edit of this process that isn't known to be in its file yet.
+struct UnsavedEdit: Sendable {
+    /// Its place in the order of the process's edits, from 1 on.
+    var number: UInt64
+    var domain: Domain
+    /// The keys that it set or removed.
+    var values: Difference
+    /// What they held before.
+    var replacing: DomainValues
+    /// When it was set.
+    var time: Timestamp
+
+    /// The edit as it is asked for.
+    ///
+    /// - Parameters:
+    ///   - session: the process's number.
+    ///   - isAgain: whether it was asked for before, and may have been made.
+    func request(session: UInt64, isAgain: Bool) -> EditRequest {
+        EditRequest(
+            domain: domain, values: values, time: time, writer: .app(.current),
+            identity: EditIdentity(session: session, number: number), replacing: isAgain ? replacing : nil)
+    }
+}

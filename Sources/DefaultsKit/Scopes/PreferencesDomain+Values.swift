@@ -1,0 +1,61 @@
+import DefaultsCore
+public import PropertyList
+
+extension PreferencesDomain {
+    /// A key's value in this domain alone.
+    ///
+    /// - Parameters:
+    ///   - key: the key.
+    ///   - defaults: among whose domains to look.
+    public func value(forKey key: String, in defaults: UserDefaults = .standard) -> PropertyListValue? {
+        values(in: defaults)[key]
+    }
+
+    /// All values of this domain.
+    public func values(in defaults: UserDefaults = .standard) -> [String: PropertyListValue] {
+        defaults.live.prepare([domain.name])
+        return defaults.live.values(of: domain)
+    }
+
+    /// The keys that have a value in this domain, in order.
+    public func keys(in defaults: UserDefaults = .standard) -> [String] {
+        values(in: defaults).keys.sorted()
+    }
+
+    /// Sets a key in this domain; `nil` removes it.
+    public func set(_ value: PropertyListValue?, forKey key: String, in defaults: UserDefaults = .standard) {
+        set([key: value], in: defaults)
+    }
+
+    /// Sets keys in this domain, and removes those that are `nil`, as one change set.
+    public func set(_ values: [String: PropertyListValue?], in defaults: UserDefaults = .standard) {
+        do throws(DefaultsError) {
+            try domain.checkWritable()
+            defaults.live.edit(domain, values)
+            LocalEdits.post(LocalEdit(defaults: defaults, domain: name, keys: values.keys))
+        } catch {
+            ProblemHandler.report(DefaultsProblem(.edit, error))
+        }
+    }
+
+    /// The domains that have values, of the current user, in order.
+    ///
+    /// Asks the agent, or reads the directory.
+    ///
+    /// - Parameters:
+    ///   - host: those for any host, or those for one.
+    ///   - defaults: among whose domains to look.
+    /// - Throws: when the directory can't be read.
+    public static func all(
+        host: PreferencesHost = .any, in defaults: UserDefaults = .standard
+    ) throws(DefaultsProblem) -> [PreferencesDomain] {
+        do throws(DefaultsError) {
+            let wanted = try host.host
+            let place = try defaults.live.place.get()
+            let backend = try BackendChoice.open(place)
+            return try backend.domains().filter { $0.host == wanted }.map(PreferencesDomain.init)
+        } catch {
+            throw DefaultsProblem(.edit, error)
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import DefaultsCore
+import PropertyList
+import Synchronization
+
+/// The layers that are searched for one application's or suite's values, and what the search finds: one dictionary, so that
+/// a read is one lookup.
+///
+/// `LiveDomains` keeps it up to date; its lock is taken before this one. Nothing is called under this one.
+final class SearchList: Sendable {
+    private struct State {
+        var layers: [SearchLayer] = []
+        /// What the search finds; `nil` until somebody reads.
+        var values: DomainValues?
+        /// Who is told of changes.
+        var observers: [Observation] = []
+        /// The keys that someone tracks with Observation.
+        var tracked: [String: TrackedKey] = [:]
+    }
+
+    /// Someone who is told that one of some keys has changed.
+    struct Observation: Sendable {
+        /// The keys; `nil` for all.
+        var keys: Set<String>?
+        var observer: WakeUp
+    }
+
+    private let state = Mutex(State())
+
+    /// The layers, once they have been searched.
+    var layers: [SearchLayer] { state.withLock { $0.layers } }
+
+    // MARK: Reading
+
+    /// What was found for a key.
+    enum Found {
+        case value(PropertyListValue?)
+        /// Nobody has searched yet: `LiveDomains` is to do it.
+        case notSearched
+    }
+
+    /// Looks a key up.
+    func find(_ key: String) -> Found {
+        state.withLock { state in
+            guard let values = state.values else { return .notSearched }
+            return .value(values[key])
+        }
+    }
+
+    /// Looks keys up at one moment; none has a value before the first search.
+    func find(_ keys: [String]) -> [PropertyListValue?] {
+        state.withLock { state in keys.map { state.values?[$0] } }
+    }
+
+    /// Whether the search has been made once.
+    var hasSearched: Bool { state.withLock { $0.values != nil } }
+
+    /// All that the search finds; `nil` when nobody has searched yet.
+    var values: DomainValues? { state.withLock { $0.values } }
+
+    // MARK: Keeping up
+
+    /// Takes what a first search found, or one in other layers.
+    ///
+    /// - Returns: what changed for those who are told.
+    func replace(layers: [SearchLayer], values: DomainValues) -> [EffectiveChange] {
+        state.withLock { state in
+            state.layers = layers
+            let old = state.values
+            state.values = values
+            guard let old else { return [] }
+            var changes = values.compactMap { key, value in
+                old[key] == value ? nil : EffectiveChange(key: key, old: old[key], new: value)
+            }
+            for (key, value) in old where values[key] == nil {
+                changes.append(EffectiveChange(key: key, old: value, new: nil))
+            }
+            return changes
+        }
+    }
+
+    /// Searches anew for keys that a layer's change may concern.
+    ///
+    /// - Returns: what changed.
+    func refresh(
+        _ keys: some Sequence<String>, in layer: SearchLayer, search: ([SearchLayer], String) -> PropertyListValue?
+    ) -> [EffectiveChange] {
+        state.withLock { state in
+            guard state.values != nil, state.layers.contains(layer) else { return [] }
+            return keys.compactMap { key in
+                let new = search(state.layers, key)
+                let old = state.values?[key]
+                if old == new { return nil }
+                state.values?[key] = new
+                return EffectiveChange(key: key, old: old, new: new)
+            }
+        }
+    }
+
+    // MARK: Observing
+
+    /// Whether anyone is told of changes.
+    var isObserved: Bool { state.withLock { !$0.observers.isEmpty || !$0.tracked.isEmpty } }
+
+    /// Tells someone of changes from now on, until their wake-up is let go.
+    func add(_ observation: Observation) {
+        state.withLock { $0.observers.append(observation) }
+    }
+
+    /// Tells someone no more.
+    func remove(_ observer: WakeUp) {
+        state.withLock { $0.observers.removeAll { $0.observer === observer } }
+    }
+
+    /// What stands for a key with Observation.
+    func track(_ key: String) -> TrackedKey {
+        state.withLock { state in
+            if let tracked = state.tracked[key] { return tracked }
+            let tracked = TrackedKey()
+            state.tracked[key] = tracked
+            return tracked
+        }
+    }
+
+    /// Who is to be told of changes.
+    func observers(of changes: [EffectiveChange]) -> (wakeUps: [WakeUp], tracked: [TrackedKey]) {
+        state.withLock { state in
+            if state.observers.isEmpty, state.tracked.isEmpty { return ([], []) }
+            let wakeUps = state.observers.compactMap { observation -> WakeUp? in
+                guard let keys = observation.keys else { return observation.observer }
+                return changes.contains { keys.contains($0.key) } ? observation.observer : nil
+            }
+            return (wakeUps, changes.compactMap { state.tracked[$0.key] })
+        }
+    }
+}

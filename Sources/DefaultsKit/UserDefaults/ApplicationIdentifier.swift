@@ -1,0 +1,43 @@
+import DefaultsCore
+import Synchronization
+
+/// The name of the program's own domain.
+enum ApplicationIdentifier {
+    /// What the program has set.
+    private static let chosen = Mutex<DomainName?>(nil)
+
+    static var name: DomainName { chosen.withLock { $0 } ?? ofExecutable }
+
+    static func choose(_ name: DomainName) {
+        chosen.withLock { $0 = name }
+    }
+
+    /// The executable's name, as Foundation takes it where there is no bundle.
+    private static let ofExecutable: DomainName = {
+        let deleted = " (deleted)"
+        var path = AppIdentity.current.executable[...]
+        if path.hasSuffix(deleted) { path = path.dropLast(deleted.count) }
+        let name = path.split(separator: "/").last.map(String.init) ?? ""
+        // A file's name may begin with a point, or be longer than a domain's.
+        let bytes = String(name.drop { $0 == "." }).utf8.prefix(200)
+        return (try? DomainName(String(decoding: bytes, as: UTF8.self))) ?? unknown
+    }()
+
+    private static let unknown = (try? DomainName("unknown-program")) ?? .global
+}
+
+extension UserDefaults {
+    /// The name of the domain of `standard`: the executable's, unless the program has set another.
+    ///
+    /// To be set before `standard` is used for the first time; a name that can't be a domain's is reported and not taken.
+    public static var applicationIdentifier: String {
+        get { ApplicationIdentifier.name.description }
+        set {
+            do throws(DefaultsError) {
+                ApplicationIdentifier.choose(try DomainName(newValue))
+            } catch {
+                ProblemHandler.report(DefaultsProblem(.name, error))
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import DefaultsCore
+public import PropertyList
+
+/// The values that `UserDefaults.transaction` is about to set.
+public struct DefaultsTransaction {
+    private let defaults: UserDefaults
+    private(set) var values = Difference()
+
+    init(_ defaults: UserDefaults) {
+        self.defaults = defaults
+    }
+
+    /// A typed key's value: as it was set here, or as it is.
+    ///
+    /// A value that can't be stored is reported to `UserDefaults.onProblem`, and the key left as it is.
+    public subscript<Value>(key: DefaultsKey<Value>) -> Value {
+        get { key.read(value(forKey: key.name)) }
+        set {
+            do {
+                values[key.name] = .some(try newValue.propertyListValue)
+            } catch {
+                ProblemHandler.report(
+                    DefaultsProblem(.value, DefaultsError(.invalidValue, "\"\(key.name)\" can't be stored: \(error)")))
+            }
+        }
+    }
+
+    /// A key's value: as it was set here, or as the search finds it.
+    public func value(forKey key: String) -> PropertyListValue? {
+        if let value = values[key] { return value }
+        return defaults.value(forKey: key)
+    }
+
+    /// Sets a key; `nil` removes it.
+    public mutating func set(_ value: PropertyListValue?, forKey key: String) {
+        values[key] = .some(value)
+    }
+
+    /// Removes a key.
+    public mutating func removeObject(forKey key: String) {
+        values[key] = .some(nil)
+    }
+}

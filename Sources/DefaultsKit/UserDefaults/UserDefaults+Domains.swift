@@ -1,0 +1,122 @@
+import DefaultsCore
+import PropertyList
+
+extension UserDefaults {
+    /// Adds values of last resort, for keys that no other domain of the search list has.
+    ///
+    /// They are the process's, for all instances; they are never saved, and a value that was registered before is
+    /// replaced. A value that can't be one is reported to `onProblem`, and left out.
+    public func register(defaults registrationDictionary: [String: Any]) {
+        let values = Self.stored(registrationDictionary)
+        live.changeVolatile(Self.registrationDomain) { ($0 ?? [:]).merging(values) { $1 } }
+        LocalEdits.post(LocalEdit(defaults: self, domain: Self.registrationDomain, keys: registrationDictionary.keys))
+    }
+
+    // MARK: Suites
+
+    /// Searches another suite's domain as well, after the application's and before those of suites added earlier.
+    public func addSuite(named suiteName: String) {
+        changeSuites(suiteName) { suites, name in suites = [name] + suites.filter { $0 != name } }
+    }
+
+    /// Searches a suite's domain no more.
+    public func removeSuite(named suiteName: String) {
+        changeSuites(suiteName) { suites, name in suites.removeAll { $0 == name } }
+    }
+
+    private func changeSuites(_ suiteName: String, _ change: (inout [DomainName], DomainName) -> Void) {
+        do throws(DefaultsError) {
+            let name = try DomainName(suiteName)
+            live.prepare(live.names(of: list) + [name])
+            live.changeSuites(of: list) { change(&$0, name) }
+        } catch {
+            ProblemHandler.report(DefaultsProblem(.name, error))
+        }
+    }
+
+    // MARK: Volatile domains
+
+    /// The names of the domains of this process alone.
+    public var volatileDomainNames: [String] { live.volatileNames }
+
+    /// The values of a domain of this process alone; empty when there is none of that name.
+    public func volatileDomain(forName domainName: String) -> [String: Any] {
+        live.volatile(domainName)?.mapValues(\.anyValue) ?? [:]
+    }
+
+    /// Replaces a domain of this process alone.
+    ///
+    /// Only the argument and the registration domain are searched.
+    public func setVolatileDomain(_ domain: [String: Any], forName domainName: String) {
+        let values = Self.stored(domain)
+        live.changeVolatile(domainName) { _ in values }
+        LocalEdits.post(LocalEdit(defaults: self, domain: domainName, keys: domain.keys))
+    }
+
+    /// Removes a domain of this process alone.
+    public func removeVolatileDomain(forName domainName: String) {
+        live.changeVolatile(domainName) { _ in nil }
+        LocalEdits.post(LocalEdit(defaults: self, domain: domainName, keys: EmptyCollection()))
+    }
+
+    // MARK: Persistent domains
+
+    /// The values of the user's domain of a name, for any host; `nil` when it has none.
+    public func persistentDomain(forName domainName: String) -> [String: Any]? {
+        guard let name = Self.name(domainName) else { return nil }
+        live.prepare([name])
+        let values = live.values(of: Domain(name))
+        return values.isEmpty ? nil : values.mapValues(\.anyValue)
+    }
+
+    /// Replaces all keys of the user's domain of a name, as one change set.
+    public func setPersistentDomain(_ domain: [String: Any], forName domainName: String) {
+        guard let name = Self.name(domainName) else { return }
+        replace(Domain(name), with: Self.stored(domain))
+    }
+
+    /// Removes all keys of the user's domain of a name, as one change set.
+    public func removePersistentDomain(forName domainName: String) {
+        guard let name = Self.name(domainName) else { return }
+        replace(Domain(name), with: [:])
+    }
+
+    private func replace(_ domain: Domain, with values: DomainValues) {
+        live.prepare([domain.name])
+        let old = live.values(of: domain)
+        var difference = Difference(uniqueKeysWithValues: values.map { ($0, .some($1)) })
+        for key in old.keys where values[key] == nil { difference[key] = .some(nil) }
+        live.edit(domain, difference)
+        LocalEdits.post(
+            LocalEdit(defaults: self, domain: domain.name.description, keys: difference.keys))
+    }
+
+    /// Has no effect: instances share their values, and nothing is kept that could be reset.
+    ///
+    /// It is there since Foundation has it.
+    public static func resetStandardUserDefaults() {}
+
+    // MARK: Conversions
+
+    private static func name(_ text: String) -> DomainName? {
+        do throws(DefaultsError) {
+            return try DomainName(text)
+        } catch {
+            ProblemHandler.report(DefaultsProblem(.name, error))
+            return nil
+        }
+    }
+
+    /// What can be stored of a dictionary; what can't is reported.
+    static func stored(_ dictionary: [String: Any]) -> DomainValues {
+        var values: DomainValues = [:]
+        for (key, value) in dictionary {
+            do throws(DefaultsError) {
+                values[key] = try PropertyListValue(any: value, forKey: key)
+            } catch {
+                ProblemHandler.report(DefaultsProblem(.value, error))
+            }
+        }
+        return values
+    }
+}

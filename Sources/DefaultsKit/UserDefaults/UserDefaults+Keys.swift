@@ -1,0 +1,74 @@
+import DefaultsCore
+import PropertyList
+
+extension UserDefaults {
+    /// A typed key's value; setting it sets the key in the application's or the suite's domain.
+    ///
+    /// A key that no domain has, or whose value can't be read as the type, has its default. Setting an `Optional` key to
+    /// `nil` removes it. What is read here is tracked by Observation: `withObservationTracking` and `Observations` see
+    /// changes, by other processes too.
+    ///
+    /// ```swift
+    /// extension DefaultsKey where Value == Double {
+    ///     static var quality: Self { Self("quality", default: 0.8) }
+    /// }
+    /// defaults[.quality] += 0.1
+    /// ```
+    public subscript<Value>(key: DefaultsKey<Value>) -> Value {
+        get {
+            list.track(key.name).access()
+            return key.read(value(forKey: key.name))
+        }
+        set { set(newValue, for: key) }
+    }
+
+    private func set<Value>(_ newValue: Value, for key: DefaultsKey<Value>) {
+        do {
+            edit([key.name: try newValue.propertyListValue])
+        } catch {
+            ProblemHandler.report(
+                DefaultsProblem(.value, DefaultsError(.invalidValue, "\"\(key.name)\" can't be stored: \(error)")))
+        }
+    }
+
+    /// Removes keys from the application's or the suite's domain, as one change set: each has its default again, unless
+    /// another domain of the search list has it.
+    public func reset<each Value>(_ key: repeat DefaultsKey<each Value>) {
+        var values = Difference()
+        for key in repeat each key { values[key.name] = .some(nil) }
+        edit(values)
+    }
+
+    /// Removes all keys from the application's or the suite's domain, as one change set.
+    public func resetAll() {
+        removePersistentDomain(forName: domain.name.description)
+    }
+
+    /// Sets several keys as one change set: others see all of them at once, or none, and so does the file.
+    ///
+    /// ```swift
+    /// defaults.transaction { values in
+    ///     values[.quality] = 1
+    ///     values[.theme] = .dark
+    /// }
+    /// ```
+    ///
+    /// - Parameter body: sets the values; it reads its own, and the others as they are. When it throws, nothing is set.
+    /// - Returns: what the body returns.
+    /// - Throws: what the body throws.
+    public func transaction<Result, Failure>(
+        _ body: (inout DefaultsTransaction) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var transaction = DefaultsTransaction(self)
+        let result = try body(&transaction)
+        if !transaction.values.isEmpty { edit(transaction.values) }
+        return result
+    }
+}
+
+extension DefaultsKey {
+    /// What a stored value is read as.
+    func read(_ value: PropertyListValue?) -> Value {
+        value.flatMap { Value(propertyListValue: $0) } ?? defaultValue
+    }
+}
