@@ -23,6 +23,23 @@ extension PropertyListValue {
         }
     }
 
+    /// Converts what a typed key is set to.
+    ///
+    /// The result is nil when the value is: the key is to be removed.
+    ///
+    /// - Parameters:
+    ///   - value: A value of a type that can be stored.
+    ///   - key: The key it is meant for, with which the error begins.
+    /// - Throws: `invalidValue`, when the value can't be encoded, or is nested deeper than a file may be.
+    package init?(storing value: some PropertyListConvertible, forKey key: String) throws(DefaultsError) {
+        do throws(UnstorableValue) {
+            guard let converted = try Self.converted(value, depth: 0) else { return nil }
+            self = converted
+        } catch {
+            throw DefaultsError(.invalidValue, error.sentence(forKey: key))
+        }
+    }
+
     /// The value as the classic `object(forKey:)` returns it.
     ///
     /// A `String`, `Int` (`UInt64` beyond `Int.max`), `Double` (`Float` for a 32-bit real), `Bool`, `Date`, `Data`,
@@ -61,15 +78,24 @@ extension PropertyListValue {
         if let elements = value as? any ElementsInOrder { return try converted(elements: elements.elements, depth) }
         if let entries = value as? any EntriesByKey { return try converted(entries: entries, depth) }
         guard let convertible = value as? any PropertyListConvertible else { throw .unknownType(type) }
+        return try converted(convertible, depth: depth)
+    }
+
+    private static func converted(
+        _ value: some PropertyListConvertible, depth: Int
+    ) throws(UnstorableValue) -> PropertyListValue? {
+        let converted: PropertyListValue?
         do {
-            return try convertible.propertyListValue
+            converted = try value.propertyListValue
         } catch {
-            throw .unconvertible(type, "\(error)")
+            throw .unconvertible(Swift.type(of: value), error)
         }
+        if let converted, converted.isDeeper(than: maximumDepth - depth) { throw .tooDeep }
+        return converted
     }
 
     private static func converted(elements: [Any], _ depth: Int) throws(UnstorableValue) -> PropertyListValue {
-        guard depth < PropertyListLimits().depth else { throw .tooDeep }
+        guard depth < maximumDepth else { throw .tooDeep }
         var values: [PropertyListValue] = []
         values.reserveCapacity(elements.count)
         for (index, element) in elements.enumerated() {
@@ -84,7 +110,7 @@ extension PropertyListValue {
     }
 
     private static func converted(entries: any EntriesByKey, _ depth: Int) throws(UnstorableValue) -> Self {
-        guard depth < PropertyListLimits().depth else { throw .tooDeep }
+        guard depth < maximumDepth else { throw .tooDeep }
         guard let entries = entries.entries else { throw .otherKeys(type(of: entries)) }
         var values: [String: PropertyListValue] = [:]
         values.reserveCapacity(entries.count)

@@ -9,8 +9,10 @@ struct UnstorableValue: Error {
 
     static func unknownType(_ type: Any.Type) -> Self { Self("is a \(type), which no property list can hold") }
 
-    static func unconvertible(_ type: Any.Type, _ error: String) -> Self {
-        Self("is a \(type), which can't be made a property list: \(error)")
+    static func unconvertible(_ type: Any.Type, _ error: any Error) -> Self {
+        var reason = "\(error)"
+        if case EncodingError.invalidValue(_, let context) = error { reason = context.debugDescription }
+        return Self("is a \(type), which can't be made a property list: \(reason)")
     }
 
     static func otherKeys(_ type: Any.Type) -> Self {

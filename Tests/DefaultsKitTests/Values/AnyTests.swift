@@ -85,6 +85,15 @@ struct AnyTests {
         #expect(error?.description == sentence)
     }
 
+    @Test("is not taken for another type by what Foundation bridges")
+    func bridging() {
+        // Without a conformance of its own (which DefaultsFoundation has), an NSObject is refused, not guessed at: an
+        // NSNumber would otherwise be a Bool or an Int, as it comes.
+        let number = NSNumber(value: true)
+        let values: [Any] = [number, [number], ["k": number], NSArray(array: [number]), NSDictionary(), NSNull()]
+        for value in values { #expect(throws: DefaultsError.self, "\(value)") { try convert(value) } }
+    }
+
     @Test("that is nested too deep is refused, whatever the stack")
     func depth() {
         var value: Any = 1

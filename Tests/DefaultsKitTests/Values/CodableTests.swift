@@ -1,3 +1,4 @@
+import DefaultsCore
 import DefaultsKit
 import Foundation
 import PropertyList
@@ -177,6 +178,42 @@ struct CodableTests {
         #expect(try PropertyListValue(encoding: Nothing()) == [:])
     }
 
+    struct Nested: Codable, DefaultsValue {
+        var levels: Int
+
+        init(levels: Int) { self.levels = levels }
+
+        init(from decoder: any Decoder) throws {
+            var container = try decoder.unkeyedContainer()
+            levels = container.isAtEnd ? 1 : try container.decode(Nested.self).levels + 1
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.unkeyedContainer()
+            if levels > 1 { try container.encode(Nested(levels: levels - 1)) }
+        }
+    }
+
+    @Test("is stored only as deep as its file can be read again")
+    func depth() throws {
+        let deepest = try PropertyListValue(storing: Nested(levels: 499), forKey: "a")
+        let bytes = try PropertyListValue.dictionary(["a": #require(deepest)]).write(as: .binary)
+        let file = try PropertyListValue(parsing: bytes, limits: DomainFile.standardLimits)
+        #expect(file == ["a": try #require(deepest)])
+        #expect(try deepest?.decode(Nested.self).levels == 499)
+        let tooDeep = #expect(throws: DefaultsError.self) {
+            try PropertyListValue(storing: Nested(levels: 500), forKey: "a")
+        }
+        #expect(
+            tooDeep?.description
+                == "\"a\" is a Nested, which can't be made a property list: "
+                + "The value nests more than the 499 containers that can be stored.")
+        let plain = try #require(deepest)
+        #expect(throws: DefaultsError.self) { try PropertyListValue(storing: [plain], forKey: "a") }
+        #expect(throws: DefaultsError.self) { try PropertyListValue(any: [plain], forKey: "a") }
+        #expect(try PropertyListValue(any: plain.anyValue, forKey: "a") == plain)
+    }
+
     struct Twice: Encodable {
         func encode(to encoder: any Encoder) throws {
             var single = encoder.singleValueContainer()
@@ -214,7 +251,7 @@ struct CodableTests {
         guard case .invalidValue(_, let context)? = error else { return }
         #expect(
             context.debugDescription
-                == "The value is nested deeper than a property list may be: 513 containers.")
+                == "The value nests more than the 499 containers that can be stored.")
     }
 
     /// Encodes a dictionary of arrays of anything.

@@ -69,6 +69,11 @@ final class EncodingNode {
     /// What encoded nothing is an empty dictionary, as with Foundation's encoders.
     func finished(at path: [any CodingKey]) throws(EncodingError) -> PropertyListValue? {
         switch content {
+        case .nothing, .array, .dictionary:
+            if path.count >= PropertyListValue.maximumDepth { throw ValueEncoder.tooDeep(self, at: path) }
+        default: break
+        }
+        switch content {
         case .nothing: return .dictionary([:])
         case .null: return nil
         case .value(let value): return value

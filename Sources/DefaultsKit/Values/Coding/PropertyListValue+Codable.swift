@@ -13,8 +13,8 @@ extension PropertyListValue {
     /// ```
     ///
     /// - Parameter value: Any `Encodable` value.
-    /// - Throws: An `EncodingError` when a value encodes itself twice or is nested deeper than 512 containers, or
-    ///   whatever a value throws that can't be encoded.
+    /// - Throws: An `EncodingError` when a value encodes itself twice or nests more than 499 containers (a file may nest 500,
+    ///   of which the domain is one), or whatever a value throws that can't be encoded.
     public init(encoding value: some Encodable) throws {
         let node = EncodingNode()
         try ValueEncoder.encode(value, into: node, at: [])

@@ -23,10 +23,14 @@ struct ValueEncoder: Encoder {
     /// Encodes one value into an empty node.
     static func encode<Value: Encodable>(_ value: Value, into node: EncodingNode, at path: [any CodingKey]) throws {
         if let scalar = value as? any CodingScalar { return node.set(try scalar.propertyListValue) }
-        guard path.count <= PropertyListLimits().depth else {
-            let sentence = "The value is nested deeper than a property list may be: \(path.count) containers."
-            throw EncodingError.invalidValue(value, EncodingError.Context(codingPath: path, debugDescription: sentence))
+        guard path.count <= PropertyListValue.maximumDepth else {
+            throw tooDeep(value, at: path)
         }
         try value.encode(to: ValueEncoder(node: node, codingPath: path))
+    }
+
+    static func tooDeep(_ value: Any, at path: [any CodingKey]) -> EncodingError {
+        let sentence = "The value nests more than the \(PropertyListValue.maximumDepth) containers that can be stored."
+        return .invalidValue(value, EncodingError.Context(codingPath: path, debugDescription: sentence))
     }
 }
