@@ -1,0 +1,44 @@
+import DefaultsCore
+import Glibc
+
+/// Paths with "~" for a user's home directory.
+struct HomeDirectory {
+    /// The home directory's absolute path, without a slash at its end; nil if the user has none, or the root.
+    private let path: String?
+
+    /// The home directory of the user this process runs for.
+    static var current: HomeDirectory { HomeDirectory(path: Environment.current.home) }
+
+    init(path: String?) {
+        var path = path ?? ""
+        while path.utf8.last == UInt8(ascii: "/") { path.removeLast() }
+        self.path = path.utf8.first == UInt8(ascii: "/") ? path : nil
+    }
+
+    /// "~/x" for a path below the home directory, others as they are.
+    func abbreviate(_ path: String) -> String {
+        guard let home = self.path, path.utf8.starts(with: home.utf8) else { return path }
+        let rest = String(decoding: path.utf8.dropFirst(home.utf8.count), as: UTF8.self)
+        return rest.isEmpty || rest.utf8.first == UInt8(ascii: "/") ? "~" + rest : path
+    }
+
+    /// The path of "~", "~/x", "~user" or "~user/x"; nil where there is no such user; others as they are.
+    func expand(_ path: String) -> String? {
+        guard path.utf8.first == UInt8(ascii: "~") else { return path }
+        let user = path.utf8.dropFirst().prefix { $0 != UInt8(ascii: "/") }
+        let rest = String(decoding: path.utf8.dropFirst(1 + user.count), as: UTF8.self)
+        let home = user.isEmpty ? self.path : Self.home(of: String(decoding: user, as: UTF8.self))
+        return home.map { $0 + rest }
+    }
+
+    private static func home(of user: String) -> String? {
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 1 << 14) { buffer in
+            guard let space = buffer.baseAddress, getpwnam_r(user, &entry, space, buffer.count, &found) == 0,
+                found != nil
+            else { return nil }
+            return entry.pw_dir.map { String(cString: $0) }
+        }
+    }
+}

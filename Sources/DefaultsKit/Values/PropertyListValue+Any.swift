@@ -1,0 +1,126 @@
+package import DefaultsCore
+import FoundationEssentials
+package import PropertyList
+
+extension PropertyListValue {
+    /// Converts what the classic `set(_:forKey:)` was given.
+    ///
+    /// Accepted are strings, numbers of every width, Booleans, dates, data, arrays and dictionaries with string keys of
+    /// these, whatever is `PropertyListConvertible`, and `Optional`s of all of them. An element that is nil is left out
+    /// of a dictionary; in an array it is an error, since the others would move. The result is nil when the value itself
+    /// is, at whatever depth of `Optional`: the key is to be removed.
+    ///
+    /// - Parameters:
+    ///   - value: Any value.
+    ///   - key: The key it is meant for, with which the path in the error begins.
+    /// - Throws: `invalidValue`; it names the path and the type of what no property list can hold.
+    package init?(any value: Any, forKey key: String) throws(DefaultsError) {
+        do throws(UnstorableValue) {
+            guard let converted = try Self.converted(value, depth: 0) else { return nil }
+            self = converted
+        } catch {
+            throw DefaultsError(.invalidValue, error.sentence(forKey: key))
+        }
+    }
+
+    /// Converts what a typed key is set to.
+    ///
+    /// The result is nil when the value is: the key is to be removed.
+    ///
+    /// - Parameters:
+    ///   - value: A value of a type that can be stored.
+    ///   - key: The key it is meant for, with which the error begins.
+    /// - Throws: `invalidValue`, when the value can't be encoded, or is nested deeper than a file may be.
+    package init?(storing value: some PropertyListConvertible, forKey key: String) throws(DefaultsError) {
+        do throws(UnstorableValue) {
+            guard let converted = try Self.converted(value, depth: 0) else { return nil }
+            self = converted
+        } catch {
+            throw DefaultsError(.invalidValue, error.sentence(forKey: key))
+        }
+    }
+
+    /// The value as the classic `object(forKey:)` returns it.
+    ///
+    /// A `String`, `Int` (`UInt64` beyond `Int.max`), `Double` (`Float` for a 32-bit real), `Bool`, `Date`, `Data`,
+    /// `[Any]` or `[String: Any]`, with no `Optional` among the elements. An archive's object number stays a
+    /// `PropertyListValue`, so that it can be set again.
+    package var anyValue: Any {
+        switch self {
+        case .string(let text): text
+        case .integer(let number): Int(exactly: number).map { $0 as Any } ?? number
+        case .unsigned(let number): number
+        case .real(let number): number
+        case .real32(let number): number
+        case .boolean(let flag): flag
+        case .date(let date): Date(date)
+        case .data(let bytes): Data(bytes)
+        case .array(let values): values.map(\.anyValue)
+        case .dictionary(let values): values.mapValues(\.anyValue)
+        case .uid: self
+        }
+    }
+
+    private static func converted(_ value: Any, depth: Int) throws(UnstorableValue) -> PropertyListValue? {
+        // A cast alone won't do: where Foundation is loaded, an NSNumber of 1 would be a Bool, an Int and a Double.
+        let type = type(of: value)
+        if type == String.self, let text = value as? String { return .string(text) }
+        if type == Int.self, let number = value as? Int { return .integer(Int64(number)) }
+        if type == Bool.self, let flag = value as? Bool { return .boolean(flag) }
+        if type == Double.self, let number = value as? Double { return .real(number) }
+        if type == Data.self, let data = value as? Data { return .data([UInt8](data)) }
+        if type == Date.self, let date = value as? Date { return .date(PropertyListDate(date)) }
+        if type == [String].self, let texts = value as? [String] { return .array(texts.map(PropertyListValue.string)) }
+        if let optional = value as? any OptionalValue {
+            guard let wrapped = optional.wrapped else { return nil }
+            return try converted(wrapped, depth: depth)
+        }
+        if let elements = value as? any ElementsInOrder { return try converted(elements: elements.elements, depth) }
+        if let entries = value as? any EntriesByKey { return try converted(entries: entries, depth) }
+        guard let convertible = value as? any PropertyListConvertible else { throw .unknownType(type) }
+        return try converted(convertible, depth: depth)
+    }
+
+    private static func converted(
+        _ value: some PropertyListConvertible, depth: Int
+    ) throws(UnstorableValue) -> PropertyListValue? {
+        let converted: PropertyListValue?
+        do {
+            converted = try value.propertyListValue
+        } catch {
+            throw .unconvertible(Swift.type(of: value), error)
+        }
+        if let converted, converted.isDeeper(than: maximumDepth - depth) { throw .tooDeep }
+        return converted
+    }
+
+    private static func converted(elements: [Any], _ depth: Int) throws(UnstorableValue) -> PropertyListValue {
+        guard depth < maximumDepth else { throw .tooDeep }
+        var values: [PropertyListValue] = []
+        values.reserveCapacity(elements.count)
+        for (index, element) in elements.enumerated() {
+            do throws(UnstorableValue) {
+                guard let value = try converted(element, depth: depth + 1) else { throw .nilElement }
+                values.append(value)
+            } catch {
+                throw error.inside("[\(index)]")
+            }
+        }
+        return .array(values)
+    }
+
+    private static func converted(entries: any EntriesByKey, _ depth: Int) throws(UnstorableValue) -> Self {
+        guard depth < maximumDepth else { throw .tooDeep }
+        guard let entries = entries.entries else { throw .otherKeys(type(of: entries)) }
+        var values: [String: PropertyListValue] = [:]
+        values.reserveCapacity(entries.count)
+        for (key, element) in entries {
+            do throws(UnstorableValue) {
+                if let value = try converted(element, depth: depth + 1) { values[key] = value }
+            } catch {
+                throw error.inside(".\(key)")
+            }
+        }
+        return .dictionary(values)
+    }
+}

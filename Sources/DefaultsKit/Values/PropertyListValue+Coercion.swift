@@ -1,0 +1,89 @@
+package import PropertyList
+
+/// What the classic accessors, `string(forKey:)` and the like, make of a value of another type.
+extension PropertyListValue {
+    /// A string as it is, a Boolean as "1" or "0", a number as the shortest text that reads back; nil for all else.
+    ///
+    /// A 32-bit real is written by its own width: "12.34", not "12.34000015258789".
+    package var coercedString: String? {
+        switch self {
+        case .string(let text): return text
+        case .integer, .unsigned, .real, .real32, .boolean:
+            // The old-style format knows only strings, so it is where a number's text is defined.
+            guard case .string(let text) = asStored(in: .oldStyle) else { return nil }
+            return text
+        case .date, .data, .array, .dictionary, .uid: return nil
+        }
+    }
+
+    /// A number toward zero and clamped to `Int` (NaN is 0), the number that a string begins with, 1 for true.
+    package var coercedInteger: Int {
+        switch self {
+        case .string(let text): NumberPrefix.integer(text)
+        case .integer(let number): Int(clamping: number)
+        case .unsigned(let number): Int(clamping: number)
+        case .real(let number): Self.clamped(number)
+        case .real32(let number): Self.clamped(Double(number))
+        case .boolean(let flag): flag ? 1 : 0
+        case .date, .data, .array, .dictionary, .uid: 0
+        }
+    }
+
+    /// The nearest 32-bit real to a number or to the number that a string begins with, 1 for true.
+    package var coercedFloat: Float {
+        switch self {
+        case .string(let text): NumberPrefix.real(text)
+        case .integer(let number): Float(number)
+        case .unsigned(let number): Float(number)
+        case .real(let number): Float(number)
+        case .real32(let number): number
+        case .boolean(let flag): flag ? 1 : 0
+        case .date, .data, .array, .dictionary, .uid: 0
+        }
+    }
+
+    /// The nearest 64-bit real to a number or to the number that a string begins with, 1 for true.
+    ///
+    /// A 32-bit real is widened bit by bit: 12.34 becomes 12.34000015258789.
+    package var coercedDouble: Double {
+        switch self {
+        case .string(let text): NumberPrefix.real(text)
+        case .integer(let number): Double(number)
+        case .unsigned(let number): Double(number)
+        case .real(let number): number
+        case .real32(let number): Double(number)
+        case .boolean(let flag): flag ? 1 : 0
+        case .date, .data, .array, .dictionary, .uid: 0
+        }
+    }
+
+    /// A Boolean, whether a number isn't zero, or whether a string begins with one of `tTyY` or such a whole number.
+    package var coercedBool: Bool {
+        switch self {
+        case .string(let text): NumberPrefix.isTrue(text)
+        case .integer(let number): number != 0
+        case .unsigned(let number): number != 0
+        case .real(let number): number != 0
+        case .real32(let number): number != 0
+        case .boolean(let flag): flag
+        case .date, .data, .array, .dictionary, .uid: false
+        }
+    }
+
+    /// An array of strings only; numbers in it are not converted.
+    package var coercedStringArray: [String]? {
+        guard case .array(let values) = self else { return nil }
+        var strings: [String] = []
+        strings.reserveCapacity(values.count)
+        for value in values {
+            guard case .string(let text) = value else { return nil }
+            strings.append(text)
+        }
+        return strings
+    }
+
+    private static func clamped(_ number: Double) -> Int {
+        if number.isNaN { return 0 }
+        return Int(exactly: number.rounded(.towardZero)) ?? (number < 0 ? .min : .max)
+    }
+}

@@ -1,0 +1,38 @@
+import DefaultsKit
+import Synchronization
+import Testing
+
+extension DefaultsKey where Value == Double {
+    fileprivate static var quality: Self { Self("quality", default: 0.8) }
+}
+
+extension DefaultsKey where Value == String? {
+    fileprivate static var name: Self { Self("name") }
+}
+
+@Suite("A key")
+struct DefaultsKeyTests {
+    /// Stands in for what takes a key in UserDefaults.
+    private func read<Value>(_ key: DefaultsKey<Value>) -> Value { key.defaultValue }
+
+    @Test("is named by a static member of its value's type")
+    func members() {
+        #expect(read(.quality) == 0.8)
+        #expect(read(.name) == nil)
+        #expect(DefaultsKey.quality.name == "quality")
+    }
+
+    @Test("of an Optional may have a default other than nil")
+    func optionalDefault() {
+        #expect(DefaultsKey<String?>("name", default: "Ada").defaultValue == "Ada")
+    }
+
+    @Test("makes its default anew at each read")
+    func laziness() {
+        let calls = Atomic(0)
+        let key = DefaultsKey("count", default: calls.wrappingAdd(1, ordering: .relaxed).newValue)
+        #expect(calls.load(ordering: .relaxed) == 0)
+        #expect(key.defaultValue == 1)
+        #expect(key.defaultValue == 2)
+    }
+}

@@ -1,0 +1,134 @@
+import DefaultsCore
+import DefaultsKit
+import Foundation
+import PropertyList
+import Testing
+
+@Suite("A value of type Any")
+struct AnyTests {
+    struct Foo: Sendable {}
+    private enum Theme: String, DefaultsValue { case dark }
+
+    private struct Tree: PropertyListConvertible {
+        var propertyListValue: PropertyListValue? { ["leaf": 1] }
+    }
+
+    struct Refusal: Error, CustomStringConvertible {
+        var description: String { "not today" }
+    }
+
+    struct Refusing: PropertyListConvertible {
+        var propertyListValue: PropertyListValue? { get throws { throw Refusal() } }
+    }
+
+    private func convert(_ value: Any) throws -> PropertyListValue? {
+        try PropertyListValue(any: value, forKey: "a")
+    }
+
+    @Test("is stored as what it is")
+    func conversions() throws {
+        let date = Date(timeIntervalSinceReferenceDate: 0.25)
+        let cases: [(Any, PropertyListValue)] = [
+            ("text", "text"), ("text".dropFirst(), "ext"), (true, true), (5, 5), (Int.max, .integer(.max)),
+            (Int8(-5), -5), (Int16(5), 5), (Int32(5), 5), (Int64.min, .integer(.min)), (UInt8(5), 5), (UInt16(5), 5),
+            (UInt32(5), 5), (UInt(5), 5), (UInt64.max, .unsigned(.max)), (UInt.max, .unsigned(.max)), (0.5, 0.5),
+            (Float(12.34), .real32(12.34)), (Data([1, 2]), .data([1, 2])),
+            (date, .date(PropertyListDate(secondsSinceReferenceDate: 0.25))), (["a", "b"], ["a", "b"]),
+            ([1, 2], [1, 2]),
+            ([1, "a", true] as [Any], [1, "a", true]), ([1, 2, 3][1...], [2, 3]), (ContiguousArray([1]), [1]),
+            (["a": 1, "b": ["c": [true]]] as [String: Any], ["a": 1, "b": ["c": [true]]]), (["a": 1], ["a": 1]),
+            (["a": 1] as [AnyHashable: Any], ["a": 1]), (PropertyListValue.uid(7), .uid(7)),
+            ([PropertyListValue.string("x")], ["x"]), (Theme.dark, "dark"), ([Theme.dark], ["dark"]),
+            ([Tree()], [["leaf": 1]]), ([] as [Any], []), ([:] as [String: Any], [:]),
+        ]
+        for (value, expected) in cases {
+            let converted = try convert(value)
+            #expect(converted == expected, "\(value)")
+        }
+    }
+
+    @Test("is looked through when it is optional, at any depth")
+    func optionals() throws {
+        let some: Int? = 5
+        let deep: Int??? = 5
+        let none: Int? = nil
+        let deepNone: Int??? = .some(.some(.none))
+        #expect(try convert(some as Any) == 5)
+        #expect(try convert(deep as Any) == 5)
+        #expect(try convert(none as Any) == nil)
+        #expect(try convert(deepNone as Any) == nil)
+        #expect(try convert(Any?.some(none as Any) as Any) == nil)
+        #expect(try convert([1, 2] as [Int?]) == [1, 2])
+        #expect(try convert(["a": 1, "b": nil] as [String: Int?]) == ["a": 1])
+        #expect(try convert(["a": ["b": none as Any]] as [String: Any]) == ["a": [:]])
+    }
+
+    static let refused: [(any Sendable, String)] = [
+        (Foo(), "\"a\" is a Foo, which no property list can hold."),
+        ([1, 2, Foo()] as [any Sendable], "\"a[2]\" is a Foo, which no property list can hold."),
+        (["b": [1, 2, Foo()] as [any Sendable]], "\"a.b[2]\" is a Foo, which no property list can hold."),
+        ([1, nil] as [Int?], "\"a[1]\" is nil, which no array in a property list can hold; leave it out."),
+        (
+            ["b": [1: "x"]],
+            "\"a.b\" is a Dictionary<Int, String>; in a property list the keys of a dictionary are strings."
+        ),
+        ([Refusing()], "\"a[0]\" is a Refusing, which can't be made a property list: not today."),
+        (Int128.max, "\"a\" is a Int128, which no property list can hold."),
+        (Set(["x"] as [Character]), "\"a\" is a Set<Character>, which no property list can hold."),
+    ]
+
+    @Test("that no property list can hold is refused with its path and type", arguments: refused.indices)
+    func refusals(index: Int) {
+        let (value, sentence) = Self.refused[index]
+        let error = #expect(throws: DefaultsError.self) { try convert(value) }
+        #expect(error?.code == .invalidValue)
+        #expect(error?.description == sentence)
+    }
+
+    @Test("is not taken for another type by what Foundation bridges")
+    func bridging() {
+        // Without a conformance of its own (which DefaultsFoundation has), an NSObject is refused, not guessed at: an
+        // NSNumber would otherwise be a Bool or an Int, as it comes.
+        let number = NSNumber(value: true)
+        let values: [Any] = [number, [number], ["k": number], NSArray(array: [number]), NSDictionary(), NSNull()]
+        for value in values { #expect(throws: DefaultsError.self, "\(value)") { try convert(value) } }
+    }
+
+    @Test("that is nested too deep is refused, whatever the stack")
+    func depth() {
+        var value: Any = 1
+        for _ in 0..<100_000 { value = [value] }
+        let error = #expect(throws: DefaultsError.self) { try convert(value) }
+        #expect(error?.description.hasSuffix("is nested deeper than a property list may be.") == true)
+        // Freeing recurses.
+        while let outer = value as? [Any], let inner = outer.first { value = inner }
+    }
+
+    @Test("comes back as native Swift values")
+    func anyValue() throws {
+        #expect(PropertyListValue.string("a").anyValue as? String == "a")
+        #expect(type(of: PropertyListValue.integer(.max).anyValue) == Int.self)
+        #expect(PropertyListValue.integer(.max).anyValue as? Int == .max)
+        #expect(PropertyListValue.unsigned(.max).anyValue as? UInt64 == .max)
+        #expect(type(of: PropertyListValue.real32(12.34).anyValue) == Float.self)
+        #expect(PropertyListValue.real(0.5).anyValue as? Double == 0.5)
+        #expect(type(of: PropertyListValue.boolean(true).anyValue) == Bool.self)
+        let date = PropertyListValue.date(PropertyListDate(secondsSinceReferenceDate: 0.25)).anyValue as? Date
+        #expect(date?.timeIntervalSinceReferenceDate == 0.25)
+        #expect(PropertyListValue.data([1]).anyValue as? Data == Data([1]))
+        let array = try #require(PropertyListValue.array([1, "a"]).anyValue as? [Any])
+        #expect(type(of: array[0]) == Int.self)
+        let dictionary = try #require(PropertyListValue.dictionary(["a": [1]]).anyValue as? [String: Any])
+        #expect(dictionary["a"] as? [Int] == [1])
+    }
+
+    @Test("goes in and out unchanged, object numbers of archives included")
+    func roundTrip() throws {
+        let value: PropertyListValue = [
+            "s": "text", "i": .integer(.max), "u": .unsigned(.max), "r": 0.1, "f": .real32(12.34), "b": true,
+            "d": .date(PropertyListDate(secondsSinceReferenceDate: -0.125)), "x": .data([0, 255]),
+            "a": [.uid(3), ["k": []]],
+        ]
+        #expect(try convert(value.anyValue) == value)
+    }
+}

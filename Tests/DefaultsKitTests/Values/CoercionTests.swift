@@ -1,0 +1,154 @@
+import DefaultsKit
+import Foundation
+import PropertyList
+import TestSupport
+import Testing
+
+@Suite("Coercion by the classic accessors")
+struct CoercionTests {
+    struct Row: CustomTestStringConvertible {
+        let stored: PropertyListValue
+        let string: String?
+        let integer: Int
+        let double: Double
+        let bool: Bool
+        var testDescription: String { "\(stored)" }
+
+        init(_ stored: PropertyListValue, _ string: String?, _ integer: Int, _ double: Double, _ bool: Bool) {
+            self.stored = stored
+            self.string = string
+            self.integer = integer
+            self.double = double
+            self.bool = bool
+        }
+    }
+
+    static let rows: [Row] = [
+        Row(true, "1", 1, 1, true),
+        Row(false, "0", 0, 0, false),
+        Row(42, "42", 42, 42, true),
+        Row(0, "0", 0, 0, false),
+        Row(.integer(.max), "9223372036854775807", .max, 0x1p63, true),
+        Row(.integer(.min), "-9223372036854775808", .min, -9_223_372_036_854_775_808, true),
+        Row(.unsigned(.max), "18446744073709551615", .max, 0x1p64, true),
+        Row(12.34, "12.34", 12, 12.34, true),
+        Row(-12.9, "-12.9", -12, -12.9, true),
+        Row(1.0, "1", 1, 1, true),
+        Row(0.5, "0.5", 0, 0.5, true),
+        Row(0.1, "0.1", 0, 0.1, true),
+        Row(1e300, "1e+300", .max, 1e300, true),
+        Row(-1e300, "-1e+300", .min, -1e300, true),
+        Row(.real(.nan), "nan", 0, .nan, true),
+        Row(.real(-.infinity), "-inf", .min, -.infinity, true),
+        Row(.real32(12.34), "12.34", 12, 12.34000015258789, true),
+        Row("1234", "1234", 1234, 1234, true),
+        Row("YES", "YES", 0, 0, true),
+        Row("", "", 0, 0, false),
+        Row(.date(PropertyListDate(secondsSinceReferenceDate: 1)), nil, 0, 0, false),
+        Row(.data([1]), nil, 0, 0, false),
+        Row([1], nil, 0, 0, false),
+        Row(["a": 1], nil, 0, 0, false),
+        Row(.uid(1), nil, 0, 0, false),
+    ]
+
+    @Test("gives what Apple's accessors give", arguments: rows)
+    func table(_ row: Row) {
+        #expect(row.stored.coercedString == row.string)
+        #expect(row.stored.coercedInteger == row.integer)
+        #expect(row.stored.coercedDouble == row.double || row.double.isNaN && row.stored.coercedDouble.isNaN)
+        #expect(row.stored.coercedBool == row.bool)
+        let float = row.stored.coercedFloat
+        #expect(float == Float(row.double) || row.double.isNaN && float.isNaN)
+    }
+
+    @Test("reads back the text of any real", arguments: 1...200)
+    func shortestText(seed: UInt64) throws {
+        var random = PseudoRandom(seed: seed)
+        let number = Double(bitPattern: random.next())
+        guard number.isFinite else { return }
+        let text = try #require(PropertyListValue.real(number).coercedString)
+        #expect(Double(text) == number)
+        #expect(!text.hasSuffix(".0"))
+        #expect(PropertyListValue.string(text).coercedDouble == number)
+    }
+
+    /// Texts that NSString and we read alike.
+    static let texts = [
+        "", " ", "1", " 1", "\t1", "\u{A0}1", "\u{3000}1", "+ 1", "- 1", "+1", "-1", "--1", "+-1", "12abc", "1e3",
+        "1E3",
+        "1d3", "0x10", "99999999999999999999", "-99999999999999999999", "9223372036854775807", "9223372036854775808",
+        "-9223372036854775808", "-9223372036854775809", ".5", "5.", "-.5", "1.5.5", "1.e2", ".", "-", "+", "e5", ".e5",
+        "1e400", "-1e400", "1e-400", "1e99999999999999999999", "Infinity", "inf", "nan", "1,000", "1_000", "٣", "１２",
+        "0.1",
+        "0.30000000000000004", "123456789012345678901234567890", "1.7976931348623157e308", "4.9e-324", "3.4e39",
+        "00012",
+        "00", "-0", "tt", "T", "t", "y", "Y", "yes", "YES", "Yup", "true", "on", "off", "NO", "no", "false", " y",
+        "\u{FEFF}1",
+        "01", "0.5", "1e3x", "12 cm",
+    ]
+
+    @Test("reads numbers in strings as NSString does", arguments: texts)
+    func oracle(text: String) {
+        let foundation = NSString(string: text)
+        let value = PropertyListValue.string(text)
+        #expect(value.coercedInteger == foundation.integerValue)
+        #expect(value.coercedDouble.bitPattern == foundation.doubleValue.bitPattern)
+        #expect(value.coercedFloat.bitPattern == foundation.floatValue.bitPattern)
+        #expect(value.coercedBool == foundation.boolValue)
+    }
+
+    @Test("differs from corelibs' NSString where that breaks its own rules")
+    func differences() {
+        // Its doubleValue passes no line ends, and its integerValue does.
+        #expect(NSString("\n1").doubleValue == 0)
+        #expect(PropertyListValue.string("\n1").coercedDouble == 1)
+        // A number followed by what is no exponent after all is still a number, as it is for strtod.
+        for text in ["1e", "1e+", "1e x"] {
+            #expect(NSString(string: text).doubleValue == 0)
+            #expect(PropertyListValue.string(text).coercedDouble == 1)
+        }
+        // Its scanner skips space between the zeros and the rest; its integerValue of this is 0.
+        #expect(NSString("0 1").boolValue)
+        #expect(!PropertyListValue.string("0 1").coercedBool)
+        // corelibs' NSNumber says that 0.5 is false; any number but zero is true.
+        #expect(PropertyListValue.real(0.5).coercedBool)
+    }
+
+    @Test("reads generated strings as NSString does", arguments: 1...20)
+    func generated(seed: UInt64) throws {
+        var random = PseudoRandom(seed: seed)
+        for _ in 0..<500 {
+            let length = random.below(9)
+            let text = String((0..<length).map { _ in random.pick(Array(" +-000123459..eEtTyYnx")) })
+            let foundation = NSString(string: text)
+            let value = PropertyListValue.string(text)
+            #expect(value.coercedInteger == foundation.integerValue, "\(text.debugDescription)")
+            // The differences above.
+            let hasNoExponent = try Regex("^ *[+-]? *[0-9.]+[eE][+-]?([^0-9]|$)")
+            if text.firstMatch(of: hasNoExponent) == nil {
+                #expect(value.coercedDouble == foundation.doubleValue, "\(text.debugDescription)")
+                #expect(value.coercedFloat == foundation.floatValue, "\(text.debugDescription)")
+            }
+            let hasSpaceInside = try Regex("^ *[+-]? *0+ ")
+            if text.firstMatch(of: hasSpaceInside) == nil {
+                #expect(value.coercedBool == foundation.boolValue, "\(text.debugDescription)")
+            }
+        }
+    }
+
+    @Test("takes a text of a million digits in its stride")
+    func longNumber() {
+        let value = PropertyListValue.string(String(repeating: "9", count: 1_000_000))
+        #expect(value.coercedInteger == .max)
+        #expect(value.coercedDouble == .infinity)
+        #expect(value.coercedBool)
+    }
+
+    @Test("makes an array of strings of strings only")
+    func stringArray() {
+        #expect(PropertyListValue.array(["a", "b"]).coercedStringArray == ["a", "b"])
+        #expect(PropertyListValue.array([]).coercedStringArray == [])
+        #expect(PropertyListValue.array(["a", 1]).coercedStringArray == nil)
+        #expect(PropertyListValue.string("a").coercedStringArray == nil)
+    }
+}
