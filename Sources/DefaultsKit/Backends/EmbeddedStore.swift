@@ -6,8 +6,12 @@ package final class EmbeddedStore: Backend {
     private let store: Store
     private let identity: AppIdentity
 
-    package init(_ directory: PreferencesDirectory) {
-        self.store = Store(directory: directory, log: ChangeLog(capacity: .init(records: 1)), publisher: .passing)
+    /// Makes a store of a directory, and of those that hold domains for every user.
+    package init(
+        _ directory: PreferencesDirectory, system: SystemDirectories = SystemDirectories(environment: .current)
+    ) {
+        self.store = Store(
+            directory: directory, system: system, log: ChangeLog(capacity: .init(records: 1)), publisher: .passing)
         self.identity = .current
     }
 
@@ -22,6 +26,7 @@ package final class EmbeddedStore: Backend {
     }
 
     package func edit(_ domain: Domain, _ values: Difference, replacesAll: Bool) throws(DefaultsError) {
+        try domain.checkWritable()
         look(at: domain)
         store.edit(
             EditRequest(domain: domain, values: values, replacesAll: replacesAll, writer: .app(identity)))

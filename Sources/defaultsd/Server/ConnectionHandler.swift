@@ -113,6 +113,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .read(let domain): send(.values(server.store.snapshot(of: domain)), to: number)
         case .domains: send(.domains(server.store.domains()), to: number)
         case .edit(let edit):
+            try edit.domain.checkWritable()
             let revision = server.store.edit(edit)
             send(.edited(Cursor(epoch: server.store.cursor.epoch, revision: revision)), to: number)
         case .synchronize(let domain): synchronize(domain, number)
@@ -134,7 +135,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         send(
             .welcome(
                 protocolVersion: Request.protocolVersion, pid: Int64(AppIdentity.current.pid),
-                directory: server.directory.path, cursor: server.store.cursor),
+                directory: server.directory.path, system: server.store.system, cursor: server.store.cursor),
             to: number)
     }
 
