@@ -8,7 +8,7 @@ package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible
     package struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String, Hashable {
             case invalidDomainName, invalidCursor, invalidValue
-            case directory, unreadable, damaged, locked, notSaved
+            case directory, unreadable, damaged, untrusted, locked, notSaved, readOnly
             case protocolViolation, agentUnavailable, agentRefused
         }
         private let kind: Kind
@@ -26,10 +26,14 @@ package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible
         package static let unreadable = Code(.unreadable)
         /// A file that is no property list with a dictionary at its top.
         package static let damaged = Code(.damaged)
+        /// A managed file that isn't honoured, since someone else than root can have written it.
+        package static let untrusted = Code(.untrusted)
         /// The directory's lock is held by someone else for too long.
         package static let locked = Code(.locked)
         /// Edits that are kept in memory, since their file can't be written.
         package static let notSaved = Code(.notSaved)
+        /// A domain that isn't the current user's, and can't be edited.
+        package static let readOnly = Code(.readOnly)
         /// A message that breaks the protocol.
         package static let protocolViolation = Code(.protocolViolation)
         /// No agent answers.

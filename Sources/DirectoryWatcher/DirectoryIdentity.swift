@@ -13,6 +13,19 @@ struct DirectoryIdentity: Hashable, Sendable {
     var mount: UInt64
 }
 
+/// Who may write to a directory, as far as its owner and mode tell.
+struct DirectoryPermissions: Hashable, Sendable {
+    var owner: UInt32
+    var group: UInt32
+    var mode: UInt32
+
+    init(_ information: stat) {
+        owner = information.st_uid
+        group = information.st_gid
+        mode = information.st_mode
+    }
+}
+
 /// A directory held open for as long as this value lives.
 struct OpenDirectory: ~Copyable {
     let descriptor: Int32

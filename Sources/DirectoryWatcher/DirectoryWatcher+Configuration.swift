@@ -12,6 +12,13 @@ extension DirectoryWatcher {
         package var directory: String
         /// Names of directories directly below, to be watched too.
         package var subdirectories: [String]
+        /// Absolute paths of further directories, each to be watched with the same subdirectories.
+        ///
+        /// Names in them are reported as absolute paths. One that is missing, or was replaced together with what is above
+        /// it, is found by the identity check and by ``DirectoryWatcher/drain()``: nothing above a companion is watched.
+        /// One that inotify can't be had for is polled, which makes the identity check as frequent, and changes nothing
+        /// for the others.
+        package var companions: [String]
         /// When to compare listings instead of using inotify.
         package var polling: PollingChoice
         /// How often the paths are looked at for what inotify can't tell.
@@ -24,21 +31,23 @@ extension DirectoryWatcher {
         package var retryInterval: Duration
         /// File systems that inotify doesn't tell all of, to be polled: their names by magic number.
         package var unreportingFileSystems: [Int64: String]
-        /// Whether a name, relative to the directory, matters.
+        /// Whether a name, relative to the directory or to a companion, matters.
         ///
         /// Names that don't make no tick. It is called on the watcher's thread, which waits for it; it must not call
         /// the watcher.
         package var isRelevant: @Sendable (String) -> Bool
 
         package init(
-            directory: String, subdirectories: [String] = [], polling: PollingChoice = .automatic,
-            identityCheckInterval: Duration = .seconds(5), pollInterval: Duration = .seconds(2),
-            rearmInterval: Duration = .milliseconds(100), retryInterval: Duration = .seconds(60),
+            directory: String, subdirectories: [String] = [], companions: [String] = [],
+            polling: PollingChoice = .automatic, identityCheckInterval: Duration = .seconds(5),
+            pollInterval: Duration = .seconds(2), rearmInterval: Duration = .milliseconds(100),
+            retryInterval: Duration = .seconds(60),
             unreportingFileSystems: [Int64: String] = Self.networkFileSystems,
             isRelevant: @escaping @Sendable (String) -> Bool = { _ in true }
         ) {
             self.directory = directory
             self.subdirectories = subdirectories
+            self.companions = companions
             self.polling = polling
             self.identityCheckInterval = identityCheckInterval
             self.pollInterval = pollInterval

@@ -3,6 +3,9 @@ internal import Synchronization
 
 /// Watches one directory, and named subdirectories directly below it, and gathers which names are to be looked at.
 ///
+/// Further directories, the companions, are watched along with it, in a plainer way. Of any of them no more is asked than
+/// that it can be read and searched.
+///
 /// One thread of its own owns libinotifytools, which has one instance a process: so has this type. Events are hints;
 /// they gather as ``DirtyNames`` until ``take()``, so memory grows with the number of names and not with that of
 /// events, and a consumer that comes late misses nothing.

@@ -1,6 +1,7 @@
 /// What is to be looked at again: the hints gathered since the last ``DirectoryWatcher/take()``.
 ///
-/// A name is relative to the watched directory: `com.example.plist`, `ByHost/com.example.plist`. That a name is here
+/// A name is relative to the watched directory: `com.example.plist`, `ByHost/com.example.plist`. One in a companion is an
+/// absolute path: the companion's, a slash, and such a name. That a name is here
 /// says only "look at it": what has become of it, is for `stat` and the content to say. The kernel merges and drops
 /// events, so nothing may be concluded from how often, or in which order, names turn up.
 package struct DirtyNames: Sendable, Equatable {
@@ -12,6 +13,8 @@ package struct DirtyNames: Sendable, Equatable {
         case overflow
         /// The directory, or one of its subdirectories, has appeared, vanished, or been replaced by another.
         case replaced
+        /// A companion's, or its subdirectory's, owner or mode was changed, which says who may have written what is in it.
+        case permissions
         /// The link `..data` was switched, as Kubernetes does to publish a volume: every file behind it is new.
         case linkSwitched
         /// ``DirectoryWatcher/requestRescan()`` was called.

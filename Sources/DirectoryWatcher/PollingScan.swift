@@ -34,6 +34,8 @@ struct PollingScan: Equatable {
     /// Which directory was listed; `nil` if there is none.
     var identity: DirectoryIdentity?
     var signatures: [String: Signature] = [:]
+    /// Who may write to the directory, and to its subdirectories by name.
+    var permissions: [String: DirectoryPermissions] = [:]
 
     /// A listing of nothing: there is no directory.
     init() {}
@@ -63,9 +65,10 @@ struct PollingScan: Equatable {
             throw ErrorNumber(code: code)
         }
         defer { closedir(stream) }
+        var information = stat()
+        if fstat(descriptor, &information) == 0 { permissions[path] = DirectoryPermissions(information) }
         while let entry = readdir(stream) {
             let name = entryName(entry)
-            var information = stat()
             guard name != ".", name != "..", isRelevant(prefix + name),
                 fstatat(descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0
             else { continue }

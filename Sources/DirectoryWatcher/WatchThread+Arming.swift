@@ -20,7 +20,7 @@ extension WatchThread {
                     continue
                 }
                 if error.isShortage, mode == .inotify { return keepWatches() }
-                loseContents()
+                loseContents(of: self.directory)
                 return .waiting(WatcherStatus.WaitingReason(errno: error.code))
             }
         }
@@ -31,26 +31,8 @@ extension WatchThread {
 
     /// Watches the directory and its subdirectories; `nil` if it was removed meanwhile.
     private func arm(_ directory: borrowing OpenDirectory) throws(ErrorNumber) -> WatcherStatus.Mode? {
-        if let name = unreportingFileSystem(directory) {
-            loseContents()
-            return .polling(.fileSystem(name: name))
-        }
         do {
-            try arm(.directory, directory, for: .contents)
-            for name in configuration.subdirectories {
-                // Opened by the path, and not below the open directory: should that have been replaced meanwhile, an
-                // event of the directory above is on its way.
-                let subdirectory: OpenDirectory
-                do {
-                    subdirectory = try OpenDirectory(self.directory + "/" + name)
-                } catch {
-                    if error.isShortage { return keepWatches() }
-                    lose(.subdirectory(name))
-                    continue
-                }
-                try arm(.subdirectory(name), subdirectory, for: .contents)
-            }
-            return .inotify
+            return try arm(directory, at: self.directory)
         } catch {
             switch error.code {
             case ENOENT:
@@ -65,6 +47,52 @@ extension WatchThread {
         }
     }
 
+    /// Watches a companion and its subdirectories, as far as they are there.
+    ///
+    /// Nothing above it is watched: that it has come, or is another one, is for the next look at the paths to find.
+    func arm(companion path: String) -> WatcherStatus.Mode {
+        do {
+            return try arm(OpenDirectory(path), at: path)
+        } catch {
+            // What is watched of it stays so: to end that would mark a rescan with each look at the paths.
+            if error.code == ENOSPC { return .polling(.inotifyUnavailable(.noWatch(errno: error.code))) }
+            if error.isShortage, companionModes[path] == .inotify { return keepWatches() }
+            loseContents(of: path)
+            return .waiting(WatcherStatus.WaitingReason(errno: error.code))
+        }
+    }
+
+    /// Watches a directory and its subdirectories.
+    private func arm(
+        _ directory: borrowing OpenDirectory, at path: String
+    ) throws(ErrorNumber) -> WatcherStatus.Mode {
+        if let name = unreportingFileSystem(directory, at: path) {
+            loseContents(of: path)
+            return .polling(.fileSystem(name: name))
+        }
+        try arm(place(path), directory, for: .contents)
+        for name in configuration.subdirectories {
+            // Opened by the path, and not below the open directory: should that have been replaced meanwhile, an
+            // event of the directory above is on its way.
+            let subdirectory: OpenDirectory
+            do {
+                subdirectory = try OpenDirectory(path + "/" + name)
+            } catch {
+                if error.isShortage { return keepWatches() }
+                lose(place(path, name))
+                continue
+            }
+            try arm(place(path, name), subdirectory, for: .contents)
+        }
+        return .inotify
+    }
+
+    /// What a watch is for on a directory, the watched one or a companion, or on a subdirectory of it.
+    private func place(_ path: String, _ subdirectory: String? = nil) -> WatcherState.Place {
+        if path != directory { return .companion(path, subdirectory: subdirectory) }
+        return subdirectory.map { .subdirectory($0) } ?? .directory
+    }
+
     /// For want of descriptors nothing can be looked at: what is watched stays so, and is looked at after the back-off.
     private func keepWatches() -> WatcherStatus.Mode {
         state.requestCheck()
@@ -74,10 +102,10 @@ extension WatchThread {
     /// The file system, if the directory or a subdirectory is on one that doesn't report every change.
     ///
     /// Asked before any watch is set, so that a poll sets none in vain: each would mark a rescan.
-    private func unreportingFileSystem(_ directory: borrowing OpenDirectory) -> String? {
+    private func unreportingFileSystem(_ directory: borrowing OpenDirectory, at path: String) -> String? {
         if let name = configuration.unreportingFileSystems[directory.fileSystem] { return name }
         for name in configuration.subdirectories {
-            guard let subdirectory = try? OpenDirectory(self.directory + "/" + name) else { continue }
+            guard let subdirectory = try? OpenDirectory(path + "/" + name) else { continue }
             if let name = configuration.unreportingFileSystems[subdirectory.fileSystem] { return name }
         }
         return nil
@@ -115,9 +143,9 @@ extension WatchThread {
 
     private func lose(_ place: WatcherState.Place) { end(state.lost(place)) }
 
-    private func loseContents() {
-        lose(.directory)
-        for name in configuration.subdirectories { lose(.subdirectory(name)) }
+    private func loseContents(of path: String) {
+        lose(place(path))
+        for name in configuration.subdirectories { lose(place(path, name)) }
     }
 
     private func end(_ watch: Int32?) {

@@ -9,13 +9,17 @@ final class WatchThread {
     let channel: WatchChannel
     /// The directory's absolute path, without a slash at its end.
     let directory: String
+    /// The companions' absolute paths, without a slash at their ends.
+    private let companions: [String]
 
     var library: InotifyTools?
     var state: WatcherState
     var mode = WatcherStatus.Mode.waiting(.missing)
-    /// Whether listings are compared; they are also where the mode is to wait for a directory without inotify.
+    var companionModes: [String: WatcherStatus.Mode] = [:]
+    /// Whether listings are compared, of any directory; they are also where the mode is to wait for one without inotify.
     private var isPolling = false
-    private var listing: PollingScan?
+    /// The last listing of each directory that is polled, by its path.
+    private var listings: [String: PollingScan] = [:]
 
     private let clock = ContinuousClock()
     private var lastCheck: ContinuousClock.Instant
@@ -28,7 +32,9 @@ final class WatchThread {
     private init(_ configuration: DirectoryWatcher.Configuration, _ channel: WatchChannel) {
         self.configuration = configuration
         self.channel = channel
-        directory = Self.absolutePath(configuration.directory)
+        let directory = Self.absolutePath(configuration.directory)
+        self.directory = directory
+        companions = configuration.companions.map(Self.absolutePath).filter { $0 != directory }
         state = WatcherState(subdirectories: configuration.subdirectories, isRelevant: configuration.isRelevant)
         lastCheck = clock.now
         lastRearm = clock.now - configuration.rearmInterval
@@ -146,17 +152,19 @@ final class WatchThread {
         let rearms = state.rearms
         state.beginCheck()
         openLibrary()
-        let next: WatcherStatus.Mode =
-            if configuration.polling == .always {
-                .polling(.requested)
-            } else if library != nil {
-                arm()
-            } else {
-                .polling(.inotifyUnavailable(libraryFailure))
-            }
-        move(to: next)
+        isPolling = false
+        mode = pollIfNeeded(directory, reason.map { .polling($0) } ?? arm())
+        for path in companions {
+            companionModes[path] = pollIfNeeded(path, reason.map { .polling($0) } ?? arm(companion: path))
+        }
         lastCheck = clock.now
         if state.rearms != rearms || state.checkIsDue { lastRearm = clock.now }
+    }
+
+    /// Why inotify isn't used for any directory; `nil` if it is.
+    private var reason: WatcherStatus.PollingReason? {
+        if configuration.polling == .always { return .requested }
+        return library == nil ? .inotifyUnavailable(libraryFailure) : nil
     }
 
     private func openLibrary() {
@@ -178,37 +186,47 @@ final class WatchThread {
         lastTry = clock.now
     }
 
-    private func move(to next: WatcherStatus.Mode) {
-        mode = next
-        isPolling = if case .polling = next { true } else { false }
-        if isPolling { compareListings() } else { listing = nil }
+    /// Compares listings of a directory, if its mode is to poll.
+    ///
+    /// - Returns: The mode, which is to wait if there is nothing to list.
+    private func pollIfNeeded(_ path: String, _ mode: WatcherStatus.Mode) -> WatcherStatus.Mode {
+        guard case .polling = mode else {
+            listings[path] = nil
+            return mode
+        }
+        isPolling = true
+        return compareListings(of: path).map { .waiting($0) } ?? mode
     }
 
-    private func compareListings() {
+    private func compareListings(of path: String) -> WatcherStatus.WaitingReason? {
         var new = PollingScan()
+        var obstacle: WatcherStatus.WaitingReason?
         do {
-            let directory = try OpenDirectory(directory)
             new = try PollingScan(
-                directory, subdirectories: configuration.subdirectories, isRelevant: configuration.isRelevant)
+                try OpenDirectory(path), subdirectories: configuration.subdirectories,
+                isRelevant: configuration.isRelevant)
         } catch {
             let reason = WatcherStatus.WaitingReason(errno: error.code)
-            mode = .waiting(reason)
             // For want of descriptors, say, nothing can be known: what was known stays.
-            if case .unreadable(let code) = reason, code != EACCES { return }
+            if case .unreadable(let code) = reason, code != EACCES { return reason }
+            obstacle = reason
         }
-        if let old = listing {
+        if let old = listings[path] {
             if new.identity != old.identity { state.markRescan(.replaced) }
-            state.noteChanges(of: new.changes(since: old))
+            let isCompanion = path != directory
+            if isCompanion, new.permissions != old.permissions { state.markRescan(.permissions) }
+            state.noteChanges(of: new.changes(since: old).map { isCompanion ? path + "/" + $0 : $0 })
         } else {
             state.markRescan(.polled)
         }
-        listing = new
+        listings[path] = new
+        return obstacle
     }
 
     private var status: WatcherStatus {
         WatcherStatus(
-            mode: mode, watches: state.watchCount, overflows: state.overflows, rescans: state.rescans,
-            rearms: state.rearms, undecodableNames: state.undecodableNames)
+            mode: mode, companions: companionModes, watches: state.watchCount, overflows: state.overflows,
+            rescans: state.rescans, rearms: state.rearms, undecodableNames: state.undecodableNames)
     }
 
     /// Gives everything back.

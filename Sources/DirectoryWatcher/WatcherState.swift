@@ -9,6 +9,8 @@ struct WatcherState {
         case ancestor
         case directory
         case subdirectory(String)
+        /// A companion, by its path, or a subdirectory of it.
+        case companion(String, subdirectory: String?)
     }
 
     private struct Watch {
@@ -83,27 +85,33 @@ struct WatcherState {
         switch event.name {
         case .none:
             checkIsDue = true  // the directory's own permissions
+            if case .companion = place { markRescan(.permissions) }
         case .undecodable:
             if place != .ancestor { undecodableNames += 1 }
         case .name(let name):
             switch place {
             case .ancestor: if name == awaitedName { checkIsDue = true }
-            case .directory where subdirectories.contains(name): checkIsDue = true
+            case .directory where subdirectories.contains(name),
+                .companion(_, nil) where subdirectories.contains(name):
+                checkIsDue = true
             case .directory: receive(event.mask, name: name, entry: name)
             case .subdirectory(let parent): receive(event.mask, name: parent + "/" + name, entry: name)
+            case .companion(let path, let subdirectory):
+                let relative = subdirectory.map { $0 + "/" + name } ?? name
+                receive(event.mask, name: relative, entry: name, below: path + "/")
             }
         }
     }
 
-    private mutating func receive(_ mask: InotifyMask, name: String, entry: String) {
+    private mutating func receive(_ mask: InotifyMask, name: String, entry: String, below start: String = "") {
         if entry == "..data", !mask.isDisjoint(with: [.create, .movedTo]) {
             markRescan(.linkSwitched)
         } else if isRelevant(name) {
             // A writer that is still at it: reading now would show the half of it.
             if mask.isDisjoint(with: [.closeWrite, .movedTo, .movedFrom, .delete, .create, .attributes]) {
-                dirty.noteWriting(to: name)
+                dirty.noteWriting(to: start + name)
             } else {
-                dirty.noteChange(of: name)
+                dirty.noteChange(of: start + name)
             }
         }
     }

@@ -35,7 +35,11 @@ package struct WatcherStatus: Sendable, Equatable {
 
     /// How changes are noticed now.
     package var mode: Mode
-    /// inotify watches that are held now: on the directory, its subdirectories, and the directory above.
+    /// How changes of each companion are noticed now, by its path.
+    ///
+    /// One that is waited for is looked for by the identity check alone.
+    package var companions: [String: Mode] = [:]
+    /// inotify watches that are held now: on the directories, their subdirectories, and the directory above.
     package var watches = 0
     /// Times that the kernel's queue overflowed.
     package var overflows = 0

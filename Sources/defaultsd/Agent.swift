@@ -10,16 +10,18 @@ import ServiceLifecycle
 /// The agent, put together: watcher, store, engine and server, and the order in which they begin and end.
 struct Agent: Sendable {
     private let directory: PreferencesDirectory
+    private let system: SystemDirectories
     private let address: AgentAddress
     private let logLevel: Logger.Level?
     private let environment: Environment
 
     /// Takes what it serves, where it listens and keeps the change log, what is logged whatever the settings say, and the
-    /// environment that names the service manager.
+    /// environment that names the system's directories and the service manager.
     init(
         _ directory: PreferencesDirectory, _ address: AgentAddress, logLevel: Logger.Level?, _ environment: Environment
     ) {
         self.directory = directory
+        system = SystemDirectories(environment: environment).excluding(directory)
         self.address = address
         self.logLevel = logLevel
         self.environment = environment
@@ -51,12 +53,12 @@ struct Agent: Sendable {
         defer { withExtendedLifetime(claims) {} }
 
         // Before files and connections are opened, since libinotifytools can't use a descriptor above 1023.
-        let watcher = try Self.watch(directory)
+        let watcher = try Self.watch(directory, system)
         let (settings, problems) = AgentSettings.read(from: directory)
         let log = AgentLog(level: logLevel, settings: settings)
         problems.forEach { log.logger.warning("\($0)") }
 
-        let (store, unsettled) = try Self.open(directory, address, settings, log)
+        let (store, unsettled) = try Self.open(directory, system, address, settings, log)
         let engine = Engine(store: store, watcher: watcher, settings: settings, log: log, on: eventLoop)
         let server = Server(
             store: store, engine: engine, watcher: watcher, directory: directory, address: address,
@@ -80,10 +82,14 @@ struct Agent: Sendable {
         try await group.run()
     }
 
-    private static func watch(_ directory: PreferencesDirectory) throws(DefaultsError) -> DirectoryWatcher {
+    private static func watch(
+        _ directory: PreferencesDirectory, _ system: SystemDirectories
+    ) throws(DefaultsError) -> DirectoryWatcher {
         do throws(WatcherError) {
             return try DirectoryWatcher(
-                .init(directory: directory.path, subdirectories: [Domain.hostDirectory]) {
+                .init(
+                    directory: directory.path, subdirectories: [Domain.hostDirectory], companions: system.paths
+                ) {
                     Domain(fileName: $0) != nil
                 })
         } catch {
@@ -93,7 +99,8 @@ struct Agent: Sendable {
 
     /// Looks at every file for the first time, and takes up the log of an agent that ran before.
     private static func open(
-        _ directory: PreferencesDirectory, _ address: AgentAddress, _ settings: AgentSettings, _ log: AgentLog
+        _ directory: PreferencesDirectory, _ system: SystemDirectories, _ address: AgentAddress,
+        _ settings: AgentSettings, _ log: AgentLog
     ) throws(DefaultsError) -> (Store, Store.Unsettled) {
         let start = ContinuousClock.now
         var limits = DomainFile.standardLimits
@@ -103,7 +110,7 @@ struct Agent: Sendable {
             capacity: settings.logCapacity, epoch: recovered?.epoch ?? .random(), head: recovered?.head ?? 0,
             records: recovered?.records ?? [])
 
-        let store = Store(directory: directory, limits: limits, log: changeLog)
+        let store = Store(directory: directory, system: system, limits: limits, log: changeLog)
         let unsettled =
             if let recovered { try store.resume(recovered) } else { try store.lookAtAll(isBaseline: true) }
         do throws(SystemCall.Failure) {

@@ -49,7 +49,8 @@ struct ReadmeTests {
             try RawFile.makeDirectory(home + "/.config")
             let environment = [
                 "HOME": home, "XDG_CONFIG_HOME": "", "XDG_RUNTIME_DIR": home, "DEFAULTS_DIRECTORY": "",
-                "DEFAULTSD_SOCKET": "", "CLICOLOR_FORCE": "",
+                "DEFAULTSD_SOCKET": "", "CLICOLOR_FORCE": "", "DEFAULTS_SYSTEM_DIRECTORIES": home + "/system",
+                "DEFAULTS_MANAGED_DIRECTORY": home + "/managed",
             ]
             let tail = try RunningProgram(Programs.defaults, ["tail"], environment: environment)
             let isFollowing = try eventually(within: 30) {

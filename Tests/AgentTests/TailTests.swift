@@ -173,10 +173,9 @@ struct TailTests {
         try AgentProcess.withPlace { place in
             let home = place.runtime + "/home"
             #expect(mkdir(home, 0o700) == 0)
-            let environment = [
-                "HOME": home, "XDG_CONFIG_HOME": "", "DEFAULTS_DIRECTORY": "", "DEFAULTSD_SOCKET": place.socket,
-                "XDG_RUNTIME_DIR": place.runtime,
-            ]
+            let environment = place.environment.merging([
+                "HOME": home, "XDG_CONFIG_HOME": "", "DEFAULTS_DIRECTORY": "",
+            ]) { $1 }
             let outcome = try Programs.run(
                 Programs.defaults, ["tail", "--json", "--timeout", "0.2"], environment: environment)
             #expect(outcome.status == 0, "\(outcome.errors)")

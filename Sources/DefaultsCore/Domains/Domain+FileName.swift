@@ -1,11 +1,11 @@
 extension Domain {
-    /// The directory below the preferences directory that holds what is for one host.
+    /// The directory below the preferences directory, or another layer's, that holds what is for one host.
     package static let hostDirectory = "ByHost"
 
     private static let suffix = ".plist"
     private static let globalStem = ".GlobalPreferences"
 
-    /// The file's name, relative to the preferences directory.
+    /// The file's name, relative to the directory of its layer: the preferences directory, for the current user.
     package var fileName: String {
         let stem = name.isGlobal ? Self.globalStem : name.description
         return switch host {
@@ -16,8 +16,10 @@ extension Domain {
 
     /// The domain that a file holds, or `nil` when a file of that name holds none.
     ///
-    /// - Parameter fileName: the name relative to the preferences directory.
-    package init?(fileName: String) {
+    /// - Parameters:
+    ///   - fileName: the name relative to the directory of its layer.
+    ///   - user: whose the layer is.
+    package init?(fileName: String, user: DomainUser = .current) {
         // By bytes: as characters, "/" and an accent that a name begins with would be one.
         var stem = fileName.utf8[...]
         guard stem.reversed().starts(with: Self.suffix.utf8.reversed()) else { return nil }
@@ -33,11 +35,11 @@ extension Domain {
             stem = stem[..<dot]
         }
         if stem.elementsEqual(Self.globalStem.utf8) {
-            self.init(.global, host: host)
+            self.init(.global, host: host, user: user)
         } else {
             // A file that bears the global domain's name is not its file: it would hide behind the real one.
             guard let name = try? DomainName(String(Substring(stem))), !name.isGlobal else { return nil }
-            self.init(name, host: host)
+            self.init(name, host: host, user: user)
         }
     }
 }

@@ -1,19 +1,40 @@
-/// One file of preferences: a name, for any host or for one.
+/// One file of preferences: a name, for any host or for one, in the user's directory or in one of the system's.
 package struct Domain: Hashable, Comparable, Sendable, CustomStringConvertible {
     package var name: DomainName
     package var host: DomainHost
+    package var user: DomainUser
 
-    package init(_ name: DomainName, host: DomainHost = .any) {
+    package init(_ name: DomainName, host: DomainHost = .any, user: DomainUser = .current) {
         self.name = name
         self.host = host
+        self.user = user
     }
 
-    /// The name, with the host where there is one.
+    /// The name, with the host and the user where they aren't any and the current one.
     package var description: String {
-        host.identifier.map { "\(name) (host \($0))" } ?? name.description
+        let ofUser: String? =
+            switch user {
+            case .current: nil
+            case .any(let directory): "any user, \(directory)"
+            case .managed: "managed"
+            }
+        let details = [host.identifier.map { "host \($0)" }, ofUser].compactMap(\.self)
+        return details.isEmpty ? name.description : "\(name) (\(details.joined(separator: ", ")))"
     }
 
+    /// The current user's domains are first; then by name.
     package static func < (first: Domain, second: Domain) -> Bool {
-        first.name == second.name ? first.host < second.host : first.name < second.name
+        if first.user != second.user { return first.user < second.user }
+        return first.name == second.name ? first.host < second.host : first.name < second.name
+    }
+
+    /// Checks that the domain may be edited, which only the current user's may.
+    ///
+    /// - Throws: `readOnly`.
+    package func checkWritable() throws(DefaultsError) {
+        if user == .current { return }
+        throw DefaultsError(
+            .readOnly,
+            "\(self) can only be read; set the key for the current user, or have an administrator change the file.")
     }
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The directory whose `*.plist` files, and those in its `ByHost`, are the domains.
+/// The directory whose `*.plist` files, and those in its `ByHost`, are the domains: the user's own, or a layer's.
 package struct PreferencesDirectory: Hashable, Sendable {
     /// The absolute path.
     package let path: String
@@ -87,7 +87,14 @@ package struct PreferencesDirectory: Hashable, Sendable {
     /// Whether the directory is there and can be searched, so that a file that isn't seen in it is gone.
     var isUsable: Bool {
         var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR && access(path, R_OK | X_OK) == 0
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+            && faccessat(AT_FDCWD, path, R_OK | X_OK, AT_EACCESS) == 0
+    }
+
+    /// Whether nothing has the path.
+    var isMissing: Bool {
+        var status = stat()
+        return stat(path, &status) != 0 && (errno == ENOENT || errno == ENOTDIR)
     }
 
     /// When a domain's file, which is gone, can have gone at the latest: when its directory last changed.
@@ -102,11 +109,15 @@ package struct PreferencesDirectory: Hashable, Sendable {
         "\(path)/\(domain.fileName)"
     }
 
-    /// Every domain that has a file here now, in order.
-    package func domains() throws(DefaultsError) -> [Domain] {
-        var found = try names(in: "").compactMap { Domain(fileName: $0) }
-        found += try names(in: Domain.hostDirectory).compactMap { Domain(fileName: "\(Domain.hostDirectory)/\($0)") }
-        return found.sorted()
+    /// Every domain that has a file here now, in order; the user is whose the directory is.
+    package func domains(of user: DomainUser = .current) throws(DefaultsError) -> [Domain] {
+        try (domains(in: "", of: user) + domains(in: Domain.hostDirectory, of: user)).sorted()
+    }
+
+    /// Every domain that has a file in the directory itself, or in one below it.
+    func domains(in subdirectory: String, of user: DomainUser) throws(DefaultsError) -> [Domain] {
+        let prefix = subdirectory.isEmpty ? "" : subdirectory + "/"
+        return try names(in: subdirectory).compactMap { Domain(fileName: prefix + $0, user: user) }
     }
 
     /// The names in the directory, or in one below it; none when it doesn't exist.

@@ -13,15 +13,24 @@ package struct DomainFile: Sendable {
     package let path: String
     /// The limits of a file.
     package let limits: PropertyListLimits
+    /// The directory that root alone may write to, down to the file, or the file isn't taken; `nil` where anyone may.
+    private let managedDirectory: String?
 
     /// What a file may be, unless the settings say otherwise.
     ///
     /// See `Frame.limits` for the depth.
     package static let standardLimits = PropertyListLimits(depth: 500)
 
-    package init(path: String, limits: PropertyListLimits = standardLimits) {
+    /// Names a file.
+    ///
+    /// - Parameters:
+    ///   - path: its absolute path.
+    ///   - limits: what it may be.
+    ///   - managedDirectory: a directory above it, for a file that is only taken where root alone can have written it.
+    package init(path: String, limits: PropertyListLimits = standardLimits, managedDirectory: String? = nil) {
         self.path = path
         self.limits = limits
+        self.managedDirectory = managedDirectory
     }
 
     /// How hard to insist on reading a file that someone has open for writing.
@@ -45,6 +54,12 @@ package struct DomainFile: Sendable {
             let status = try file.status()
             guard status.st_mode & S_IFMT == S_IFREG else {
                 return .unusable(damage(.unreadable, "\(path) is no regular file; move it away or write a file there."))
+            }
+            // Whatever is known of its bytes: who may write them is another matter.
+            if let managedDirectory,
+                let problem = RootOwnership.problem(ofFileAt: path, status, below: managedDirectory)
+            {
+                return .unusable(FileDamage(error: problem, version: nil))
             }
             let identity = FileIdentity(status)
             if let known, known.isSettled, known.identity == identity { return .unchanged(known) }

@@ -44,19 +44,28 @@ extension Store {
         }
     }
 
-    /// Looks at every domain that has a file, and at every one that is known.
+    /// Looks at every domain that has a file, and at every one that is known, the system's included.
     ///
     /// Reads from the disk.
     ///
-    /// - Throws: `directory` when the directory is gone or can't be read. No domain counts as gone then: it may be a file
-    /// system that isn't mounted, or a directory that someone is about to put back.
+    /// - Throws: `directory` when the directory is gone or can't be read, before anything is looked at. No domain counts as
+    /// gone then: it may be a file system that isn't mounted, or a directory that someone is about to put back.
     package func lookAtAll(
         haste: Haste = .patient, isBaseline: Bool = false
     ) throws(DefaultsError) -> Unsettled {
-        let present = try directory.domains()
+        let present = try directory.domains() + system.domains()
         let known = state.withLock { Set($0.domains.keys) }
-        if !known.isEmpty, let problem = directory.problem { throw problem }
+        if known.contains(where: { $0.user == .current }), let problem = directory.problem { throw problem }
         return look(at: known.union(present).sorted(), haste: haste, isBaseline: isBaseline)
+    }
+
+    /// Looks at every domain of the system's directories that has a file, and at every one that is known.
+    ///
+    /// Reads from the disk. A directory that is missing has no domains; while one can't be read, which `system.problems`
+    /// tells, the last values stay.
+    package func lookAtSystem(haste: Haste = .patient, isBaseline: Bool = false) -> Unsettled {
+        let known = state.withLock { Set($0.domains.keys.filter { $0.user != .current }) }
+        return look(at: known.union(system.domains()).sorted(), haste: haste, isBaseline: isBaseline)
     }
 
     private func look(
@@ -65,8 +74,8 @@ extension Store {
     ) {
         let (file, isKnown) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain] != nil) }
         let isFirst = isBaseline && !isKnown
-        let reading = self.file(of: domain).read(known: file, patience: isFirst ? .insist : patience)
-        if reading.isBadNews, !directory.isUsable { return }
+        let reading = read(domain, known: file, patience: isFirst ? .insist : patience)
+        if reading.isBadNews, !isInSight(domain) { return }
         if haste == .patient {
             switch reading {
             case .missing where file != nil:
@@ -90,11 +99,12 @@ extension Store {
     /// Reads from the disk.
     package func resume(_ recovered: ChangeLogFile.Recovered) throws(DefaultsError) -> Unsettled {
         let records = Dictionary(grouping: recovered.records, by: \.domain)
-        let domains = try Set(directory.domains()).union(recovered.marks.keys).union(records.keys).sorted()
+        let present = try directory.domains() + system.domains()
+        let domains = Set(present).union(recovered.marks.keys).union(records.keys).sorted()
         return files.withLock { _ in
             var unsettled = Unsettled()
             for domain in domains {
-                let reading = file(of: domain).read(known: nil, patience: .insist)
+                let reading = read(domain, known: nil, patience: .insist)
                 if case .beingWritten = reading { unsettled.beingWritten.insert(domain) }
                 transition { state in
                     let actions = state.resume(
@@ -109,11 +119,35 @@ extension Store {
 
     /// Notes since when a domain's file is gone, which isn't believed yet.
     func doubt(_ domain: Domain) {
-        let time = directory.lastChange(around: domain, now: .now())
-        state.withLock { $0.doubt(domain, missingSince: time) }
+        let time = directory(of: domain)?.lastChange(around: domain, now: .now())
+        state.withLock { $0.doubt(domain, missingSince: time ?? .now()) }
     }
 
-    func file(of domain: Domain) -> DomainFile {
-        DomainFile(path: directory.path(of: domain), limits: limits)
+    // MARK: Files
+
+    /// Reads a domain's file.
+    func read(_ domain: Domain, known: FileVersion?, patience: DomainFile.Patience = .wait) -> FileReading {
+        file(of: domain)?.read(known: known, patience: patience) ?? .missing
+    }
+
+    /// A domain's file; `nil` when it would be in a directory that isn't one of the store's.
+    func file(of domain: Domain) -> DomainFile? {
+        guard let directory = directory(of: domain) else { return nil }
+        return DomainFile(
+            path: directory.path(of: domain), limits: limits,
+            managedDirectory: domain.user == .managed ? directory.path : nil)
+    }
+
+    private func directory(of domain: Domain) -> PreferencesDirectory? {
+        domain.user == .current ? directory : system.directory(of: domain.user)
+    }
+
+    /// Whether a file that can't be had is to be believed gone or bad, and not merely out of sight with its directory.
+    func isInSight(_ domain: Domain) -> Bool {
+        if domain.user == .current { return directory.isUsable }
+        guard let directory = directory(of: domain) else { return true }
+        // A system's directory needn't be there. The user's own, once seen, comes back.
+        let place = PreferencesDirectory(path: DomainFile.directory(of: directory.path(of: domain)))
+        return [directory, place].allSatisfy { $0.isUsable || $0.isMissing }
     }
 }

@@ -5,16 +5,19 @@ import Synchronization
 extension Store {
     /// Publishes a domain's edits, merging with whatever foreign writers did meanwhile.
     ///
-    /// Waits for the disk.
+    /// Waits for the disk. Of a domain that can only be read there is nothing to publish.
     ///
     /// When it returns, every edit that was made before the call is durable. On an error the edits stay pending, the
     /// error is kept for `failures()`, and nothing in the directory has changed but perhaps for a copy of a damaged file.
     package func publish(_ domain: Domain) throws(DefaultsError) {
-        guard state.withLock({ $0.plan(for: domain) }) != nil else { return }
+        guard domain.user == .current, state.withLock({ $0.plan(for: domain) }) != nil else { return }
         do throws(DefaultsError) {
             try files.withLock { inHand throws(DefaultsError) in
                 // Not where it has held files: it is gone, and comes back with them, or they would seem to be removed.
-                if state.withLock({ $0.domains.values.allSatisfy { $0.file == nil } }) { try directory.makeIfUsual() }
+                let hasHeldFiles = state.withLock { state in
+                    state.domains.contains { $0.user == .current && $1.file != nil }
+                }
+                if !hasHeldFiles { try directory.makeIfUsual() }
                 let lock = try DirectoryLock(directory)
                 if !inHand.hasRecovered {
                     inHand.hasRecovered = try keepLeftovers(besides: inHand.displaced.map(\.file.temporaryPath))
@@ -50,7 +53,7 @@ extension Store {
     }
 
     private func publish(_ domain: Domain, _ inHand: inout FilesInHand) throws(DefaultsError) {
-        let file = file(of: domain)
+        guard let file = file(of: domain) else { return }
         // Each round that doesn't end it was overtaken by a foreign writer. One that writes all the time is let win for
         // a while; the edits stay pending, and the next attempt comes soon.
         // Edits that are made meanwhile are taken in with a round that is made anyway, and else left to the next attempt.
@@ -111,16 +114,16 @@ extension Store {
     /// What it holds now is final for this purpose: it is about to be replaced.
     private func relook(at domain: Domain, _ unsettled: inout Unsettled) {
         let known = state.withLock { $0.domains[domain]?.file }
-        var reading = file(of: domain).read(known: known)
+        var reading = read(domain, known: known)
         // Editors move a file away for a moment, and some writers finish it in a second step.
         var waited: Int32 = 0
         while reading.isBadNews, waited < 250 {
             if case .missing = reading { doubt(domain) }
             poll(nil, 0, 10)
             waited += 10
-            reading = file(of: domain).read(known: known)
+            reading = read(domain, known: known)
         }
-        if reading.isBadNews, !directory.isUsable { return }
+        if reading.isBadNews, !isInSight(domain) { return }
         if case .beingWritten = reading { unsettled.beingWritten.insert(domain) }
         transition { state in ((), state.take(reading, of: domain, isBaseline: false, now: .now())) }
     }

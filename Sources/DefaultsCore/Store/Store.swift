@@ -3,12 +3,16 @@ import Synchronization
 
 /// The domains of one directory: reads and publishes their files, merges, and keeps the change log.
 ///
+/// Beside them it reads those of the system's directories, which are nobody's to edit here.
+///
 /// The agent has one, and so has a process that works with no agent. All methods may be called from any thread and are
 /// synchronous; those that say so wait for the disk.
 ///
 /// Locks, in their order: `files`, then `logFile`, then `state`. None but `files` is held while the observer is called.
 package final class Store: Sendable {
     package let directory: PreferencesDirectory
+    /// The directories of the domains that aren't the current user's.
+    package let system: SystemDirectories
     /// What a file may be; larger or deeper ones are reported as damaged.
     package let limits: PropertyListLimits
     /// Whether the store stays to see what comes of its publications.
@@ -55,10 +59,12 @@ package final class Store: Sendable {
 
     /// Makes a store that keeps its log in memory alone, until it is told a file.
     package init(
-        directory: PreferencesDirectory, limits: PropertyListLimits = DomainFile.standardLimits,
-        log: ChangeLog = ChangeLog(), publisher: Publisher = .lasting
+        directory: PreferencesDirectory, system: SystemDirectories = .none,
+        limits: PropertyListLimits = DomainFile.standardLimits, log: ChangeLog = ChangeLog(),
+        publisher: Publisher = .lasting
     ) {
         self.directory = directory
+        self.system = system.excluding(directory)
         self.limits = limits
         self.publisher = publisher
         self.state = Mutex(StoreState(log: log))
@@ -95,9 +101,11 @@ package final class Store: Sendable {
         state.withLock { $0.snapshot(of: domain) }
     }
 
-    /// The domains that have values, in order.
+    /// The current user's domains that have values, in order.
     package func domains() -> [Domain] {
-        state.withLock { state in state.domains.filter { !$1.merge.isEmpty }.keys.sorted() }
+        state.withLock { state in
+            state.domains.filter { $0.user == .current && !$1.merge.isEmpty }.keys.sorted()
+        }
     }
 
     /// Where the log ends.
@@ -112,10 +120,13 @@ package final class Store: Sendable {
 
     /// Takes an app's edits: they are in force at once, and pending until published.
     ///
+    /// Edits of a domain that can only be read change nothing; `Domain.checkWritable` tells before.
+    ///
     /// - Returns: the revision of their record, or the log's head when they changed nothing.
     @discardableResult
     package func edit(_ request: EditRequest) -> Revision {
-        transition { $0.edit(request, now: .now()) }
+        guard request.domain.user == .current else { return cursor.revision }
+        return transition { $0.edit(request, now: .now()) }
     }
 
     /// The domains that have edits which their files don't hold, in order, and how many edits.

@@ -43,7 +43,9 @@ struct StoreState {
             let time = contents.version.identity.changed
             guard isBaseline, domains[domain]?.merge.pending.isEmpty ?? true else {
                 return changeFile(of: domain, to: contents.version, format: contents.format, at: now) {
-                    $0.reload(contents.values, format: contents.format, changedAt: time)
+                    // What can't be written to is taken as it is: nothing of it can be kept for its next version.
+                    if domain.user != .current { $0.history = VersionHistory() }
+                    return $0.reload(contents.values, format: contents.format, changedAt: time)
                 }
             }
             var state = DomainState()
@@ -54,11 +56,16 @@ struct StoreState {
             return []
         case .unusable(let damage):
             let known = domains[domain]?.damage
+            // The last good values stay in force, unless nobody knows who wrote them.
+            var actions: [StoreAction] = []
+            if damage.error.code == .untrusted, domains[domain]?.file != nil {
+                actions = changeFile(of: domain, to: nil, at: now) { $0.removeFile(at: now) }
+            }
             domains[domain, default: DomainState()].damage = damage
             // Of the same bytes there is nothing new to tell, whatever was done to the file's times or mode.
-            if let known, known.error == damage.error, known.version?.hash == damage.version?.hash { return [] }
+            if let known, known.error == damage.error, known.version?.hash == damage.version?.hash { return actions }
             note(domain)
-            return post(.damaged(domain, reason: damage.error.description), at: now)
+            return actions + post(.damaged(domain, reason: damage.error.description), at: now)
         }
     }
 

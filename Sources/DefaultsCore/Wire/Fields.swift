@@ -73,11 +73,34 @@ package struct Fields {
         return values
     }
 
-    /// A domain, from the entries `domain` and `host`.
+    /// A domain, from the entries `domain`, `host` and `user`.
     package func domain() throws(DefaultsError) -> Domain {
         Domain(
             try DomainName(string("domain")),
-            host: try DomainHost(identifier: optionalString("host")))
+            host: try DomainHost(identifier: optionalString("host")),
+            user: try user())
+    }
+
+    private func user() throws(DefaultsError) -> DomainUser {
+        switch try optionalString("user") {
+        case nil: return .current
+        case "managed"?: return .managed
+        case let path?:
+            guard Self.isAbsolute(path) else { throw Self.wrong("user", "\"managed\" or an absolute path") }
+            return .any(directory: path)
+        }
+    }
+
+    /// The system's directories, from the entries `system` and `managed`.
+    package func systemDirectories() throws(DefaultsError) -> SystemDirectories {
+        let (anyUser, managed) = (try strings("system"), try optionalString("managed"))
+        guard anyUser.allSatisfy(Self.isAbsolute) else { throw Self.wrong("system", "an array of absolute paths") }
+        guard managed.map(Self.isAbsolute) ?? true else { throw Self.wrong("managed", "an absolute path") }
+        return SystemDirectories(anyUser: anyUser, managed: managed)
+    }
+
+    private static func isAbsolute(_ path: String) -> Bool {
+        path.utf8.first == UInt8(ascii: "/") && !path.utf8.contains(0)
     }
 
     package static func wrong(_ key: String, _ expected: String) -> DefaultsError {
@@ -90,6 +113,20 @@ extension Domain {
     package var fields: DomainValues {
         var fields: DomainValues = ["domain": .string(name.description)]
         if let host = host.identifier { fields["host"] = .string(host) }
+        switch user {
+        case .current: break
+        case .any(let directory): fields["user"] = .string(directory)
+        case .managed: fields["user"] = "managed"
+        }
+        return fields
+    }
+}
+
+extension SystemDirectories {
+    /// The entries that name the directories in a message.
+    package var fields: DomainValues {
+        var fields: DomainValues = ["system": .array(anyUser.map { .string($0) })]
+        if let managed { fields["managed"] = .string(managed) }
         return fields
     }
 }

@@ -15,11 +15,11 @@ extension NumberedMessage {
 extension Message {
     fileprivate var fields: DomainValues {
         switch self {
-        case .welcome(let version, let pid, let directory, let cursor):
-            [
+        case .welcome(let version, let pid, let directory, let system, let cursor):
+            system.fields.merging([
                 "type": "welcome", "protocol": .integer(version), "pid": .integer(pid),
                 "directory": .string(directory), "cursor": .string(cursor.description),
-            ]
+            ]) { $1 }
         case .values(let snapshot): snapshot.fields.merging(["type": "values"]) { $1 }
         case .domains(let domains): ["type": "domains", "domains": .array(domains.map { .dictionary($0.fields) })]
         case .edited(let cursor): ["type": "edited", "cursor": .string(cursor.description)]
@@ -42,7 +42,8 @@ extension Message {
         case "welcome":
             self = .welcome(
                 protocolVersion: try fields.integer("protocol"), pid: try fields.integer("pid"),
-                directory: try fields.string("directory"), cursor: try fields.cursor("cursor"))
+                directory: try fields.string("directory"), system: try fields.systemDirectories(),
+                cursor: try fields.cursor("cursor"))
         case "values": self = .values(try DomainSnapshot(fields))
         case "domains":
             self = .domains(

@@ -1,7 +1,7 @@
 /// What the agent sends: answers, each to one request, and events, any number to a subscription.
 package enum Message: Sendable {
     /// The answer to `hello`.
-    case welcome(protocolVersion: Int64, pid: Int64, directory: String, cursor: Cursor)
+    case welcome(protocolVersion: Int64, pid: Int64, directory: String, system: SystemDirectories, cursor: Cursor)
     /// The answer to `read`.
     case values(DomainSnapshot)
     /// The answer to `domains`.

@@ -10,6 +10,8 @@ package final class AgentConnection: Backend {
     package struct Welcome: Sendable {
         package var pid: Int64
         package var directory: String
+        /// The directories of the system's that it watches.
+        package var system: SystemDirectories
         package var cursor: Cursor
     }
 
@@ -42,13 +44,14 @@ package final class AgentConnection: Backend {
     private init(_ socket: consuming FileDescriptor, patience: Int64) {
         self.patience = patience
         self.socket = AgentSocket(socket)
-        self.welcome = Welcome(pid: 0, directory: "", cursor: Cursor(epoch: Epoch(value: 0), revision: 0))
+        self.welcome = Welcome(
+            pid: 0, directory: "", system: .none, cursor: Cursor(epoch: Epoch(value: 0), revision: 0))
     }
 
     private func greet(_ directory: PreferencesDirectory, _ address: AgentAddress) throws(DefaultsError) {
         let request = Request.hello(
             protocolVersion: Request.protocolVersion, client: AppIdentity.current.executable)
-        guard case .welcome(_, let pid, let path, let cursor) = try answer(to: request) else {
+        guard case .welcome(_, let pid, let path, let system, let cursor) = try answer(to: request) else {
             throw Self.unexpected("hello")
         }
         guard PreferencesDirectory(path: path).resolvedPath == directory.resolvedPath else {
@@ -57,7 +60,7 @@ package final class AgentConnection: Backend {
                 "The agent at \(address.socketPath) (pid \(pid)) keeps \(path), not \(directory.path); "
                     + "name another socket with --socket, or another directory with --directory.")
         }
-        welcome = Welcome(pid: pid, directory: path, cursor: cursor)
+        welcome = Welcome(pid: pid, directory: path, system: system, cursor: cursor)
     }
 
     // MARK: Requests

@@ -6,13 +6,18 @@ package final class EmbeddedStore: Backend {
     let store: Store
     private let identity: AppIdentity
 
-    /// Makes a store for a directory.
+    /// Makes a store of a directory, and of those that hold domains for every user.
     ///
     /// - Parameters:
     ///   - directory: the user's preferences.
+    ///   - system: the layers below them.
     ///   - capacity: how much of the change log is kept, for who reads it.
-    package init(_ directory: PreferencesDirectory, keeping capacity: ChangeLog.Capacity = .init(records: 1)) {
-        self.store = Store(directory: directory, log: ChangeLog(capacity: capacity), publisher: .passing)
+    package init(
+        _ directory: PreferencesDirectory, system: SystemDirectories = SystemDirectories(environment: .current),
+        keeping capacity: ChangeLog.Capacity = .init(records: 1)
+    ) {
+        self.store = Store(
+            directory: directory, system: system, log: ChangeLog(capacity: capacity), publisher: .passing)
         self.identity = .current
     }
 
@@ -27,6 +32,7 @@ package final class EmbeddedStore: Backend {
     }
 
     package func edit(_ domain: Domain, _ values: Difference, replacesAll: Bool) throws(DefaultsError) {
+        try domain.checkWritable()
         look(at: domain)
         store.edit(
             EditRequest(domain: domain, values: values, replacesAll: replacesAll, writer: .app(identity)))

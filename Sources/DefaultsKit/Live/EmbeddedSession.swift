@@ -25,9 +25,9 @@ final class EmbeddedSession: Session {
 
     /// Makes a store for a directory.
     init(_ directory: PreferencesDirectory, system: SystemDirectories) {
-        self.system = system
-        self.embedded = EmbeddedStore(directory, keeping: ChangeLog.Capacity(records: 4_096, bytes: 4 << 20))
+        self.embedded = EmbeddedStore(directory, system: system, keeping: .init(records: 4_096, bytes: 4 << 20))
         self.store = embedded.store
+        self.system = store.system
     }
 
     var awaited: pollfd { pollfd(fd: -1, events: 0, revents: 0) }

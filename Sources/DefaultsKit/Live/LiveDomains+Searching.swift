@@ -41,6 +41,15 @@ extension LiveDomains {
         }
     }
 
+    /// Where a domain's file is, or would be; `nil` for one that is in memory alone.
+    func path(of domain: Domain) -> String? {
+        switch domain.user {
+        case .current: (try? place.get())?.directory.path(of: domain)
+        case .any(let directory): PreferencesDirectory(path: directory).path(of: domain)
+        case .managed: state.withLock { $0.system.managed }.map { PreferencesDirectory(path: $0).path(of: domain) }
+        }
+    }
+
     // MARK: Followers
 
     /// Tells someone of all change sets from now on.

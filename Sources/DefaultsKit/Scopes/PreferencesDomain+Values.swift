@@ -52,7 +52,7 @@ extension PreferencesDomain {
         do throws(DefaultsError) {
             let wanted = try host.host
             let place = try defaults.live.place.get()
-            let backend = try BackendChoice.open(place)
+            let backend = try BackendChoice.open(place.directory, place.address)
             return try backend.domains().filter { $0.host == wanted }.map(PreferencesDomain.init)
         } catch {
             throw DefaultsProblem(.edit, error)

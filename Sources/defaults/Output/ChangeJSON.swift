@@ -59,10 +59,16 @@ enum ChangeJSON {
     }
 
     private static func place(_ domain: Domain) -> [(String, String)] {
-        [
+        var place = [
             ("domain", JSONText.string(domain.name.description)),
             ("host", domain.host.identifier.map(JSONText.string) ?? "null"),
         ]
+        switch domain.user {
+        case .current: break
+        case .any(let directory): place.append(("user", JSONText.string(directory)))
+        case .managed: place.append(("user", JSONText.string("managed")))
+        }
+        return place
     }
 
     private static func change(_ change: KeyChange, kind: String) -> String {

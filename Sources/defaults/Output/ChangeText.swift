@@ -51,7 +51,9 @@ struct ChangeText {
                 }
         case .damaged(_, let reason):
             let reason = JSONText.printable(reason)
-            return ["\(start) \(colored("damaged: \(reason) The last good values stay in force.", .yellow))"]
+            // A managed file's don't, where someone else than root can have written it.
+            let consequence = record.domain.user == .managed ? "" : " The last good values stay in force."
+            return ["\(start) \(colored("damaged: \(reason)\(consequence)", .yellow))"]
         case .unknown:
             return ["\(start) \(colored("changed while no agent ran; how is not known", .yellow))"]
         }

@@ -14,7 +14,7 @@ enum ExitStatus: Int32 {
     init(_ error: DefaultsError) {
         switch error.code {
         case .invalidDomainName, .invalidCursor: self = .usage
-        case .damaged, .invalidValue, .protocolViolation: self = .dataError
+        case .damaged, .untrusted, .invalidValue, .protocolViolation: self = .dataError
         case .locked, .agentRefused: self = .temporaryFailure
         case .agentUnavailable: self = .unavailable
         default: self = .inputOutput

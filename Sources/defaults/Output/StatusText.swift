@@ -5,9 +5,19 @@ import PropertyList
 enum StatusText {
     static func of(_ status: Fields) -> String {
         let watch = Fields((try? status.dictionary("watch")) ?? [:])
+        let companions = Fields((try? watch.dictionary("companions")) ?? [:])
+        let system = try? status.systemDirectories()
+        let layers =
+            (system?.anyUser ?? []).map { ("system", $0) }
+            + [system?.managed].compactMap(\.self).map { ("managed", $0) }
         var lines = [
             "agent        pid \(text(status, "pid")), up \(duration(status))",
             "directory    \(text(status, "directory"))",
+        ]
+        lines += layers.map { title, path in
+            "\(padded(title)) \(JSONText.printable(path)) (\(text(companions, path)))"
+        }
+        lines += [
             "socket       \(text(status, "socket"))",
             "watching     \(text(watch, "mode")) (\(text(watch, "watches")) watches, \(text(watch, "rescans")) rescans, "
                 + "\(text(watch, "overflows")) overflows, \(text(watch, "rearms")) re-armed)",
@@ -20,7 +30,7 @@ enum StatusText {
         }
         lines += section("pending", status, "pending") { "\(domain($0)): \(text($0, "edits")) edits not saved yet" }
         lines += section("errors", status, "errors") {
-            // Without a domain it is of the directory.
+            // Without a domain it is of a directory.
             ($0.values["domain"] == nil ? "" : "\(domain($0)): ") + text($0, "message")
         }
         return lines.map { $0 + "\n" }.joined()

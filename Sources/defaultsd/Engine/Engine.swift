@@ -26,6 +26,8 @@ actor Engine: Service {
     private var failures: [Domain: Int] = [:]
     /// The agent's own domain, followed as anyone would.
     private var settingsChanges: Subscription
+    /// What is wrong with the system's directories, told already.
+    private var systemProblems: [DefaultsError] = []
     /// What is wrong with the settings, told already.
     private var settingsProblems: [String] = []
     private nonisolated let settingsTick = Atomic(false)
@@ -90,17 +92,30 @@ actor Engine: Service {
                 revisit(try store.lookAtAll())
             } catch {
                 log.logger.warning("\(error)")
+                revisit(store.lookAtSystem())
             }
+            let problems = store.system.problems
+            for problem in problems where !systemProblems.contains(problem) { log.logger.warning("\(problem)") }
+            systemProblems = problems
         }
-        let changed = Set(dirty.changed.compactMap(Domain.init(fileName:)))
+        let changed = domains(dirty.changed)
         revisit(store.look(at: changed))
         // What stood in the way of publishing may be gone.
         for domain in failures.keys where dirty.rescan != nil || changed.contains(domain) {
             plan(.publish(domain), in: .zero)
         }
-        for domain in dirty.beingWritten.compactMap(Domain.init(fileName:)) {
+        for domain in domains(dirty.beingWritten) {
             plan(.look(domain), in: .milliseconds(Int64(settings.holdDelay)))
         }
+    }
+
+    /// The domains whose files bear the watcher's names; those of the system's directories are absolute paths.
+    private func domains(_ names: Set<String>) -> Set<Domain> {
+        Set(
+            names.flatMap { name in
+                name.utf8.first == UInt8(ascii: "/")
+                    ? store.system.domains(atPath: name) : [Domain(fileName: name)].compactMap(\.self)
+            })
     }
 
     private func look(at domain: Domain, haste: Store.Haste) {

@@ -116,6 +116,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .read(let domain): send(.values(server.store.snapshot(of: domain)), to: number)
         case .domains: send(.domains(server.store.domains()), to: number)
         case .edit(let edit):
+            try edit.domain.checkWritable()
             let revision = server.store.edit(edit)
             let cursor = Cursor(epoch: server.store.cursor.epoch, revision: revision)
             answers.append((cursor, .edited(cursor), number))
@@ -138,7 +139,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         send(
             .welcome(
                 protocolVersion: Request.protocolVersion, pid: Int64(AppIdentity.current.pid),
-                directory: server.directory.path, cursor: server.store.cursor),
+                directory: server.directory.path, system: server.store.system, cursor: server.store.cursor),
             to: number)
     }
 

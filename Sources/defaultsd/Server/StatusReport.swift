@@ -10,7 +10,7 @@ enum StatusReport {
         let store = server.store
         let watch = server.watcher.status
         let cursor = store.cursor
-        return [
+        return store.system.fields.merging([
             "pid": .integer(Int64(AppIdentity.current.pid)),
             "protocol": .integer(Request.protocolVersion),
             "uptime": .real((ContinuousClock.now - server.started) / .seconds(1)),
@@ -18,6 +18,7 @@ enum StatusReport {
             "socket": .string(server.address.socketPath),
             "watch": .dictionary([
                 "mode": .string(watch.mode.description),
+                "companions": .dictionary(watch.companions.mapValues { .string($0.description) }),
                 "watches": .integer(Int64(watch.watches)),
                 "overflows": .integer(Int64(watch.overflows)),
                 "rescans": .integer(Int64(watch.rescans)),
@@ -34,15 +35,17 @@ enum StatusReport {
                     .dictionary(domain.fields.merging(["edits": .integer(Int64(edits))]) { $1 })
                 }),
             "errors": .array(errors(of: store)),
-        ]
+        ]) { $1 }
     }
 
     private static func errors(of store: Store) -> [PropertyListValue] {
-        let ofDirectory = store.directory.problem.map { ["message": .string($0.description)] as DomainValues }
+        let ofDirectories = ([store.directory.problem].compactMap(\.self) + store.system.problems).map {
+            ["message": .string($0.description)] as DomainValues
+        }
         let ofDomains = store.failures().map { domain, error in
             domain.fields.merging(["message": .string(error.description)]) { $1 }
         }
-        return ([ofDirectory].compactMap(\.self) + ofDomains).map { .dictionary($0) }
+        return (ofDirectories + ofDomains).map { .dictionary($0) }
     }
 
     private static func subscribers(_ connection: ConnectionHandler, in store: Store) -> [PropertyListValue] {

@@ -13,9 +13,10 @@ final class AgentProcess {
     /// What runs this agent, and the commands of its user, in the way of `setpriv`.
     private let launcher: [String]
 
-    /// The directories of a test: the preferences, and the socket's.
+    /// The directories of a test: the preferences, the socket's, and the system's, which are missing unless the test makes
+    /// them.
     ///
-    /// Both are gone after it.
+    /// All are gone after it.
     struct Place {
         let preferences: String
         let runtime: String
@@ -23,12 +24,17 @@ final class AgentProcess {
         var isExplicit = true
 
         var socket: String { runtime + "/socket" }
+        /// The directory that is all the test's own.
+        var root: String { String(preferences[..<(preferences.lastIndex(of: "/") ?? preferences.endIndex)]) }
+        var system: String { root + "/system" }
+        var managed: String { root + "/managed" }
         /// What has the programs, and Foundation, use them.
         var environment: [String: String] {
             [
                 "DEFAULTS_DIRECTORY": isExplicit ? preferences : "", "DEFAULTSD_SOCKET": socket,
                 "XDG_CONFIG_HOME": preferences,
-                "XDG_RUNTIME_DIR": runtime,
+                "XDG_RUNTIME_DIR": runtime, "DEFAULTS_SYSTEM_DIRECTORIES": system,
+                "DEFAULTS_MANAGED_DIRECTORY": managed,
             ]
         }
 

@@ -87,7 +87,11 @@ struct MessageTests {
             .unknown(domains[2]),
         ]
         var messages: [Message] = [
-            .welcome(protocolVersion: 1, pid: 2, directory: "/d", cursor: cursor), .values(snapshot), .domains(domains),
+            .welcome(
+                protocolVersion: 1, pid: 2, directory: "/d",
+                system: SystemDirectories(anyUser: ["/etc/xdg", "/usr/local/etc"], managed: "/m"), cursor: cursor),
+            .welcome(protocolVersion: 1, pid: 2, directory: "/d", system: .none, cursor: cursor),
+            .values(snapshot), .domains(domains),
             .domains([]), .edited(cursor), .synchronized(cursor, failures: ["one.", "two."]), .subscribed(cursor),
             .unsubscribed, .status(values), .failure(DefaultsError(.damaged, "It is damaged.")),
             .failure(DefaultsError(.notSaved, errno: 28, "It can't be saved")),

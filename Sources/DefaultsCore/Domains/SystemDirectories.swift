@@ -1,0 +1,91 @@
+/// The directories that hold domains for every user of this system: layers beside the user's own, never written to.
+package struct SystemDirectories: Hashable, Sendable {
+    /// The system directories, absolute paths, in the order of search.
+    package let anyUser: [String]
+    /// The managed directory, an absolute path; `nil` for none.
+    package let managed: String?
+
+    /// No directory at all.
+    package static let none = SystemDirectories(anyUser: [], managed: nil)
+
+    /// Names the directories.
+    ///
+    /// What can't be a directory of its own is dropped: a relative path, and a path that leads to the same directory as
+    /// one before it, or as the managed one.
+    package init(anyUser: [String], managed: String?) {
+        let managed = managed.flatMap(Self.directory)
+        var kept: [PreferencesDirectory] = []
+        for directory in anyUser.compactMap(Self.directory) {
+            let isKnown = (kept + [managed].compactMap(\.self)).contains { $0.isSame(as: directory) }
+            if !isKnown { kept.append(directory) }
+        }
+        self.anyUser = kept.map(\.path)
+        self.managed = managed?.path
+    }
+
+    /// Finds the directories: those of `DEFAULTS_SYSTEM_DIRECTORIES`, or else `XDG_CONFIG_DIRS` (`/etc/xdg`) and
+    /// `/usr/local/etc`, where Foundation looks; and `DEFAULTS_MANAGED_DIRECTORY`, or else `/etc/defaultsd/managed`.
+    package init(environment: Environment) {
+        let anyUser =
+            environment["DEFAULTS_SYSTEM_DIRECTORIES"]
+            ?? "\(environment["XDG_CONFIG_DIRS"] ?? "/etc/xdg"):/usr/local/etc"
+        self.init(
+            anyUser: anyUser.split(separator: ":").map(String.init),
+            managed: environment["DEFAULTS_MANAGED_DIRECTORY"] ?? "/etc/defaultsd/managed")
+    }
+
+    /// These directories without the user's own, which may be one of them.
+    package func excluding(_ own: PreferencesDirectory) -> SystemDirectories {
+        SystemDirectories(
+            anyUser: anyUser.filter { !PreferencesDirectory(path: $0).isSame(as: own) },
+            managed: managed.flatMap { PreferencesDirectory(path: $0).isSame(as: own) ? nil : $0 })
+    }
+
+    /// All the paths.
+    package var paths: [String] { anyUser + [managed].compactMap(\.self) }
+
+    /// The domains that a file at an absolute path holds: one, unless one of the directories is inside another.
+    package func domains(atPath path: String) -> [Domain] {
+        layers.compactMap { user, directory in
+            // By bytes, as a file's name.
+            let start = "\(directory.path)/".utf8
+            guard path.utf8.starts(with: start) else { return nil }
+            return Domain(fileName: String(Substring(path.utf8.dropFirst(start.count))), user: user)
+        }
+    }
+
+    /// The directory of a layer, with whose it is.
+    private var layers: [(user: DomainUser, directory: PreferencesDirectory)] {
+        anyUser.map { (.any(directory: $0), PreferencesDirectory(path: $0)) }
+            + [managed].compactMap(\.self).map { (.managed, PreferencesDirectory(path: $0)) }
+    }
+
+    /// The directory that holds a user's domains; `nil` when it is none of these.
+    func directory(of user: DomainUser) -> PreferencesDirectory? {
+        layers.first { $0.user == user }?.directory
+    }
+
+    /// Every domain that has a file in one of the directories now, in order.
+    ///
+    /// A directory that is missing has none; nor has one that can't be read, see `problems`.
+    func domains() -> [Domain] {
+        layers.flatMap { user, directory in
+            ["", Domain.hostDirectory].flatMap { (try? directory.domains(in: $0, of: user)) ?? [] }
+        }.sorted()
+    }
+
+    /// What is wrong with directories that are there; what was read in them stays in force.
+    package var problems: [DefaultsError] {
+        paths.flatMap { [$0, "\($0)/\(Domain.hostDirectory)"] }.map { PreferencesDirectory(path: $0) }.compactMap {
+            $0.isMissing ? nil : $0.problem
+        }
+    }
+
+    private static func directory(_ path: String) -> PreferencesDirectory? {
+        path.utf8.first == UInt8(ascii: "/") && !path.utf8.contains(0) ? PreferencesDirectory(path: path) : nil
+    }
+}
+
+extension PreferencesDirectory {
+    fileprivate func isSame(as other: PreferencesDirectory) -> Bool { resolvedPath == other.resolvedPath }
+}
