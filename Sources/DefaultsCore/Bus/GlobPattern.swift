@@ -25,8 +25,8 @@ package struct GlobPattern: Hashable, Sendable {
     }
 
     /// The pattern that one name fits alone, whatever characters it has.
-    package init(exactly name: String) {
-        self.init(name.reduce(into: "") { $0 += "*?\\".contains($1) ? "\\\($1)" : String($1) })
+    package static func exactly(_ name: String) -> GlobPattern {
+        GlobPattern(name.reduce(into: "") { $0 += "*?\\".contains($1) ? "\\\($1)" : String($1) })
     }
 
     /// Whether the whole name fits.

@@ -70,7 +70,7 @@ final class AgentSession: Session {
             names[number] = nil
             try ask(.unsubscribe(number), .other)
         }
-        let filter = SubscriptionFilter(domains: [GlobPattern(exactly: name.description)])
+        let filter = SubscriptionFilter(domains: [GlobPattern.exactly(name.description)])
         names[try ask(.subscribe(start, filter, .everything), .subscription)] = name
     }
 

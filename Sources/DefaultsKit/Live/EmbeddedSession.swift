@@ -37,7 +37,7 @@ final class EmbeddedSession: Session {
     func subscribe(to name: DomainName, _ start: Subscription.Start) {
         streams.removeAll { $0.name == name }
         for domain in Domain.all(named: name, in: system) { embedded.look(at: domain) }
-        let filter = SubscriptionFilter(domains: [GlobPattern(exactly: name.description)])
+        let filter = SubscriptionFilter(domains: [GlobPattern.exactly(name.description)])
         streams.append((name, store.subscribe(start, filter: filter, mode: .everything)))
     }
 

@@ -66,7 +66,7 @@ final class LiveThread {
                 try serve(requests)
             } catch {
                 // The agent is gone, or stuck: another may have begun, else the files are here.
-                domains.report(error, of: .agent)
+                if error.errno == nil { domains.report(error, of: .agent) }
                 session = nil
             }
             if requests.mustEnd { hasEnded = true } else { wait() }

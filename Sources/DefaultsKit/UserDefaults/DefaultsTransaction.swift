@@ -16,11 +16,10 @@ public struct DefaultsTransaction {
     public subscript<Value>(key: DefaultsKey<Value>) -> Value {
         get { key.read(value(forKey: key.name)) }
         set {
-            do {
-                values[key.name] = .some(try newValue.propertyListValue)
+            do throws(DefaultsError) {
+                values[key.name] = .some(try PropertyListValue(storing: newValue, forKey: key.name))
             } catch {
-                ProblemHandler.report(
-                    DefaultsProblem(.value, DefaultsError(.invalidValue, "\"\(key.name)\" can't be stored: \(error)")))
+                ProblemHandler.report(DefaultsProblem(.value, error))
             }
         }
     }

@@ -23,11 +23,10 @@ extension UserDefaults {
     }
 
     private func set<Value>(_ newValue: Value, for key: DefaultsKey<Value>) {
-        do {
-            edit([key.name: try newValue.propertyListValue])
+        do throws(DefaultsError) {
+            edit([key.name: try PropertyListValue(storing: newValue, forKey: key.name)])
         } catch {
-            ProblemHandler.report(
-                DefaultsProblem(.value, DefaultsError(.invalidValue, "\"\(key.name)\" can't be stored: \(error)")))
+            ProblemHandler.report(DefaultsProblem(.value, error))
         }
     }
 
