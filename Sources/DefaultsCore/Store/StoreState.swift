@@ -135,7 +135,8 @@ struct StoreState {
         if changes.isEmpty { return (log.head, []) }
         let isNew = domains[request.domain] == nil
         domains[request.domain] = consume state
-        let changeSet = ChangeSet(domain: request.domain, source: request.writer, changes: changes, edit: request.identity)
+        let changeSet = ChangeSet(
+            domain: request.domain, source: request.writer, changes: changes, edit: request.identity)
         let actions = post(.change(changeSet), at: now)
         // The log's file is to know every domain, that this one has no file, too.
         if isNew { note(request.domain) }

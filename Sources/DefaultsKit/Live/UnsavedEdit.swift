@@ -18,6 +18,7 @@ struct UnsavedEdit: Sendable {
     /// - Parameters:
     ///   - session: the process's number.
     ///   - isAgain: whether it was asked for before, and may have been made.
+    /// - Returns: the request.
     func request(session: UInt64, isAgain: Bool) -> EditRequest {
         EditRequest(
             domain: domain, values: values, time: time, writer: .app(.current),

@@ -7,6 +7,7 @@ extension PreferencesDomain {
     /// - Parameters:
     ///   - key: the key.
     ///   - defaults: among whose domains to look.
+    /// - Returns: the value; `nil` when this domain has none.
     public func value(forKey key: String, in defaults: UserDefaults = .standard) -> PropertyListValue? {
         values(in: defaults)[key]
     }
@@ -45,6 +46,7 @@ extension PreferencesDomain {
     /// - Parameters:
     ///   - host: those for any host, or those for one.
     ///   - defaults: among whose domains to look.
+    /// - Returns: the domains.
     /// - Throws: when the directory can't be read.
     public static func all(
         host: PreferencesHost = .any, in defaults: UserDefaults = .standard

@@ -20,6 +20,7 @@ enum SearchLayer: Hashable, Sendable {
     ///   - application: the application, or a suite that is used in its place.
     ///   - suites: the suites that were added, the last one first.
     ///   - system: the layers below the user's own.
+    /// - Returns: the layers, in their order.
     static func layers(
         for application: DomainName, suites: [DomainName], in system: SystemDirectories
     ) -> [SearchLayer] {

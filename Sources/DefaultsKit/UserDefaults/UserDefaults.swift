@@ -43,8 +43,9 @@ public final class UserDefaults: Sendable {
     /// Values are written to the suite's domain, and searched as a program's of that name are. The global domain is a suite
     /// like any other, and so is the program's own.
     ///
+    /// It fails when the name can't be a domain's; `onProblem` tells why.
+    ///
     /// - Parameter suiteName: the name; `nil` for the program's own domain.
-    /// - Returns: `nil` when the name can't be a domain's; `onProblem` tells why.
     public convenience init?(suiteName: String?) {
         self.init(suiteName: suiteName, in: .shared)
     }
