@@ -24,7 +24,7 @@ extension Date: DefaultsValue {
 }
 
 extension URL: DefaultsValue {
-    /// The URL, as the classic `url(forKey:)` reads it; see `PropertyListValue.url`.
+    /// The URL: of a string, that of the path (with "~" expanded), or of "scheme://…"; of data, the archived `NSURL`.
     public init?(propertyListValue: PropertyListValue) {
         guard let url = propertyListValue.url() else { return nil }
         self = url

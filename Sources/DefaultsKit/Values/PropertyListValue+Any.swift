@@ -71,12 +71,19 @@ extension PropertyListValue {
         if type == Data.self, let data = value as? Data { return .data([UInt8](data)) }
         if type == Date.self, let date = value as? Date { return .date(PropertyListDate(date)) }
         if type == [String].self, let texts = value as? [String] { return .array(texts.map(PropertyListValue.string)) }
+        if type == [Any].self, let elements = value as? [Any] { return try converted(elements: elements, depth) }
+        if type == [String: Any].self, let entries = value as? [String: Any] {
+            return try converted(entries: entries, depth)
+        }
         if let optional = value as? any OptionalValue {
             guard let wrapped = optional.wrapped else { return nil }
             return try converted(wrapped, depth: depth)
         }
         if let elements = value as? any ElementsInOrder { return try converted(elements: elements.elements, depth) }
-        if let entries = value as? any EntriesByKey { return try converted(entries: entries, depth) }
+        if let dictionary = value as? any EntriesByKey {
+            guard let entries = dictionary.entries else { throw .otherKeys(type) }
+            return try converted(entries: entries, depth)
+        }
         guard let convertible = value as? any PropertyListConvertible else { throw .unknownType(type) }
         return try converted(convertible, depth: depth)
     }
@@ -109,9 +116,8 @@ extension PropertyListValue {
         return .array(values)
     }
 
-    private static func converted(entries: any EntriesByKey, _ depth: Int) throws(UnstorableValue) -> Self {
+    private static func converted(entries: [String: Any], _ depth: Int) throws(UnstorableValue) -> PropertyListValue {
         guard depth < maximumDepth else { throw .tooDeep }
-        guard let entries = entries.entries else { throw .otherKeys(type(of: entries)) }
         var values: [String: PropertyListValue] = [:]
         values.reserveCapacity(entries.count)
         for (key, element) in entries {
