@@ -251,6 +251,20 @@ struct LayerTests {
         }
     }
 
+    @Test("What isn't root's takes a managed file's values away, be it no file at all", .enabled(if: isRoot))
+    func replacedByFifo() throws {
+        try withFixture { fixture in
+            try fixture.write("{ a = 1; }", to: "managed")
+            _ = try fixture.store.lookAtAll(isBaseline: true)
+            unlink(fixture.path("managed"))
+            mkfifo(fixture.path("managed"), 0o644)
+            chown(fixture.path("managed"), 65_534, 65_534)
+            try fixture.look()
+            #expect(fixture.values(fixture.managed) == [:])
+            #expect(fixture.store.failures().map(\.error.code) == [.untrusted])
+        }
+    }
+
     @Test("Of a managed file in ByHost that directory is root's alone, too", .enabled(if: isRoot))
     func managedByHost() throws {
         try withFixture { fixture in
