@@ -1,0 +1,44 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A package that depends on this one by its path, built as a user would.
+@Suite("The example app")
+struct ExampleTests {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path
+    private static let package = "\(root)/Tests/LiveApp"
+    private static let scratch = "\(root)/.build-example"
+
+    /// Waits until a program has written a line.
+    private func shows(_ line: String, _ program: RunningProgram) -> Bool {
+        while let next = program.line() {
+            if next == line { return true }
+        }
+        return false
+    }
+
+    @Test("Shows what another process sets: by updates, by Observation, and by Foundation's own class")
+    func threeWays() throws {
+        let build = try Programs.run(
+            "/usr/bin/env", ["swift", "build", "--package-path", Self.package, "--scratch-path", Self.scratch])
+        try #require(build.status == 0, "\(build.output)\(build.errors)")
+        let app = "\(Self.scratch)/debug/LiveApp"
+        try AgentProcess.withAgent { agent in
+            let environment = agent.place.environment
+            let followers = try ["updates", "observation", "foundation"].map {
+                try RunningProgram(app, [$0], environment: environment)
+            }
+            for follower in followers {
+                #expect(shows("message: (none)", follower))
+            }
+            for message in ["hello", "world"] {
+                let outcome = try Programs.run(app, ["set", message], environment: environment)
+                #expect(outcome.status == 0 && outcome.errors == "")
+                for follower in followers {
+                    #expect(shows("message: \(message)", follower))
+                }
+            }
+        }
+    }
+}

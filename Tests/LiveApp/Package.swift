@@ -1,0 +1,16 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// An app as a user of the libraries would have it: a package of its own, which depends on this one.
+let package = Package(
+    name: "LiveApp",
+    dependencies: [.package(name: "defaultsd", path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "LiveApp",
+            dependencies: [
+                .product(name: "DefaultsKit", package: "defaultsd"),
+                .product(name: "DefaultsFoundation", package: "defaultsd"),
+            ])
+    ]
+)
