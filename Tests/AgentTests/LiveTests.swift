@@ -82,7 +82,7 @@ struct LiveTests {
                 Programs.liveWriter, [Self.suite, "k", "500"], environment: place.environment)
             #expect(outcome.errors == "" && outcome.status == 0)
             try agent?.synchronize()
-            let expected = (0..<500).map { ("k\($0)", PropertyListValue.integer($0)) }
+            let expected = (0..<500).map { ("k\($0)", PropertyListValue.array([.integer($0)])) }
             #expect(try saved(place) == .dictionary(Dictionary(uniqueKeysWithValues: expected)))
         }
     }

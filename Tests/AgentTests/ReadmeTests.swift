@@ -33,6 +33,21 @@ struct ReadmeTests {
         line.replacing(#/\d\d:\d\d:\d\d\.\d\d\d/#, with: "TIME").replacing(#/pid \d+/#, with: "pid N")
     }
 
+    @Test("The library's example is a program, and does what it says")
+    func example() throws {
+        let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("ReadmeExample/main.swift")
+        let source = try String(contentsOf: path, encoding: .utf8)
+        #expect(blocks("```swift").map { $0.joined(separator: "\n") + "\n" } == [source])
+        try AgentProcess.withAgent { agent in
+            let program = try RunningProgram(
+                "/usr/bin/stdbuf", ["-oL", Programs.readmeExample], environment: agent.place.environment)
+            #expect(program.line() == "fontSize is 14")
+            try agent.defaults("write", "ReadmeExample", "fontSize", "-int", "9")
+            #expect(program.line() == "fontSize is 9")
+        }
+    }
+
     @Test("The recording is what its commands show")
     func recording() throws {
         let commands = blocks("```console").joined().filter { $0.hasPrefix("$ ") }.map { String($0.dropFirst(2)) }

@@ -3,7 +3,7 @@ import Glibc
 
 /// A program that sets keys as apps do, and ends without a word to the library.
 ///
-/// `LiveWriter <suite> <prefix> <count>` sets `<prefix>0` and so on to their numbers.
+/// `LiveWriter <suite> <prefix> <count>` sets `<prefix>0` and so on to arrays of their number.
 @main
 struct LiveWriter {
     static func main() {
@@ -13,6 +13,6 @@ struct LiveWriter {
             print("usage: LiveWriter <suite> <prefix> <count>")
             exit(64)
         }
-        for number in 0..<count { defaults.set(number, forKey: "\(arguments[2])\(number)") }
+        for number in 0..<count { defaults.set([number], forKey: "\(arguments[2])\(number)") }
     }
 }

@@ -9,6 +9,7 @@ enum Programs {
 
     static let defaults = "\(directory)/defaults"
     static let defaultsd = "\(directory)/defaultsd"
+    static let readmeExample = "\(directory)/ReadmeExample"
     static let liveWriter = "\(directory)/LiveWriter"
     static let foundationWriter = "\(directory)/FoundationWriter"
 
