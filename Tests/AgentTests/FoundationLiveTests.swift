@@ -87,9 +87,11 @@ struct FoundationLiveTests {
             try Programs.run(
                 Programs.foundationWriter, ["FoundationApp", "k", "1"], environment: place.environment)
             #expect(app.line() == "standard FoundationApp: k=1")
+            // When the library moves over, it says that it may have missed something, in either domain.
             let agent = try AgentProcess(place)
+            for _ in 1...2 { #expect(app.line() == "standard ?: k=1") }
             try agent.defaults("write", "FoundationApp", "k", "2")
-            #expect(eventually(within: 30) { app.line() == "standard FoundationApp: k=2" })
+            #expect(app.line() == "standard FoundationApp: k=2")
         }
     }
 

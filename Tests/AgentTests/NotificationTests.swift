@@ -46,15 +46,24 @@ struct NotificationTests {
         }
     }
 
-    @Test("is posted where no agent runs")
+    @Test("is posted where no agent runs, and even for a domain's first file")
     func withoutAgent() throws {
         try AgentProcess.withPlace { place in
-            let app = try start(place.environment, "set a 1")
-            #expect(app.line() == "standard FoundationApp: a=1, here")
+            let app = try start(place.environment, "register r 2")
+            #expect(app.line() == "standard NSRegistrationDomain: r=2, here")
             #expect(app.line() == "done")
-            try Programs.run(
-                Programs.foundationWriter, ["FoundationApp", "b", "2"], environment: place.environment)
-            #expect(app.line() == "standard FoundationApp: b=2")
+            for number in 1...2 {
+                try Programs.run(
+                    Programs.foundationWriter, ["FoundationApp", "k", "\(number)"], environment: place.environment)
+                #expect(app.line() == "standard FoundationApp: k=\(number)")
+            }
+            // To the stream an agent that comes is a gap, in either domain.
+            let agent = try AgentProcess(place)
+            #expect(app.line() == "standard ?: k=2")
+            try agent.defaults("write", "FoundationApp", "k", "3")
+            var line: String?
+            repeat { line = app.line() } while line == "standard ?: k=2"
+            #expect(line == "standard FoundationApp: k=3" || line == "standard ?: k=3")
         }
     }
 }

@@ -15,13 +15,14 @@ enum LiveApp {
             guard let defaults = notification.object as? Foundation.UserDefaults else { return }
             let domain = notification.userInfo?[DefaultsKit.UserDefaults.changedDomainKey] as? String
             let keys = notification.userInfo?[DefaultsKit.UserDefaults.changedKeysKey] as? [String]
+            // When something was missed, there are none.
             let who =
                 switch ObjectIdentifier(defaults) {
                 case ObjectIdentifier(Foundation.UserDefaults.standard): "standard"
                 case suiteIdentity: "suite"
                 default: "nobody"
                 }
-            FoundationApp.print("\(who) \(domain ?? "?"): \(text(defaults, keys ?? []))")
+            FoundationApp.print("\(who) \(domain ?? "?"): \(text(defaults, keys ?? ["k"]))")
             if defaults.string(forKey: "k") == "stop" { stop() }
         }
         if let name, let suite {

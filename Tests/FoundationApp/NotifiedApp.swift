@@ -14,7 +14,7 @@ enum NotifiedApp {
         ) { notification in
             guard let defaults = notification.object as? UserDefaults else { return }
             let domain = notification.userInfo?[UserDefaults.changedDomainKey] as? String
-            let keys = notification.userInfo?[UserDefaults.changedKeysKey] as? [String] ?? []
+            let keys = notification.userInfo?[UserDefaults.changedKeysKey] as? [String] ?? ["k"]
             let who =
                 switch ObjectIdentifier(defaults) {
                 case ObjectIdentifier(UserDefaults.standard): "standard"
