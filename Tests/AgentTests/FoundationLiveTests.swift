@@ -46,6 +46,21 @@ struct FoundationLiveTests {
         }
     }
 
+    @Test("Keep what the program has set and not saved, and write over nothing")
+    func unsaved() throws {
+        try AgentProcess.withAgent { agent in
+            let app = try start(agent, "unsaved", "mine")
+            #expect(app.line() == "begins with k=none")
+            #expect(app.line() == "ready FoundationApp")
+            try agent.defaults("write", "FoundationApp", "k", "theirs")
+            // Foundation saves its key when it is told of the other one, and is told of its own file.
+            #expect(app.line() == "standard FoundationApp: k=theirs")
+            #expect(app.line() == "standard FoundationApp: unsaved=mine")
+            let read = try agent.defaults("read", "FoundationApp")
+            #expect(read.output == "{\n    k = theirs;\n    unsaved = mine;\n}\n")
+        }
+    }
+
     @Test("See the changes of a suite, and the global domain's once for each instance")
     func suite() throws {
         try AgentProcess.withAgent { agent in

@@ -9,6 +9,7 @@ import Glibc
 /// - `FoundationApp live [suite]` prints a line for each of Foundation's notifications: who was told, the domain, and what
 ///   its keys are to Foundation. When the key "k" becomes "stop", it disables the updates, and prints what DefaultsKit
 ///   sees from then on.
+/// - `FoundationApp unsaved value` does that too, and has set the key "unsaved" without saving it.
 /// - `FoundationApp notifications [call…]` prints a line for each of DefaultsKit's; a call is `set key value`, say.
 @main
 struct FoundationApp {
@@ -18,6 +19,7 @@ struct FoundationApp {
         let arguments = CommandLine.arguments.dropFirst()
         switch arguments.first {
         case "live": LiveApp.start(suite: arguments.dropFirst().first)
+        case "unsaved": LiveApp.start(suite: nil, unsaved: arguments.dropFirst().first)
         case "notifications": NotifiedApp.start(calls: Array(arguments.dropFirst()))
         default: exit(64)
         }

@@ -4,7 +4,7 @@ import Foundation
 
 /// Foundation's own UserDefaults, with live updates.
 enum LiveApp {
-    static func start(suite name: String?) {
+    static func start(suite name: String?, unsaved: String? = nil) {
         let suite = name.flatMap { Foundation.UserDefaults(suiteName: $0) }
         // Foundation has read the files before anything is enabled, and would never look again.
         FoundationApp.print("begins with \(text(Foundation.UserDefaults.standard, ["k"]))")
@@ -32,6 +32,7 @@ enum LiveApp {
         } else {
             Foundation.UserDefaults.enableLiveUpdates()
         }
+        if let unsaved { Foundation.UserDefaults.standard.set(unsaved, forKey: "unsaved") }
         FoundationApp.print("ready \(DefaultsKit.UserDefaults.applicationIdentifier)")
     }
 
