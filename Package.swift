@@ -14,6 +14,7 @@ let package = Package(
     name: "defaultsd",
     products: [
         .library(name: "DefaultsKit", targets: ["DefaultsKit"]),
+        .library(name: "DefaultsFoundation", targets: ["DefaultsFoundation"]),
         .library(name: "PropertyList", targets: ["PropertyList"]),
         .executable(name: "defaultsd", targets: ["defaultsd"]),
         .executable(name: "defaults", targets: ["defaults"]),
@@ -39,7 +40,9 @@ let package = Package(
         // Layer 2: the library for apps.
         .target(name: "DefaultsKit", dependencies: ["DefaultsCore", "PropertyList"], swiftSettings: settings),
 
-        // Layer 3: the agent and the command.
+        // Layer 3: what needs all of Foundation, the agent and the command.
+        .target(
+            name: "DefaultsFoundation", dependencies: ["DefaultsKit", "PropertyList"], swiftSettings: settings),
         .executableTarget(
             name: "defaultsd",
             dependencies: [
@@ -68,6 +71,9 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "LiveWriter", dependencies: ["DefaultsKit"], path: "Tests/LiveWriter", swiftSettings: settings),
+        .executableTarget(
+            name: "FoundationApp", dependencies: ["DefaultsFoundation", "DefaultsKit", "PropertyList"],
+            path: "Tests/FoundationApp", swiftSettings: settings),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(name: "PropertyListTests", dependencies: ["PropertyList", "TestSupport"], swiftSettings: settings),
         .testTarget(
@@ -79,9 +85,13 @@ let package = Package(
             name: "DefaultsKitTests", dependencies: ["DefaultsCore", "DefaultsKit", "PropertyList", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
+            name: "DefaultsFoundationTests",
+            dependencies: ["DefaultsCore", "DefaultsFoundation", "DefaultsKit", "PropertyList", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
             name: "AgentTests",
             dependencies: [
-                "DefaultsCore", "DefaultsKit", "FoundationWriter", "LiveWriter", "PropertyList",
+                "DefaultsCore", "DefaultsKit", "FoundationApp", "FoundationWriter", "LiveWriter", "PropertyList",
                 "ReadmeExample", "TestSupport", "defaults", "defaultsd",
             ],
             swiftSettings: settings),

@@ -54,16 +54,16 @@ package final class EmbeddedStore: Backend {
     ///
     /// - Parameters:
     ///   - domain: whose file.
-    ///   - isFirst: whether what a domain holds that was never seen is no change.
-    func look(at domain: Domain, isFirst: Bool = true) {
+    ///   - isBaseline: whether a file that was never seen is no change. To who knows that there was none it is one.
+    func look(at domain: Domain, isBaseline: Bool = true) {
         var pause: Int32 = 1
         var waited: Int32 = 0
         while waited < 1_000 {
-            if store.look(at: [domain], haste: .settle, isBaseline: isFirst).beingWritten.isEmpty { return }
+            if store.look(at: [domain], haste: .settle, isBaseline: isBaseline).beingWritten.isEmpty { return }
             poll(nil, 0, pause)
             waited += pause
             pause = min(pause * 2, 50)
         }
-        _ = store.look(at: [domain], patience: .insist, haste: .settle, isBaseline: isFirst)
+        _ = store.look(at: [domain], patience: .insist, haste: .settle, isBaseline: isBaseline)
     }
 }

@@ -40,6 +40,8 @@ struct LiveState {
         var cursor: Cursor?
         /// The domains that the snapshot under way has brought; `nil` when none is.
         var snapshot: Set<Domain>?
+        /// Whether followers are to be told of a gap when the snapshot under way is whole.
+        var hasGap = false
         /// Who waits for the values.
         var waiting: [Latch] = []
     }
@@ -229,7 +231,7 @@ struct LiveState {
             if continues, state.isLoaded, let cursor = state.cursor, state.snapshot == nil {
                 starts.append((name, .after(cursor)))
             } else {
-                if state.isLoaded { post(.gap, of: name, &effects) }
+                if state.isLoaded { names[name]?.hasGap = true }
                 names[name]?.snapshot = []
                 starts.append((name, .snapshot))
             }
@@ -242,9 +244,11 @@ struct LiveState {
     }
 
     /// Begins a name's stream again, with its values.
-    private mutating func restart(_ name: DomainName, _ effects: inout LiveEffects) {
+    ///
+    /// Followers are told of the gap when the values are here: who reads them then reads none from before it.
+    private mutating func restart(_ name: DomainName) {
         names[name]?.snapshot = []
-        post(.gap, of: name, &effects)
+        names[name]?.hasGap = true
     }
 
     /// Takes an event of a name's stream.
@@ -262,12 +266,12 @@ struct LiveState {
             case .damaged: break
             }
             post(event, &effects)
-            if mustRestart { restart(name, &effects) }
+            if mustRestart { restart(name) }
         case .initial(let snapshot):
             names[name]?.snapshot?.insert(snapshot.domain)
             replaceAll(of: snapshot.domain, with: snapshot.values, &effects)
         case .gap:
-            restart(name, &effects)
+            restart(name)
         case .bookmark(let cursor):
             names[name]?.cursor = cursor
             guard let seen = names[name]?.snapshot else { break }
@@ -276,11 +280,15 @@ struct LiveState {
             }
             names[name]?.snapshot = nil
             names[name]?.isLoaded = true
+            if names[name]?.hasGap == true {
+                names[name]?.hasGap = false
+                post(.gap, of: name, &effects)
+            }
             effects.latches += names[name]?.waiting ?? []
             names[name]?.waiting = []
         case .ended:
             mustRestart = true
-            restart(name, &effects)
+            restart(name)
         }
         return (mustRestart, effects)
     }

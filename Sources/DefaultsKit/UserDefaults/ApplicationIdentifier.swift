@@ -2,14 +2,26 @@ import DefaultsCore
 import Synchronization
 
 /// The name of the program's own domain.
-enum ApplicationIdentifier {
-    /// What the program has set.
+package enum ApplicationIdentifier {
+    /// What the program has set, or was suggested.
     private static let chosen = Mutex<DomainName?>(nil)
+    /// Whether someone has asked for the name, and may have made use of it.
+    private static let isUsed = Atomic(false)
 
-    static var name: DomainName { chosen.withLock { $0 } ?? ofExecutable }
+    static var name: DomainName {
+        isUsed.store(true, ordering: .relaxed)
+        return chosen.withLock { $0 } ?? ofExecutable
+    }
 
     static func choose(_ name: DomainName) {
         chosen.withLock { $0 = name }
+    }
+
+    /// Takes the identifier of the program's bundle, which only Foundation knows, unless the program has set another or
+    /// uses the executable's name already.
+    package static func suggest(_ identifier: String) {
+        guard !isUsed.load(ordering: .relaxed), let name = try? DomainName(identifier) else { return }
+        chosen.withLock { if $0 == nil { $0 = name } }
     }
 
     /// The executable's name, as Foundation takes it where there is no bundle.

@@ -1,19 +1,20 @@
 /// An array of any element type.
 ///
-/// A cast to `[Any]` would take Foundation's `NSArray` too, and lose the types of its elements.
-protocol ElementsInOrder {
+/// A cast to `[Any]` would take Foundation's `NSArray` too, and lose the types of its elements; DefaultsFoundation conforms
+/// that class.
+package protocol ElementsInOrder {
     /// The elements.
     var elements: [Any] { get }
 }
 
 extension Array: ElementsInOrder {
-    var elements: [Any] { self }
+    package var elements: [Any] { self }
 }
 
 extension ArraySlice: ElementsInOrder {
-    var elements: [Any] { Array(self) }
+    package var elements: [Any] { Array(self) }
 }
 
 extension ContiguousArray: ElementsInOrder {
-    var elements: [Any] { Array(self) }
+    package var elements: [Any] { Array(self) }
 }

@@ -7,8 +7,8 @@ public import PropertyList
 /// where a type isn't `Sendable`:
 ///
 /// ```swift
-/// extension NSNull: PropertyListConvertible {
-///     public var propertyListValue: PropertyListValue? { nil }
+/// extension Selection: PropertyListConvertible {
+///     var propertyListValue: PropertyListValue? { isEmpty ? nil : .string(text) }
 /// }
 /// ```
 public protocol PropertyListConvertible {

@@ -87,10 +87,11 @@ struct AnyTests {
 
     @Test("is not taken for another type by what Foundation bridges")
     func bridging() {
-        // Without a conformance of its own (which DefaultsFoundation has), an NSObject is refused, not guessed at: an
-        // NSNumber would otherwise be a Bool or an Int, as it comes.
-        let number = NSNumber(value: true)
-        let values: [Any] = [number, [number], ["k": number], NSArray(array: [number]), NSDictionary(), NSNull()]
+        // Without a conformance of its own, an NSObject is refused, not guessed at. (DefaultsFoundation, which is in the
+        // tests' process too, gives one to NSNumber, which would otherwise be a Bool or an Int, as it comes, and to
+        // others.)
+        let object = NSObject()
+        let values: [Any] = [object, [object], ["k": object], NSArray(array: [object]), NSSet(), NSOrderedSet()]
         for value in values { #expect(throws: DefaultsError.self, "\(value)") { try convert(value) } }
     }
 
