@@ -82,6 +82,11 @@ struct PollingScan: Equatable {
         }
     }
 
+    /// Whether the directory, or a subdirectory that is in both listings, has another owner or mode than in an older one.
+    func hasOtherPermissions(than old: PollingScan) -> Bool {
+        permissions.contains { name, now in old.permissions[name].map { $0 != now } ?? false }
+    }
+
     /// The names that came, went or changed since an older listing, or may have.
     func changes(since old: PollingScan) -> Set<String> {
         var names = Set(old.signatures.keys.filter { signatures[$0] == nil })

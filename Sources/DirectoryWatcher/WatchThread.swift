@@ -214,7 +214,7 @@ final class WatchThread {
         if let old = listings[path] {
             if new.identity != old.identity { state.markRescan(.replaced) }
             let isCompanion = path != directory
-            if isCompanion, new.permissions != old.permissions { state.markRescan(.permissions) }
+            if isCompanion, new.hasOtherPermissions(than: old) { state.markRescan(.permissions) }
             state.noteChanges(of: new.changes(since: old).map { isCompanion ? path + "/" + $0 : $0 })
         } else {
             state.markRescan(.polled)

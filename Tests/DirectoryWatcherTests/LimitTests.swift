@@ -56,6 +56,36 @@ extension WatcherTests {
             }
         }
 
+        @Test(
+            "Inside a namespace, a companion that gets no watch is polled, and nothing else",
+            .enabled(if: limit?.hasSuffix("watches") == true), arguments: [4, 5])
+        func companion(watches: Int) async throws {
+            let scratch = try Scratch()
+            try scratch.sh("mkdir -p system/ByHost", above: true)
+            let path = scratch.path + "/system"
+            // The directory gets what it needs; the companion nothing, or one watch of two.
+            try scratch.sh("echo \(watches) > \(try #require(limit))")
+            var configuration = scratch.configuration()
+            configuration.companions = [path]
+            try await watching(configuration) { watcher in
+                #expect(watcher.status.mode == .inotify)
+                let text = watcher.status.companions[path]?.description ?? ""
+                #expect(text.hasPrefix("polling: no inotify") && text.contains("raise"), "\(text)")
+                try await watcher.settle()
+                try scratch.sh("echo new > system/a.plist; echo new > system/ByHost/b.plist", above: true)
+                #expect(
+                    await watcher.taken() == DirtyNames(changed: [path + "/a.plist", path + "/ByHost/b.plist"]))
+                try await watcher.settle()
+                try scratch.write("new", to: "b.plist")
+                #expect(await watcher.taken() == DirtyNames(changed: ["b.plist"]))
+                try scratch.sh("echo 100 > \(try #require(limit))")
+                #expect(await watcher.taken().rescan == .replaced)
+                #expect(watcher.status.companions[path] == .inotify)
+                try scratch.sh("echo newer > system/ByHost/b.plist", above: true)
+                #expect(await watcher.taken() == DirtyNames(changed: [path + "/ByHost/b.plist"]))
+            }
+        }
+
         @Test("Without descriptors, nothing is looked at, and nothing given up", .enabled(if: limit == "descriptors"))
         func exhausted() async throws {
             let scratch = try Scratch()

@@ -25,6 +25,8 @@ package struct SystemDirectories: Hashable, Sendable {
 
     /// Finds the directories: those of `DEFAULTS_SYSTEM_DIRECTORIES`, or else `XDG_CONFIG_DIRS` (`/etc/xdg`) and
     /// `/usr/local/etc`, where Foundation looks; and `DEFAULTS_MANAGED_DIRECTORY`, or else `/etc/defaultsd/managed`.
+    ///
+    /// A variable that names no absolute path means no directory; one that is empty counts as unset.
     package init(environment: Environment) {
         let anyUser =
             environment["DEFAULTS_SYSTEM_DIRECTORIES"]

@@ -52,14 +52,14 @@ package struct DomainFile: Sendable {
             // O_NONBLOCK, so that a FIFO in the file's place blocks nobody.
             let file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
             let status = try file.status()
-            guard status.st_mode & S_IFMT == S_IFREG else {
-                return .unusable(damage(.unreadable, "\(path) is no regular file; move it away or write a file there."))
-            }
-            // Whatever is known of its bytes: who may write them is another matter.
+            // Whatever it is, and whatever is known of its bytes: who may have written them is another matter.
             if let managedDirectory,
                 let problem = RootOwnership.problem(ofFileAt: path, status, below: managedDirectory)
             {
                 return .unusable(FileDamage(error: problem, version: nil))
+            }
+            guard status.st_mode & S_IFMT == S_IFREG else {
+                return .unusable(damage(.unreadable, "\(path) is no regular file; move it away or write a file there."))
             }
             let identity = FileIdentity(status)
             if let known, known.isSettled, known.identity == identity { return .unchanged(known) }

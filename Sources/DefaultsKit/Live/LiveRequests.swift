@@ -38,9 +38,11 @@ final class LiveRequests: Sendable {
 
     /// Takes what was asked; for the thread.
     func take() -> Taken {
-        isAwake.store(false, ordering: .sequentiallyConsistent)
+        // In this order: who wakes it from here on writes again, and who did before is heard below. The other way round, a
+        // wake-up between the two would be read away, and every later one be taken for told.
         var count: UInt64 = 0
         _ = read(descriptor, &count, 8)
+        _ = isAwake.exchange(false, ordering: .acquiringAndReleasing)
         return taken.withLock { requests in
             defer { requests = Taken() }
             return requests

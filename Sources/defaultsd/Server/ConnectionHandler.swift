@@ -191,7 +191,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         while isWanted {
             isWanted = false
             for number in subscriptions.keys {
-                while context.channel.isWritable, let events = take(number), !events.isEmpty {
+                while context.channel.isWritable, let events = take(number) {
                     isWanted = true
                     for event in events { send(.event(event), to: number) }
                 }
@@ -210,11 +210,15 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    /// The next events of a subscription, with the snapshots in their places.
+    /// The next events of a subscription, with the snapshots in their places; `nil` when it is caught up.
+    ///
+    /// None at all may be a snapshot of nothing, after which there is more.
     private func take(_ number: UInt64) -> [StreamEvent]? {
         guard var subscription = subscriptions.removeValue(forKey: number) else { return nil }
         let (events, snapshots) = server.store.next(for: &subscription)
-        let stream = events.flatMap { event -> [StreamEvent] in
+        defer { if !events.contains(.ended) { subscriptions[number] = subscription } }
+        if events.isEmpty { return nil }
+        return events.flatMap { event -> [StreamEvent] in
             switch event {
             case .record(let record, let cursor): [.record(record, cursor: cursor)]
             case .gap(let from, let to): [.gap(from: from, to: to)]
@@ -223,8 +227,6 @@ final class ConnectionHandler: ChannelInboundHandler {
             case .ended: [.ended]
             }
         }
-        if !events.contains(.ended) { subscriptions[number] = subscription }
-        return stream
     }
 
     private func send(_ message: Message, to number: UInt64) {

@@ -14,6 +14,11 @@ struct MessageTests {
         return Domain(name, host: name.isGlobal ? .only("AB-1") : .any)
     }
 
+    private static let users: [DomainUser] = [.managed, .any(directory: "/etc/xdg"), .any(directory: "/")]
+    private static let layers: [Domain] = users.flatMap { user in
+        domains.map { Domain($0.name, host: $0.host, user: user) }
+    }
+
     private static let values: DomainValues = [
         "": "empty key", "real": .real(-0.0), "nan": .real(.nan), "single": .real32(0.1), "large": .unsigned(.max),
         "small": .integer(.min), "flag": false, "bytes": .data([0, 255]), "nested": [["a": []], [:]], "uid": .uid(9),
@@ -34,7 +39,7 @@ struct MessageTests {
             .hello(protocolVersion: 1, client: "test"), .domains, .synchronize(nil), .synchronize(domains[0]), .status,
             .unsubscribe(.max),
         ]
-        requests += domains.map { .read($0) }
+        requests += (domains + layers).map { .read($0) }
         for domain in domains {
             for replacesAll in [true, false] {
                 var changed = Difference(uniqueKeysWithValues: values.map { ($0, .some($1)) })
@@ -84,16 +89,17 @@ struct MessageTests {
         let events: [LogRecord.Event] = [
             .change(ChangeSet(domain: domains[2], source: .app(app), changes: changes, overruled: overruled)),
             .change(ChangeSet(domain: domains[0], source: .file, changes: [])), .damaged(domains[1], reason: "torn"),
-            .unknown(domains[2]),
+            .unknown(domains[2]), .unknown(layers[0]), .damaged(layers[3], reason: "torn"),
         ]
         var messages: [Message] = [
             .welcome(
                 protocolVersion: 1, pid: 2, directory: "/d",
-                system: SystemDirectories(anyUser: ["/etc/xdg", "/usr/local/etc"], managed: "/m"), cursor: cursor),
+                system: SystemDirectories(anyUser: ["/etc/xdg", "/usr/local/etc"], managed: "/m"), cursor: cursor
+            ),
             .welcome(protocolVersion: 1, pid: 2, directory: "/d", system: .none, cursor: cursor),
             .values(snapshot), .domains(domains),
-            .domains([]), .edited(cursor), .synchronized(cursor, failures: ["one.", "two."]), .subscribed(cursor),
-            .unsubscribed, .status(values), .failure(DefaultsError(.damaged, "It is damaged.")),
+            .domains(layers), .domains([]), .edited(cursor), .synchronized(cursor, failures: ["one.", "two."]),
+            .subscribed(cursor), .unsubscribed, .status(values), .failure(DefaultsError(.damaged, "It is damaged.")),
             .failure(DefaultsError(.notSaved, errno: 28, "It can't be saved")),
             .event(.initial(snapshot)), .event(.gap(from: cursor, to: cursor)), .event(.bookmark(cursor)),
             .event(.ended),
@@ -118,9 +124,27 @@ struct MessageTests {
             #expect(first.domain == second.domain && first.values == second.values && first.cursor == second.cursor)
         case (.event(.record(let first, let at)), .event(.record(let second, let then))):
             #expect(first == second && at == then)
+        case (.domains(let first), .domains(let second)): #expect(first == second)
+        case (.welcome(_, _, _, let first, _), .welcome(_, _, _, let second, _)): #expect(first == second)
         case (.failure(let first), .failure(let second)): #expect(first == second)
         default: break
         }
+    }
+
+    @Test(
+        "A welcome names directories by absolute paths, or none",
+        arguments: [
+            (["system": ["etc"]], "The entry \"system\" must be an array of absolute paths."),
+            (["managed": "etc"], "The entry \"managed\" must be an absolute path."), ([:], ""),
+        ] as [(DomainValues, String)])
+    func welcome(entries: DomainValues, sentence: String) throws {
+        let fields = Fields(entries)
+        guard !sentence.isEmpty else {
+            #expect(try fields.systemDirectories() == .none)
+            return
+        }
+        let error = #expect(throws: DefaultsError.self) { try fields.systemDirectories() }
+        #expect(error == DefaultsError(.protocolViolation, sentence))
     }
 
     @Test("An error of an unknown kind is a refusal")
@@ -148,6 +172,15 @@ struct MessageTests {
             (["request": 1], "The entry \"type\" must be a string."),
             (["request": 1, "type": "read"], "The entry \"domain\" must be a string."),
             (["request": 1, "type": "read", "domain": "a", "host": 3], "The entry \"host\" must be a string."),
+            (
+                ["request": 1, "type": "read", "domain": "a", "user": "etc/xdg"],
+                "The entry \"user\" must be \"managed\" or an absolute path."
+            ),
+            (
+                ["request": 1, "type": "read", "domain": "a", "user": ""],
+                "The entry \"user\" must be \"managed\" or an absolute path."
+            ),
+            (["request": 1, "type": "read", "domain": "a", "user": true], "The entry \"user\" must be a string."),
             (
                 ["request": 1, "type": "edit", "domain": "a", "remove": [1], "set": [:], "time": 0],
                 "The entry \"remove\" must be an array of strings."

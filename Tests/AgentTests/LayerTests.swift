@@ -1,0 +1,272 @@
+import DefaultsCore
+import DefaultsKit
+import Foundation
+import Glibc
+import PropertyList
+import TestSupport
+import Testing
+
+/// Preferences for every user of the system, and those that its administrator forces.
+@Suite("The system's layers")
+struct LayerTests {
+    /// Makes the directories, which no test needs.
+    @Sendable private static func makeDirectories(_ place: AgentProcess.Place) throws {
+        try RawFile.makeDirectory(place.system)
+        try RawFile.makeDirectory(place.managed)
+    }
+
+    private static func domain(_ name: String, _ user: DomainUser) throws -> Domain {
+        Domain(try DomainName(name), user: user)
+    }
+
+    /// The users of the domains that events are about, with the event as text.
+    private static func texts(_ events: [StreamEvent]) -> [String] {
+        events.map { event in
+            guard case .record(let record, _) = event else { return Follower.text(event) }
+            let user =
+                switch record.domain.user {
+                case .current: "current"
+                case .any: "any"
+                case .managed: "managed"
+                }
+            return "\(user) \(Follower.text(event))"
+        }
+    }
+
+    @Test(
+        "tail shows what changes in a system directory and in the managed one, and whose it is",
+        .enabled(if: geteuid() == 0))
+    func tail() throws {
+        try AgentProcess.withAgent(prepare: Self.makeDirectories) { agent in
+            let tail = try agent.start("tail", "--json")
+            let text = try agent.start("tail", "--color", "never")
+            _ = try tail.objects(upTo: "bookmark")
+            let isFollowed = try eventually {
+                let status = try agent.status()
+                return try Fields(status).array("subscribers").count == 2
+            }
+            #expect(isFollowed)
+            try RawFile.write("{size = 1;}", to: agent.place.system + "/a.b.plist")
+            let ofSystem = try tail.object()
+            #expect(
+                ofSystem.keys.sorted() == ["changes", "cursor", "domain", "host", "source", "time", "type", "user"])
+            #expect(ofSystem["domain"] as? String == "a.b" && ofSystem["user"] as? String == agent.place.system)
+            let line = text.line()
+            #expect(line?.hasSuffix(" a.b (any user, \(agent.place.system)) size  (none) → \"1\"  (file)") == true)
+
+            try RawFile.write("{size = 2;}", to: agent.place.managed + "/a.b.plist")
+            let forced = try tail.object()
+            #expect(forced["domain"] as? String == "a.b" && forced["user"] as? String == "managed")
+            #expect(text.line()?.hasSuffix(" a.b (managed) size  (none) → \"2\"  (file)") == true)
+
+            try RawFile.write("{size = 3;}", to: agent.place.path("a.b"))
+            let own = try tail.object()
+            #expect(own["domain"] as? String == "a.b" && own["user"] == nil)
+            #expect(text.line()?.hasSuffix(" a.b size  (none) → \"3\"  (file)") == true)
+
+            unlink(agent.place.managed + "/a.b.plist")
+            let removed = try tail.object()
+            #expect(removed["user"] as? String == "managed")
+            #expect(text.line()?.hasSuffix(" a.b (managed) size  \"2\" → (none)  (file)") == true)
+        }
+    }
+
+    @Test("Directories that are made while the agent runs are found, and so is their end")
+    func madeLater() throws {
+        try AgentProcess.withAgent { agent in
+            let follower = try agent.follow()
+            let made = try follower.events {
+                try RawFile.makeDirectory(agent.place.system)
+                try RawFile.makeDirectory(agent.place.system + "/ByHost")
+                try RawFile.write("{size = 1;}", to: agent.place.system + "/ByHost/a.b.HOST.plist")
+            }
+            #expect(Self.texts(made) == ["any a.b: size ->1 (file)"])
+            let changed = try follower.events {
+                try RawFile.write("{size = 2;}", to: agent.place.system + "/ByHost/a.b.HOST.plist")
+            }
+            #expect(Self.texts(changed) == ["any a.b: size 1>2 (file)"])
+            let removed = try follower.events { removeTree(agent.place.system) }
+            #expect(Self.texts(removed) == ["any a.b: size 2>- (file)"])
+            #expect(try agent.status()["errors"] == [])
+        }
+    }
+
+    @Test("The agent says which directories it watches, and how")
+    func status() throws {
+        try AgentProcess.withAgent(prepare: { try RawFile.makeDirectory($0.system) }) { agent in
+            let expected = SystemDirectories(anyUser: [agent.place.system], managed: agent.place.managed)
+            #expect(try agent.connect().welcome.system == expected)
+            #expect(try Fields(agent.status()).systemDirectories() == expected)
+            let text = try agent.defaults("status").output
+            #expect(text.contains("system       \(agent.place.system) (inotify)\n"))
+            #expect(text.contains("managed      \(agent.place.managed) (waiting: the directory doesn't exist)\n"))
+        }
+    }
+
+    @Test(
+        "The values of each layer are read from the agent as from the files, and domains lists the user's own alone",
+        .enabled(if: geteuid() == 0), arguments: [true, false])
+    func read(hasAgent: Bool) throws {
+        try AgentProcess.withPlace { place in
+            try Self.makeDirectories(place)
+            for (number, path) in [place.preferences, place.system, place.managed].enumerated() {
+                try RawFile.write("{size = \(number);}", to: path + "/a.b.plist")
+            }
+            try RawFile.write("{size = 3;}", to: place.system + "/c.d.plist")
+            let system = SystemDirectories(environment: Environment(place.environment))
+            let agent = hasAgent ? try AgentProcess(place) : nil
+            defer { agent?.kill() }
+            let backend: any Backend =
+                try agent?.connect() ?? EmbeddedStore(PreferencesDirectory(path: place.preferences), system: system)
+            let users: [DomainUser] = [.current, .any(directory: place.system), .managed]
+            for (number, user) in users.enumerated() {
+                #expect(try backend.snapshot(of: Self.domain("a.b", user)).values == ["size": .string("\(number)")])
+            }
+            let unknown = try Self.domain("a.b", .any(directory: place.runtime))
+            #expect(try backend.snapshot(of: unknown).values == [:])
+            #expect(try backend.domains() == [Self.domain("a.b", .current)])
+            let outcome = try Programs.run(Programs.defaults, ["domains"], environment: place.environment)
+            #expect(!hasAgent || outcome.output == "a.b\n")
+
+            for user in users[1...] {
+                let domain = try Self.domain("a.b", user)
+                let error = #expect(throws: DefaultsError.self) {
+                    try backend.edit(domain, ["size": 9], replacesAll: false)
+                }
+                #expect(error?.code == .readOnly)
+                #expect(error?.description.hasPrefix("\(domain) can only be read") == true)
+                try backend.synchronize(domain)
+            }
+            // What was refused has done no harm.
+            try backend.edit(Self.domain("a.b", .current), ["size": 9], replacesAll: false)
+            try backend.synchronize(Self.domain("a.b", .current))
+            #expect(try backend.snapshot(of: Self.domain("a.b", .managed)).values == ["size": "2"])
+            #expect(try RawFile.read(place.managed + "/a.b.plist") == Array("{size = 2;}".utf8))
+            #expect(namesOfFiles(in: place.system) == ["a.b.plist", "c.d.plist"])
+        }
+    }
+
+    /// A way not to be root's alone, and what undoes it.
+    struct Distrust: CustomTestStringConvertible {
+        let spoil: String
+        let repair: String
+        var testDescription: String { spoil }
+    }
+
+    @Test(
+        "A managed file that others may write is told with the remedy, has no values, and has them after the remedy",
+        .enabled(if: geteuid() == 0),
+        arguments: [
+            Distrust(spoil: "chown 65534 FILE", repair: "chown root FILE"),
+            Distrust(spoil: "chmod g+w FILE", repair: "chmod go-w FILE"),
+            Distrust(spoil: "chown 65534 DIRECTORY", repair: "chown root DIRECTORY"),
+            Distrust(spoil: "chmod o+w DIRECTORY", repair: "chmod go-w DIRECTORY"),
+        ])
+    func distrusted(distrust: Distrust) throws {
+        try AgentProcess.withAgent(prepare: Self.makeDirectories) { agent in
+            let path = agent.place.managed + "/a.b.plist"
+            func run(_ script: String) throws -> String {
+                let script = script.replacingOccurrences(of: "FILE", with: path)
+                    .replacingOccurrences(of: "DIRECTORY", with: agent.place.managed)
+                try Programs.shell(script, in: "/")
+                return script
+            }
+            let follower = try agent.follow()
+            let made = try follower.events { try RawFile.write("{size = 1;}", to: path) }
+            #expect(Self.texts(made) == ["managed a.b: size ->1 (file)"])
+
+            let spoiled = try follower.events { _ = try run(distrust.spoil) }
+            #expect(Self.texts(spoiled) == ["managed a.b: size 1>- (file)", "managed a.b: damaged"])
+            let more = try follower.events { agent.signal(SIGHUP) }
+            #expect(more.isEmpty)
+            let domain = try Self.domain("a.b", .managed)
+            #expect(try agent.connect().snapshot(of: domain).values == [:])
+            let reason = try #require(try agent.connect().snapshot(of: domain).damage)
+            let status = try agent.defaults("status").output
+            #expect(status.contains("errors       a.b (managed): \(reason)\n"), "\(status)")
+            let shown = try agent.defaults("tail", "--since", "\(follower.cursor.epoch):0", "--timeout", "0.2").output
+            #expect(shown.contains("a.b (managed) damaged: \(reason)\n"), "\(shown)")
+
+            let repaired = try follower.events {
+                let remedy = try run(distrust.repair)
+                #expect(reason.hasPrefix("\(path) is not honoured") && reason.hasSuffix("`\(remedy)`."), "\(reason)")
+            }
+            #expect(Self.texts(repaired) == ["managed a.b: size ->1 (file)"])
+            #expect(try agent.status()["errors"] == [])
+        }
+    }
+
+    @Test("A managed file that is damaged is told, and its last good values stay", .enabled(if: geteuid() == 0))
+    func damaged() throws {
+        try AgentProcess.withAgent(prepare: Self.makeDirectories) { agent in
+            let follower = try agent.follow()
+            let path = agent.place.managed + "/a.b.plist"
+            _ = try follower.events { try RawFile.write("{size = 1;}", to: path) }
+            let reasons = try follower.damages { try RawFile.write("{size = ", to: path) }
+            #expect(reasons.count == 1 && reasons.first?.hasPrefix(path) == true)
+            #expect(try agent.connect().snapshot(of: Self.domain("a.b", .managed)).values == ["size": "1"])
+        }
+    }
+
+    @Test("The agent's own settings are the current user's alone")
+    func settings() throws {
+        let settings = "{MaximumConnections = 1; NoSuchSetting = 1;}"
+        try AgentProcess.withAgent(prepare: { place in
+            try Self.makeDirectories(place)
+            try RawFile.write(settings, to: place.system + "/org.defaultsd.agent.plist")
+        }) { agent in
+            let follower = try agent.follow()
+            let events = try follower.events {
+                try RawFile.write(settings + "\n", to: agent.place.system + "/org.defaultsd.agent.plist")
+                try RawFile.write(settings, to: agent.place.managed + "/org.defaultsd.agent.plist")
+            }
+            // The first has changed no value; the second is taken, or told not to be root's.
+            #expect(events.count == 1)
+            let connections = try (0..<3).map { _ in try agent.connect() }
+            let domains = try connections.map { try $0.domains().count }
+            #expect(domains == [0, 0, 0])
+            #expect(!agent.complaints().contains("NoSuchSetting"))
+        }
+    }
+
+    @Test(
+        "Directories that the agent's user may only read are watched; one that can't be read is told, and keeps its values",
+        .enabled(if: AgentProcess.hasNobody))
+    func onlyReadable() throws {
+        try AgentProcess.withPlace { place in
+            try place.giveToNobody()
+            try Self.makeDirectories(place)
+            try RawFile.write("{size = 1;}", to: place.system + "/a.b.plist")
+            let agent = try AgentProcess(place, launcher: AgentProcess.asNobody)
+            defer { agent.kill() }
+            let status = try agent.defaults("status").output
+            #expect(status.contains("system       \(place.system) (inotify)\n"))
+            #expect(status.contains("managed      \(place.managed) (inotify)\n"))
+
+            // Another user's agent tells root nothing; so all goes by commands of its user.
+            func expect(shown text: String) throws {
+                let isShown = try eventually {
+                    try agent.defaults("tail", "--initial", "--timeout", "0.1", "--color", "never").output
+                        .contains(text)
+                }
+                #expect(isShown, "\(text)")
+            }
+            try RawFile.write("{size = 2;}", to: place.system + "/a.b.plist")
+            try RawFile.write("{size = 3;}", to: place.managed + "/a.b.plist")
+            try expect(shown: "a.b (any user, \(place.system)) size  \"2\"")
+            try expect(shown: "a.b (managed) size  \"3\"")
+
+            #expect(chmod(place.system, 0o700) == 0)
+            let problem = "errors       The directory \(place.system) is gone or can't be read"
+            let isTold = try eventually { try agent.defaults("status").output.contains(problem) }
+            #expect(isTold)
+            // All that is known is looked at once more.
+            #expect(try agent.defaults("write", "c.d", "k", "v").status == 0)
+            try expect(shown: "a.b (any user, \(place.system)) size  \"2\"")
+            try RawFile.write("{size = 4;}", to: place.system + "/a.b.plist")
+            #expect(chmod(place.system, 0o755) == 0)
+            try expect(shown: "a.b (any user, \(place.system)) size  \"4\"")
+            #expect(try agent.defaults("status").output.contains("errors       none"))
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import PropertyList
+import TestSupport
+import Testing
+
+@testable import DefaultsCore
+
+@Suite("An edit that is sent again")
+struct RepeatedEditTests {
+    private func edit(
+        _ fixture: StoreFixture, _ number: UInt64, _ values: Difference, at time: Timestamp = .now(),
+        replacing: DomainValues? = nil, session: UInt64 = 7
+    ) -> EditRequest {
+        EditRequest(
+            domain: fixture.domain, values: values, time: time, writer: .testApp,
+            identity: EditIdentity(session: session, number: number), replacing: replacing)
+    }
+
+    @Test("Is made once, whatever happened in between")
+    func once() throws {
+        try withStoreFixture { fixture in
+            let store = fixture.store()
+            store.edit(edit(fixture, 1, ["a": 1]))
+            fixture.edit(store, ["a": 2])
+            store.edit(edit(fixture, 1, ["a": 1], replacing: [:]))
+            #expect(fixture.values(store) == ["a": 2])
+            let before = Timestamp(nanoseconds: Timestamp.now().nanoseconds - 1_000_000_000)
+            store.edit(edit(fixture, 2, ["a": 3], at: before, replacing: ["a": 1]))
+            #expect(fixture.values(store) == ["a": 2], "Younger is what someone else has set since.")
+            store.edit(edit(fixture, 3, ["a": 4]))
+            store.edit(edit(fixture, 1, ["b": 1], session: 8))
+            #expect(fixture.values(store) == ["a": 4, "b": 1])
+        }
+    }
+
+    @Test("Is made once, even by the agent that comes after the one that made it")
+    func onceAcrossAgents() throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            first.edit(edit(fixture, 1, ["a": 1]))
+            let second = try fixture.resumedStore()
+            second.edit(EditRequest(domain: fixture.domain, values: ["a": nil], writer: .testApp))
+            second.edit(edit(fixture, 1, ["a": 1], replacing: [:]))
+            #expect(fixture.values(second) == [:])
+            second.edit(edit(fixture, 2, ["a": 2]))
+            #expect(fixture.values(second) == ["a": 2])
+        }
+    }
+
+    /// What the file came to hold after the edit `a: 1 → 2` was set, and what is to be in force.
+    static let outcomes: [(file: DomainValues, inForce: DomainValues)] = [
+        (["a": 1, "b": 9], ["a": 2, "b": 9]), (["a": 3], ["a": 3]), (["b": 9], ["b": 9]), (["a": 2], ["a": 2]),
+    ]
+
+    @Test("Yields to who has written the key since, and not to who wrote others", arguments: outcomes)
+    func foreign(file: DomainValues, inForce: DomainValues) throws {
+        try withStoreFixture { fixture in
+            let time = Timestamp(nanoseconds: Timestamp.now().nanoseconds - 1_000_000_000)
+            try RawFile.write(PropertyListValue.dictionary(file).write(as: .xml), to: fixture.path)
+            let store = fixture.store()
+            _ = try store.lookAtAll(isBaseline: true)
+            store.edit(edit(fixture, 1, ["a": 2], at: time, replacing: ["a": 1]))
+            #expect(fixture.values(store) == inForce)
+        }
+    }
+
+    @Test("Is made anew when the file is older than it")
+    func olderFile() throws {
+        try withStoreFixture { fixture in
+            try RawFile.write(PropertyListValue.dictionary(["a": 3]).write(as: .xml), to: fixture.path)
+            let store = fixture.store()
+            _ = try store.lookAtAll(isBaseline: true)
+            store.edit(edit(fixture, 1, ["a": 2], replacing: ["a": 1]))
+            #expect(fixture.values(store) == ["a": 2])
+        }
+    }
+
+    @Test("The ledger of edits forgets who has been silent longest, and is bounded")
+    func ledger() {
+        var ledger = EditLedger()
+        for session in 1...UInt64(EditLedger.capacity) { ledger.note(EditIdentity(session: session, number: 3)) }
+        #expect(ledger.holds(EditIdentity(session: 1, number: 3)))
+        #expect(!ledger.holds(EditIdentity(session: 1, number: 4)))
+        ledger.note(EditIdentity(session: 1, number: 2))
+        #expect(ledger.holds(EditIdentity(session: 1, number: 3)))
+        ledger.note(EditIdentity(session: 100_000, number: 1))
+        #expect(!ledger.holds(EditIdentity(session: 1, number: 3)))
+        #expect(ledger.holds(EditIdentity(session: UInt64(EditLedger.capacity), number: 3)))
+        #expect(ledger.holds(EditIdentity(session: 100_000, number: 1)))
+    }
+}

@@ -1,0 +1,150 @@
+import DirectoryWatcher
+import Foundation
+import Testing
+
+extension WatcherTests {
+    /// Further directories, watched along with the first.
+    @Suite struct Companions {
+        /// A watcher's configuration with the companions `system`, which is there, and `later`, which isn't.
+        private func configuration(
+            _ scratch: Scratch, polling: DirectoryWatcher.PollingChoice = .automatic
+        ) throws -> DirectoryWatcher.Configuration {
+            try scratch.sh("mkdir -p system/ByHost", above: true)
+            var configuration = scratch.configuration(polling: polling)
+            configuration.companions = [scratch.path + "/system", scratch.path + "/later/"]
+            return configuration
+        }
+
+        @Test(
+            "What changes in a companion is dirty by its absolute path, and relevant by its relative one",
+            arguments: [DirectoryWatcher.PollingChoice.automatic, .always])
+        func changes(polling: DirectoryWatcher.PollingChoice) async throws {
+            let scratch = try Scratch()
+            try await watching(configuration(scratch, polling: polling)) { watcher in
+                try await watcher.settle()
+                try scratch.sh("echo new > a.plist; echo new > ByHost/b.plist; echo new > .c.plist; echo > d")
+                let start = scratch.path + "/system"
+                try scratch.sh(
+                    "cd system; echo new > a.plist; echo new > ByHost/b.plist; echo new > .c.plist; echo > d",
+                    above: true)
+                #expect(
+                    await watcher.taken()
+                        == DirtyNames(
+                            changed: ["a.plist", "ByHost/b.plist", start + "/a.plist", start + "/ByHost/b.plist"]))
+                try await watcher.settle()
+                try scratch.sh("rm system/a.plist", above: true)
+                #expect(await watcher.taken() == DirtyNames(changed: [start + "/a.plist"]))
+            }
+        }
+
+        @Test("A companion's change ticks, and one that is being written is told as such")
+        func ticks() async throws {
+            let scratch = try Scratch()
+            try await watching(configuration(scratch)) { watcher in
+                _ = watcher.take()
+                let path = scratch.path + "/system/a.plist"
+                try scratch.sh("echo new > system/a.plist", above: true)
+                _ = try await watcher.gather { $0.changed == [path] }
+                let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+                try file.write(contentsOf: Data("newer".utf8))
+                #expect(await watcher.taken() == DirtyNames(beingWritten: [path]))
+                try file.close()
+                #expect(await watcher.taken() == DirtyNames(changed: [path]))
+            }
+        }
+
+        @Test(
+            "A companion, or its subdirectory, that is made later is found by a drain",
+            arguments: [DirectoryWatcher.PollingChoice.automatic, .always])
+        func later(polling: DirectoryWatcher.PollingChoice) async throws {
+            let scratch = try Scratch()
+            let path = scratch.path + "/later"
+            try await watching(configuration(scratch, polling: polling)) { watcher in
+                try await watcher.settle()
+                #expect(watcher.status.companions[path] == .waiting(.missing))
+                try scratch.sh("mkdir later; echo new > later/a.plist", above: true)
+                #expect(await watcher.taken().rescan == .replaced)
+                #expect(watcher.status.companions[path] == (polling == .always ? .polling(.requested) : .inotify))
+                try await watcher.settle()
+                try scratch.sh("mkdir later/ByHost; echo new > later/ByHost/b.plist", above: true)
+                let dirty = await watcher.taken()
+                #expect(dirty.rescan != nil || dirty.changed.contains(path + "/ByHost/b.plist"))
+                try await watcher.settle()
+                try scratch.sh("echo newer > later/ByHost/b.plist", above: true)
+                #expect(await watcher.taken() == DirtyNames(changed: [path + "/ByHost/b.plist"]))
+            }
+        }
+
+        @Test("A companion that is made later is found by the identity check, with nobody asking")
+        func found() async throws {
+            let scratch = try Scratch()
+            var configuration = try configuration(scratch)
+            configuration.identityCheckInterval = .milliseconds(20)
+            try await watching(configuration) { watcher in
+                _ = watcher.take()
+                try scratch.sh("mkdir later", above: true)
+                _ = try await watcher.gather { $0.rescan == .replaced }
+                try scratch.sh("echo new > later/a.plist", above: true)
+                _ = try await watcher.gather { $0.changed == [scratch.path + "/later/a.plist"] }
+            }
+        }
+
+        @Test(
+            "A companion that was removed or replaced rescans, and the directory goes on as it was",
+            arguments: [
+                "rm -r system", "mv system old", "mv system old; mkdir system",
+                "mkdir new; mv system old; ln -s new system",
+            ])
+        func replaced(script: String) async throws {
+            let scratch = try Scratch()
+            let path = scratch.path + "/system"
+            try await watching(configuration(scratch)) { watcher in
+                _ = watcher.take()
+                try scratch.sh(script, above: true)
+                #expect(await watcher.taken().rescan == .replaced)
+                let isThere = script.hasSuffix("system") && script.contains(";")
+                #expect(watcher.status.companions[path] == (isThere ? .inotify : .waiting(.missing)))
+                #expect(watcher.status.mode == .inotify)
+                _ = await watcher.taken()
+                try scratch.write("new", to: "b.plist")
+                #expect(await watcher.taken() == DirtyNames(changed: ["b.plist"]))
+                try scratch.sh("mkdir -p system; echo new > system/a.plist", above: true)
+                let dirty = await watcher.taken()
+                #expect(isThere ? dirty == DirtyNames(changed: [path + "/a.plist"]) : dirty.rescan == .replaced)
+            }
+        }
+
+        @Test(
+            "A companion whose mode changes rescans: it says who may have written what is in it",
+            arguments: [DirectoryWatcher.PollingChoice.automatic, .always], ["system", "system/ByHost"])
+        func permissions(polling: DirectoryWatcher.PollingChoice, name: String) async throws {
+            let scratch = try Scratch()
+            try await watching(configuration(scratch, polling: polling)) { watcher in
+                try await watcher.settle()
+                try scratch.sh("chmod g+w \(name)", above: true)
+                #expect(await watcher.taken().rescan == .permissions)
+                #expect(await watcher.taken().isEmpty)
+            }
+        }
+
+        @Test("A companion on a file system that doesn't report every change is polled alone")
+        func fileSystem() async throws {
+            let scratch = try Scratch()
+            let remote = "/dev/shm/" + (scratch.path as NSString).lastPathComponent
+            defer { try? FileManager.default.removeItem(atPath: remote) }
+            try scratch.sh("mkdir \(remote)", above: true)
+            var configuration = try configuration(scratch)
+            configuration.companions.append(remote)
+            configuration.unreportingFileSystems = [0x0102_1994: "a network's"]  // tmpfs's number
+            configuration.pollInterval = .milliseconds(20)
+            try await watching(configuration) { watcher in
+                #expect(watcher.status.mode == .inotify)
+                #expect(watcher.status.companions[remote] == .polling(.fileSystem(name: "a network's")))
+                #expect(watcher.status.companions[scratch.path + "/system"] == .inotify)
+                try await watcher.settle()
+                try scratch.sh("echo new > \(remote)/a.plist")
+                #expect(try await watcher.gather { !$0.isEmpty } == DirtyNames(changed: [remote + "/a.plist"]))
+            }
+        }
+    }
+}
