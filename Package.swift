@@ -78,6 +78,8 @@ let package = Package(
 
         // Tests, a target a layer; the last runs the real programs, and one that uses Foundation's own UserDefaults.
         .executableTarget(name: "FoundationWriter", path: "Tests/FoundationWriter", swiftSettings: settings),
+        .executableTarget(
+            name: "LiveWriter", dependencies: ["DefaultsKit"], path: "Tests/LiveWriter", swiftSettings: settings),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(name: "PropertyListTests", dependencies: ["PropertyList", "TestSupport"], swiftSettings: settings),
         .testTarget(
@@ -102,8 +104,8 @@ let package = Package(
         .testTarget(
             name: "AgentTests",
             dependencies: [
-                "DefaultsCore", "DefaultsKit", "FoundationWriter", "PropertyList", "TestSupport", "defaults",
-                "defaultsd",
+                "DefaultsCore", "DefaultsKit", "FoundationWriter", "LiveWriter", "PropertyList", "TestSupport",
+                "defaults", "defaultsd",
             ],
             swiftSettings: settings),
     ]
