@@ -20,10 +20,13 @@ struct LiveTests {
                 let second = try await ports.next()
                 #expect(second == 8080)
                 others.removeObject(forKey: "http.port")
-                others.set(["port": 81], forKey: "http")
                 #expect(others.synchronize())
                 let third = try await ports.next()
-                #expect(third == 81)
+                #expect(third == 80)
+                others.set(["port": 81], forKey: "http")
+                #expect(others.synchronize())
+                let fourth = try await ports.next()
+                #expect(fourth == 81)
             }
         }
     }
