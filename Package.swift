@@ -13,14 +13,20 @@ let settings: [SwiftSetting] = [
 let package = Package(
     name: "defaultsd",
     products: [
+        .library(name: "DefaultsConfiguration", targets: ["DefaultsConfiguration"]),
         .library(name: "DefaultsKit", targets: ["DefaultsKit"]),
         .library(name: "DefaultsFoundation", targets: ["DefaultsFoundation"]),
         .library(name: "PropertyList", targets: ["PropertyList"]),
         .executable(name: "defaultsd", targets: ["defaultsd"]),
         .executable(name: "defaults", targets: ["defaults"]),
     ],
+    traits: [
+        .trait(name: "Configuration", description: "Adds the swift-configuration provider to DefaultsConfiguration.")
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        // Used, and fetched, with the trait "Configuration" alone; no traits of its own are needed.
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -40,9 +46,18 @@ let package = Package(
         // Layer 2: the library for apps.
         .target(name: "DefaultsKit", dependencies: ["DefaultsCore", "PropertyList"], swiftSettings: settings),
 
-        // Layer 3: what needs all of Foundation, the agent and the command.
+        // Layer 3: what needs all of Foundation, the provider (empty without its trait), the agent and the command.
         .target(
             name: "DefaultsFoundation", dependencies: ["DefaultsKit", "PropertyList"], swiftSettings: settings),
+        .target(
+            name: "DefaultsConfiguration",
+            dependencies: [
+                "DefaultsKit", "PropertyList",
+                .product(
+                    name: "Configuration", package: "swift-configuration", condition: .when(traits: ["Configuration"])),
+            ],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "defaultsd",
             dependencies: [
@@ -87,6 +102,17 @@ let package = Package(
         .testTarget(
             name: "DefaultsFoundationTests",
             dependencies: ["DefaultsCore", "DefaultsFoundation", "DefaultsKit", "PropertyList", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "DefaultsConfigurationTests",
+            dependencies: [
+                "DefaultsConfiguration", "DefaultsCore", "DefaultsKit", "PropertyList", "TestSupport",
+                .product(
+                    name: "Configuration", package: "swift-configuration", condition: .when(traits: ["Configuration"])),
+                .product(
+                    name: "ConfigurationTesting", package: "swift-configuration",
+                    condition: .when(traits: ["Configuration"])),
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "AgentTests",

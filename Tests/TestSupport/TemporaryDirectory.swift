@@ -18,7 +18,8 @@ package struct TestSystemError: Error, CustomStringConvertible {
     }
 }
 
-private func makeTemporaryDirectory() throws -> String {
+/// Makes an empty directory with a short path below `/tmp`; `removeTree` removes it.
+package func makeTemporaryDirectory() throws -> String {
     var template = Array("/tmp/dt-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw TestSystemError("mkdtemp") }
     return template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }

@@ -1,5 +1,5 @@
 import DefaultsCore
-import PropertyList
+package import PropertyList
 
 extension UserDefaults {
     /// Follows a key: its value at once, then each change of the value that the search finds, whoever made it.
@@ -44,6 +44,24 @@ extension UserDefaults {
             let values = defaults.values()
             return ([.dictionary(values)], DefaultsSnapshot(values: values))
         }
+    }
+
+    /// Follows what is found in the values of some keys: at once, then each time it changes.
+    package func updates(
+        ofKeys keys: [String], _ find: @escaping @Sendable ([String: PropertyListValue]) -> PropertyListValue?
+    ) -> DefaultsUpdates<PropertyListValue?> {
+        DefaultsUpdates(self, keys: Set(keys)) { defaults in
+            let value = find(defaults.entries(forKeys: keys))
+            return ([value], value)
+        }
+    }
+
+    /// Those of some keys that have a value, at one moment.
+    package func entries(forKeys keys: [String]) -> [String: PropertyListValue] {
+        let found = values(forKeys: keys)
+        var values: [String: PropertyListValue] = [:]
+        for (key, value) in zip(keys, found) { values[key] = value }
+        return values
     }
 
     /// The values of some keys at one moment.

@@ -1,0 +1,39 @@
+#if Configuration
+import Configuration
+import DefaultsConfiguration
+import DefaultsKit
+import TestSupport
+import Testing
+
+@Suite("The guide's server", .timeLimit(.minutes(1)))
+struct GuideTests {
+    @Test("greets by what another process has set, without a restart")
+    func server() async throws {
+        try await withSharedPlace { ours, others in
+            let environment = EnvironmentVariablesProvider(environmentVariables: [:])
+            let server = GreetingServer(config: ConfigReader(providers: [environment, UserDefaultsProvider(ours)]))
+            #expect(server.answer("Jane") == "Hello, Jane!")
+            let following = Task { try await server.run() }
+            others.set("Welcome", forKey: "server.greeting")
+            #expect(others.synchronize())
+            while server.answer("Jane") != "Welcome, Jane!" { await Task.yield() }
+            following.cancel()
+            try await following.value
+        }
+    }
+
+    @Test("is the one that is compiled here")
+    func text() throws {
+        let root = String(#filePath.dropLast("Tests/DefaultsConfigurationTests/GuideTests.swift".count))
+        let guide = "Sources/DefaultsConfiguration/DefaultsConfiguration.docc/LiveConfigurationForAServer.md"
+        let source = "Tests/DefaultsConfigurationTests/Support/GreetingServer.swift"
+        let shown = String(decoding: try RawFile.read(root + guide), as: UTF8.self)
+        let compiled = String(decoding: try RawFile.read(root + source), as: UTF8.self)
+        let lines = compiled.split(separator: "\n", omittingEmptySubsequences: false)
+            .filter { $0 != "#if Configuration" && $0 != "#endif" }
+        // The test has a main of its own.
+        let program = lines.joined(separator: "\n").replacing("struct Greeter", with: "@main struct Greeter")
+        #expect(shown.contains(program))
+    }
+}
+#endif

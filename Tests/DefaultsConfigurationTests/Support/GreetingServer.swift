@@ -1,0 +1,40 @@
+#if Configuration
+import Configuration
+import DefaultsConfiguration
+import Synchronization
+
+import class DefaultsKit.UserDefaults
+
+/// Greets, in the way that its configuration says at the moment.
+final class GreetingServer: Sendable {
+    private let config: ConfigReader
+    private let greeting = Mutex("Hello")
+
+    init(config: ConfigReader) {
+        self.config = config.scoped(to: "server")
+    }
+
+    /// Answers a request: with what is in force, and no wait.
+    func answer(_ name: String) -> String {
+        "\(greeting.withLock { $0 }), \(name)!"
+    }
+
+    /// Follows the configuration, until the task is cancelled.
+    func run() async throws {
+        try await config.watchString(forKey: "greeting", default: "Hello") { updates in
+            for await greeting in updates { self.greeting.withLock { $0 = greeting } }
+        }
+    }
+}
+
+struct Greeter {
+    static func main() async throws {
+        UserDefaults.applicationIdentifier = "org.example.greeter"
+        let config = ConfigReader(providers: [EnvironmentVariablesProvider(), UserDefaultsProvider(.standard)])
+        let server = GreetingServer(config: config)
+        async let following: Void = server.run()
+        while let name = readLine() { print(server.answer(name)) }
+        try await following
+    }
+}
+#endif
