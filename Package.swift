@@ -63,6 +63,9 @@ let package = Package(
 
         // Tests, a target a layer; the last runs the real programs, and one that uses Foundation's own UserDefaults.
         .executableTarget(name: "FoundationWriter", path: "Tests/FoundationWriter", swiftSettings: settings),
+        // One source, compiled against Foundation's UserDefaults and against ours, with a user's settings.
+        .executableTarget(name: "ClassicUseOfFoundation", path: "Tests/ClassicUse/Foundation"),
+        .executableTarget(name: "ClassicUse", dependencies: ["DefaultsKit"], path: "Tests/ClassicUse/DefaultsKit"),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(name: "PropertyListTests", dependencies: ["PropertyList", "TestSupport"], swiftSettings: settings),
         .testTarget(
@@ -76,8 +79,8 @@ let package = Package(
         .testTarget(
             name: "AgentTests",
             dependencies: [
-                "DefaultsCore", "DefaultsKit", "FoundationWriter", "PropertyList", "TestSupport", "defaults",
-                "defaultsd",
+                "ClassicUse", "ClassicUseOfFoundation", "DefaultsCore", "DefaultsKit", "FoundationWriter",
+                "PropertyList", "TestSupport", "defaults", "defaultsd",
             ],
             swiftSettings: settings),
     ]
