@@ -66,6 +66,8 @@ let package = Package(
         // One source, compiled against Foundation's UserDefaults and against ours, with a user's settings.
         .executableTarget(name: "ClassicUseOfFoundation", path: "Tests/ClassicUse/Foundation"),
         .executableTarget(name: "ClassicUse", dependencies: ["DefaultsKit"], path: "Tests/ClassicUse/DefaultsKit"),
+        .executableTarget(
+            name: "LiveWriter", dependencies: ["DefaultsKit"], path: "Tests/LiveWriter", swiftSettings: settings),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(name: "PropertyListTests", dependencies: ["PropertyList", "TestSupport"], swiftSettings: settings),
         .testTarget(
@@ -79,7 +81,7 @@ let package = Package(
         .testTarget(
             name: "AgentTests",
             dependencies: [
-                "ClassicUse", "ClassicUseOfFoundation", "DefaultsCore", "DefaultsKit", "FoundationWriter",
+                "ClassicUse", "ClassicUseOfFoundation", "DefaultsCore", "DefaultsKit", "FoundationWriter", "LiveWriter",
                 "PropertyList", "TestSupport", "defaults", "defaultsd",
             ],
             swiftSettings: settings),

@@ -51,15 +51,19 @@ package final class EmbeddedStore: Backend {
     }
 
     /// Looks at the file; one that is being written is waited for, a second at most.
-    func look(at domain: Domain) {
+    ///
+    /// - Parameters:
+    ///   - domain: whose file.
+    ///   - isFirst: whether what a domain holds that was never seen is no change.
+    func look(at domain: Domain, isFirst: Bool = true) {
         var pause: Int32 = 1
         var waited: Int32 = 0
         while waited < 1_000 {
-            if store.look(at: [domain], haste: .settle, isBaseline: true).beingWritten.isEmpty { return }
+            if store.look(at: [domain], haste: .settle, isBaseline: isFirst).beingWritten.isEmpty { return }
             poll(nil, 0, pause)
             waited += pause
             pause = min(pause * 2, 50)
         }
-        _ = store.look(at: [domain], patience: .insist, haste: .settle, isBaseline: true)
+        _ = store.look(at: [domain], patience: .insist, haste: .settle, isBaseline: isFirst)
     }
 }

@@ -54,7 +54,7 @@ final class EmbeddedSession: Session {
 
     func look() {
         for (name, _) in streams {
-            for domain in Domain.all(named: name, in: system) { embedded.look(at: domain) }
+            for domain in Domain.all(named: name, in: system) { embedded.look(at: domain, isFirst: false) }
         }
         takeStreams()
     }

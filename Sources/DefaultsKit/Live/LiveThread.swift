@@ -66,7 +66,7 @@ final class LiveThread {
                 try serve(requests)
             } catch {
                 // The agent is gone, or stuck: another may have begun, else the files are here.
-                if error.errno == nil { domains.report(error, of: .agent) }
+                if error.code != .agentUnavailable || error.errno == nil { domains.report(error, of: .agent) }
                 session = nil
             }
             if requests.mustEnd { hasEnded = true } else { wait() }
@@ -143,6 +143,8 @@ final class LiveThread {
         do throws(DefaultsError) {
             return try AgentConnection.open(place.address, for: place.directory, patience: AgentSession.patience)
         } catch {
+            // One that ends at this moment is none.
+            if error.code == .agentUnavailable, error.errno != nil { return nil }
             domains.report(error, of: .agent)
             nextAttempt = .now() + Self.retryInterval
             return nil

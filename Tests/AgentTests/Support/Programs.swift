@@ -9,6 +9,7 @@ enum Programs {
 
     static let defaults = "\(directory)/defaults"
     static let defaultsd = "\(directory)/defaultsd"
+    static let liveWriter = "\(directory)/LiveWriter"
     static let foundationWriter = "\(directory)/FoundationWriter"
 
     /// What a program left behind.
