@@ -50,6 +50,23 @@ extension LiveDomains {
         }
     }
 
+    /// The domains of a user that have values, those included that this process doesn't use.
+    ///
+    /// Asks the agent, or reads the directory.
+    func domains(of user: DomainUser) throws(DefaultsError) -> [Domain] {
+        if isInMemory { return state.withLock { $0.domainsWithValues }.filter { $0.user == user } }
+        switch user {
+        case .current:
+            let place = try place.get()
+            return try BackendChoice.open(place.directory, place.address).domains()
+        case .any(let directory):
+            return try PreferencesDirectory(path: directory).domains(of: user)
+        case .managed:
+            guard let directory = state.withLock({ $0.system.managed }) else { return [] }
+            return try PreferencesDirectory(path: directory).domains(of: user)
+        }
+    }
+
     // MARK: Followers
 
     /// Tells someone of all change sets from now on.
