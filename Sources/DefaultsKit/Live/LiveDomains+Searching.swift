@@ -54,11 +54,20 @@ extension LiveDomains {
     ///
     /// Asks the agent, or reads the directory.
     func domains(of user: DomainUser) throws(DefaultsError) -> [Domain] {
-        if isInMemory { return state.withLock { $0.domainsWithValues }.filter { $0.user == user } }
+        let listed = isInMemory ? [] : try storedDomains(of: user)
+        // What is here is newer, by this process's edits at least.
+        return state.withLock { state in
+            (listed.filter { !state.isLoaded($0.name) } + state.domainsWithValues.filter { $0.user == user }).sorted()
+        }
+    }
+
+    private func storedDomains(of user: DomainUser) throws(DefaultsError) -> [Domain] {
         switch user {
         case .current:
             let place = try place.get()
-            return try BackendChoice.open(place.directory, place.address).domains()
+            // One that can't be had is done without, even if the environment names it.
+            if let agent = try? AgentConnection.open(place.address, for: place.directory) { return try agent.domains() }
+            return try EmbeddedStore(place.directory, system: .none).domains()
         case .any(let directory):
             return try PreferencesDirectory(path: directory).domains(of: user)
         case .managed:
