@@ -81,6 +81,9 @@ let package = Package(
 
         // Tests, a target a layer; the last runs the real programs, and one that uses Foundation's own UserDefaults.
         .executableTarget(name: "FoundationWriter", path: "Tests/FoundationWriter", swiftSettings: settings),
+        // One source, compiled against Foundation's UserDefaults and against ours, with a user's settings.
+        .executableTarget(name: "ClassicUseOfFoundation", path: "Tests/ClassicUse/Foundation"),
+        .executableTarget(name: "ClassicUse", dependencies: ["DefaultsKit"], path: "Tests/ClassicUse/DefaultsKit"),
         .executableTarget(
             name: "ReadmeExample", dependencies: ["DefaultsKit"], path: "Tests/ReadmeExample",
             swiftSettings: settings),
@@ -117,8 +120,8 @@ let package = Package(
         .testTarget(
             name: "AgentTests",
             dependencies: [
-                "DefaultsCore", "DefaultsKit", "FoundationApp", "FoundationWriter", "LiveWriter", "PropertyList",
-                "ReadmeExample", "TestSupport", "defaults", "defaultsd",
+                "ClassicUse", "ClassicUseOfFoundation", "DefaultsCore", "DefaultsKit", "FoundationApp", "FoundationWriter",
+                "LiveWriter", "PropertyList", "ReadmeExample", "TestSupport", "defaults", "defaultsd",
             ],
             swiftSettings: settings),
     ]

@@ -50,6 +50,32 @@ extension LiveDomains {
         }
     }
 
+    /// The domains of a user that have values, those included that this process doesn't use.
+    ///
+    /// Asks the agent, or reads the directory.
+    func domains(of user: DomainUser) throws(DefaultsError) -> [Domain] {
+        let listed = isInMemory ? [] : try storedDomains(of: user)
+        // What is here is newer, by this process's edits at least.
+        return state.withLock { state in
+            (listed.filter { !state.isLoaded($0.name) } + state.domainsWithValues.filter { $0.user == user }).sorted()
+        }
+    }
+
+    private func storedDomains(of user: DomainUser) throws(DefaultsError) -> [Domain] {
+        switch user {
+        case .current:
+            let place = try place.get()
+            // One that can't be had is done without, even if the environment names it.
+            if let agent = try? AgentConnection.open(place.address, for: place.directory) { return try agent.domains() }
+            return try EmbeddedStore(place.directory, system: .none).domains()
+        case .any(let directory):
+            return try PreferencesDirectory(path: directory).domains(of: user)
+        case .managed:
+            guard let directory = state.withLock({ $0.system.managed }) else { return [] }
+            return try PreferencesDirectory(path: directory).domains(of: user)
+        }
+    }
+
     // MARK: Followers
 
     /// Tells someone of all change sets from now on.

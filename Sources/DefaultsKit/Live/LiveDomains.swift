@@ -20,7 +20,7 @@ package final class LiveDomains: Sendable {
     let place: Result<LivePlace, DefaultsError>
     private let hasThread = Mutex(false)
     private let staleness = Atomic(false)
-    private let isInMemory: Bool
+    let isInMemory: Bool
 
     /// Makes the domains of a place.
     package init(_ place: Result<LivePlace, DefaultsError>, arguments: [String] = []) {
@@ -161,6 +161,6 @@ package final class LiveDomains: Sendable {
 
     /// Tells of something that went wrong behind the callers' backs.
     func report(_ error: DefaultsError, of matter: DefaultsProblem.Matter) {
-        ProblemHandler.report(DefaultsProblem(matter, error))
+        ProblemHandler.reportElsewhere(DefaultsProblem(matter, error))
     }
 }

@@ -62,6 +62,9 @@ struct LiveState {
     /// The values of a domain.
     func values(of domain: Domain) -> DomainValues { replicas[domain]?.values ?? [:] }
 
+    /// The domains that have values here, in order.
+    var domainsWithValues: [Domain] { replicas.filter { !$1.values.isEmpty }.keys.sorted() }
+
     private func values(in layer: SearchLayer) -> DomainValues? {
         switch layer {
         case .persistent(let domain): replicas[domain]?.values

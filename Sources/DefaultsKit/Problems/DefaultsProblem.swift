@@ -8,7 +8,7 @@ public struct DefaultsProblem: Error, Hashable, Sendable, CustomStringConvertibl
     ///
     /// New matters may be added.
     public struct Matter: Hashable, Sendable, CustomStringConvertible {
-        private enum Kind: String { case value, edit, saving, agent, name }
+        private enum Kind: String { case value, edit, saving, agent, name, directory }
         private let kind: Kind
 
         /// A value that no property list can hold; nothing was set.
@@ -21,6 +21,8 @@ public struct DefaultsProblem: Error, Hashable, Sendable, CustomStringConvertibl
         public static let agent = Matter(kind: .agent)
         /// A name that can't be a domain's.
         public static let name = Matter(kind: .name)
+        /// A directory of preferences that can't be read.
+        public static let directory = Matter(kind: .directory)
 
         /// The matter in a word.
         public var description: String { kind.rawValue }

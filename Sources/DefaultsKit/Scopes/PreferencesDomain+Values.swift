@@ -39,25 +39,25 @@ extension PreferencesDomain {
         }
     }
 
-    /// The domains that have values, of the current user, in order.
+    /// The domains of a scope that have values, in order.
     ///
     /// Asks the agent, or reads the directory.
     ///
     /// - Parameters:
+    ///   - user: whose.
     ///   - host: those for any host, or those for one.
     ///   - defaults: among whose domains to look.
     /// - Returns: the domains.
     /// - Throws: when the directory can't be read.
     public static func all(
-        host: PreferencesHost = .any, in defaults: UserDefaults = .standard
+        user: PreferencesUser = .current, host: PreferencesHost = .any, in defaults: UserDefaults = .standard
     ) throws(DefaultsProblem) -> [PreferencesDomain] {
         do throws(DefaultsError) {
             let wanted = try host.host
-            let place = try defaults.live.place.get()
-            let backend = try BackendChoice.open(place.directory, place.address)
-            return try backend.domains().filter { $0.host == wanted }.map(PreferencesDomain.init)
+            let domains = try defaults.live.domains(of: user.user)
+            return domains.filter { $0.host == wanted }.map(PreferencesDomain.init)
         } catch {
-            throw DefaultsProblem(.edit, error)
+            throw DefaultsProblem(.directory, error)
         }
     }
 }

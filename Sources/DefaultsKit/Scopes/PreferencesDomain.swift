@@ -28,7 +28,7 @@ public struct PreferencesDomain: Hashable, Sendable, CustomStringConvertible {
         _ name: String, user: PreferencesUser = .current, host: PreferencesHost = .any
     ) throws(DefaultsProblem) {
         do throws(DefaultsError) {
-            domain = Domain(try DomainName(name), host: try host.host, user: user.user)
+            domain = Domain(try DomainName(ofFile: name), host: try host.host, user: user.user)
         } catch {
             throw DefaultsProblem(.name, error)
         }

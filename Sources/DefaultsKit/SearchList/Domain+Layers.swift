@@ -22,3 +22,18 @@ extension Domain {
         [.managed(name)] + ofUser(name) + ofAnyUser(name, in: system)
     }
 }
+
+extension DomainName {
+    /// Checks a name that a caller gave for domains in files: the arguments and the registered defaults have none.
+    ///
+    /// - Parameter name: the name.
+    /// - Throws: `invalidDomainName`; it says which rule the name breaks.
+    init(ofFile name: String) throws(DefaultsError) {
+        if name == SearchLayer.argumentDomain || name == SearchLayer.registrationDomain {
+            throw DefaultsError(
+                .invalidDomainName,
+                "\"\(name)\" is a domain of the process alone, in no file; use `setVolatileDomain(_:forName:)`.")
+        }
+        try self.init(name)
+    }
+}

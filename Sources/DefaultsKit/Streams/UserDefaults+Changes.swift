@@ -27,7 +27,7 @@ extension UserDefaults {
         case .searchList: return DefaultsChanges(live, Set(live.names(of: list)))
         case .domain(let text):
             do throws(DefaultsError) {
-                return DefaultsChanges(live, [try DomainName(text)])
+                return DefaultsChanges(live, [try DomainName(ofFile: text)])
             } catch {
                 ProblemHandler.report(DefaultsProblem(.name, error))
                 return DefaultsChanges(live, [])

@@ -46,7 +46,7 @@ extension UserDefaults {
         get { ApplicationIdentifier.name.description }
         set {
             do throws(DefaultsError) {
-                ApplicationIdentifier.choose(try DomainName(newValue))
+                ApplicationIdentifier.choose(try DomainName(ofFile: newValue))
             } catch {
                 ProblemHandler.report(DefaultsProblem(.name, error))
             }

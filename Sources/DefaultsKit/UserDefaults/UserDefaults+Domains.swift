@@ -26,7 +26,7 @@ extension UserDefaults {
 
     private func changeSuites(_ suiteName: String, _ change: (inout [DomainName], DomainName) -> Void) {
         do throws(DefaultsError) {
-            let name = try DomainName(suiteName)
+            let name = try DomainName(ofFile: suiteName)
             live.prepare(live.names(of: list) + [name])
             live.changeSuites(of: list) { change(&$0, name) }
         } catch {
@@ -100,7 +100,7 @@ extension UserDefaults {
 
     private static func name(_ text: String) -> DomainName? {
         do throws(DefaultsError) {
-            return try DomainName(text)
+            return try DomainName(ofFile: text)
         } catch {
             ProblemHandler.report(DefaultsProblem(.name, error))
             return nil

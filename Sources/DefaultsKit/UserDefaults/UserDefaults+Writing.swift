@@ -64,7 +64,7 @@ extension UserDefaults {
     ///
     /// It need not be called: what was set is saved within a second, and when the process ends normally.
     ///
-    /// - Returns: false when something can't be saved, which `onProblem` has told; it is kept and tried again.
+    /// - Returns: false when something can't be saved, which `onProblem` tells; it is kept and tried again.
     @discardableResult
     public func synchronize() -> Bool {
         (try? save()) != nil

@@ -62,7 +62,7 @@ public final class UserDefaults: Sendable {
             return
         }
         do throws(DefaultsError) {
-            self.init(live, try DomainName(suiteName))
+            self.init(live, try DomainName(ofFile: suiteName))
         } catch {
             ProblemHandler.report(DefaultsProblem(.name, error))
             return nil

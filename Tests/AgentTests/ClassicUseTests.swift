@@ -1,0 +1,46 @@
+import TestSupport
+import Testing
+
+@Suite("A program of before")
+struct ClassicUseTests {
+    private func run(_ program: String, _ place: AgentProcess.Place, _ last: String...) throws -> [String: String] {
+        let arguments = ["org.example.classic", "-argument", "given", "-any", "over"] + last
+        let outcome = try Programs.run("\(Programs.directory)/\(program)", arguments, environment: place.environment)
+        #expect(outcome.status == 0)
+        #expect(outcome.errors == "")
+        var found: [String: String] = [:]
+        for line in outcome.output.split(separator: "\n") {
+            guard let equals = line.firstRange(of: " = ") else { continue }
+            found[String(line[..<equals.lowerBound])] = String(line[equals.upperBound...])
+        }
+        return found
+    }
+
+    /// What Foundation's class on Linux gets wrong, as it is with ours.
+    private let mended = [
+        "after addSuite": "from a suite", "representation of an argument": "given", "registration": "2",
+        "replaced": #"["b: 2"]"#, "no domain": "nil", "domain": #"["a: 1", "b: 2"]"#, "domain replaced": #"["c: 3"]"#,
+        "web": "http://example.com/a?b",
+    ]
+
+    @Test("finds with our class what it finds with Foundation's, but for what that gets wrong")
+    func sideBySide() throws {
+        let theirs = try AgentProcess.withPlace { try run("ClassicUseOfFoundation", $0) }
+        let ours = try AgentProcess.withPlace { try run("ClassicUse", $0) }
+        #expect(ours.count > 140)
+        #expect(ours == theirs.merging(mended) { $1 })
+    }
+
+    @Test("finds the same where an agent runs")
+    func withAgent() throws {
+        let alone = try AgentProcess.withPlace { try run("ClassicUse", $0, "nil") }
+        let served = try AgentProcess.withAgent { try run("ClassicUse", $0.place, "nil") }
+        #expect(served == alone)
+    }
+
+    @Test("may set nil in every way, where Foundation's class hangs")
+    func settingNil() throws {
+        let found = try AgentProcess.withPlace { try run("ClassicUse", $0, "nil") }
+        for way in ["nil", "nil string", "nil url", "nil any"] { #expect(found["removed by \(way)"] == "nil") }
+    }
+}

@@ -1,0 +1,79 @@
+import Observation
+import PropertyList
+import Testing
+
+@testable import DefaultsKit
+
+extension DefaultsKey where Value == Int {
+    fileprivate static var width: Self { Self("width", default: 1) }
+    fileprivate static var height: Self { Self("height", default: 2) }
+}
+
+@Suite("Observation", .timeLimit(.minutes(1)))
+struct ObservationTests {
+    private let defaults = UserDefaults(inMemory: [:])
+
+    @Test("tells of a key that was read, after it has changed, and lets who is told read and set")
+    func tracking() async {
+        let (values, value) = AsyncStream.makeStream(of: Int.self)
+        withObservationTracking {
+            _ = defaults[.width]
+        } onChange: { [defaults] in
+            defaults[.height] = 7
+            value.yield(defaults[.width])
+        }
+        defaults[.width] = 5
+        for await value in values {
+            #expect(value == 5)
+            break
+        }
+        #expect(defaults[.height] == 7)
+    }
+
+    @Test("tells not of other keys, nor of a value that stays")
+    func others() async {
+        let (changes, change) = AsyncStream.makeStream(of: Int.self)
+        withObservationTracking {
+            _ = defaults[.width]
+        } onChange: { [defaults] in
+            change.yield(defaults[.width])
+        }
+        defaults[.height] = 5
+        defaults[.width] = 1
+        #expect(defaults.value(forKey: "width") == 1)
+        defaults[.width] = 3
+        // The default was in force before, and was stored then: both are changes of what is stored.
+        for await value in changes {
+            #expect(value == 3 || value == 1)
+            break
+        }
+    }
+
+    @Test("sees every layer's change")
+    func layers() async {
+        let (changes, change) = AsyncStream.makeStream(of: Void.self)
+        withObservationTracking {
+            _ = defaults[.width]
+        } onChange: {
+            change.yield()
+        }
+        defaults.register(defaults: ["width": 9])
+        for await _ in changes { break }
+        #expect(defaults[.width] == 9)
+    }
+
+    @Test("gives sequences of what keys amount to")
+    func observations() async {
+        guard #available(macOS 26, *) else { return }
+        let sums = Observations { [defaults] in defaults[.width] + defaults[.height] }
+        var seen: [Int] = []
+        for await sum in sums {
+            seen.append(sum)
+            if sum == 30 { break }
+            if sum == 3 { defaults[.width] = 10 }
+            if sum == 12 { defaults[.height] = 20 }
+        }
+        #expect(seen.first == 3)
+        #expect(seen.last == 30)
+    }
+}

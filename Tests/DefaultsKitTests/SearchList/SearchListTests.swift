@@ -1,0 +1,178 @@
+import DefaultsCore
+import DefaultsKit
+import Glibc
+import PropertyList
+import TestSupport
+import Testing
+
+@Suite("The search list")
+struct SearchListTests {
+    /// A layer, and how to put a key there before a process begins.
+    struct Layer: Sendable, CustomTestStringConvertible {
+        let name: String
+        /// The file below the test's root; `nil` for a layer without one.
+        var file: String?
+
+        var testDescription: String { name }
+        /// What the layer holds.
+        var value: PropertyListValue { .string(name) }
+    }
+
+    static let host = HostIdentifier.current()
+
+    /// The layers, the last one of the search first.
+    static let layers: [Layer] = {
+        var layers = [
+            Layer(name: "registered"),
+            Layer(name: "global, any user", file: "system/.GlobalPreferences.plist"),
+            Layer(name: "application, any user", file: "system/org.example.app.plist"),
+        ]
+        for (name, file) in [
+            ("global", ".GlobalPreferences"), ("first suite", "org.example.first"),
+            ("last suite", "org.example.last"), ("application", "org.example.app"),
+        ] {
+            layers.append(Layer(name: name, file: "user/\(file).plist"))
+            if let host { layers.append(Layer(name: "\(name), this host", file: "user/ByHost/\(file).\(host).plist")) }
+        }
+        layers.append(Layer(name: "argument"))
+        // Only root can make what is honoured.
+        if geteuid() == 0 {
+            layers.append(Layer(name: "global, managed", file: "managed/.GlobalPreferences.plist"))
+            layers.append(Layer(name: "application, managed", file: "managed/org.example.app.plist"))
+        }
+        return layers
+    }()
+
+    private func open(
+        _ place: ScratchPlace, _ layers: ArraySlice<Layer>
+    ) throws -> (live: LiveDomains, defaults: UserDefaults) {
+        let hasArgument = layers.contains { $0.name == "argument" }
+        let live = try place.live(arguments: hasArgument ? ["-key", "argument"] : [])
+        let defaults = try #require(UserDefaults(suiteName: "org.example.app", in: live))
+        defaults.register(defaults: ["key": "registered"])
+        defaults.addSuite(named: "org.example.first")
+        defaults.addSuite(named: "org.example.last")
+        return (live, defaults)
+    }
+
+    @Test("finds a key in the first layer that has it", arguments: layers.indices)
+    func order(index: Int) throws {
+        try ScratchPlace.with { place in
+            let present = Self.layers[...index]
+            for layer in present {
+                if let file = layer.file { try place.write(["key": layer.value], to: "\(place.root)/\(file)") }
+            }
+            let (live, defaults) = try open(place, present)
+            defer { live.close() }
+            let winner = Self.layers[index]
+            #expect(defaults.string(forKey: "key") == winner.name)
+            #expect(defaults.dictionaryRepresentation()["key"] as? String == winner.name)
+            let held = defaults.explain("key").map(\.value)
+            #expect(held == present.reversed().map(\.value))
+            #expect(defaults.objectIsForced(forKey: "key") == winner.name.hasSuffix("managed"))
+            for (layer, explained) in zip(present.reversed(), defaults.explain("key")) {
+                guard case .persistent(_, let path) = explained.kind else {
+                    #expect(layer.file == nil)
+                    continue
+                }
+                #expect(path == layer.file.map { "\(place.root)/\($0)" })
+            }
+        }
+    }
+
+    @Test("is written to in the application's domain for any host only", arguments: layers.indices)
+    func writing(index: Int) throws {
+        try ScratchPlace.with { place in
+            let present = Self.layers[...index]
+            var before: [String: DomainValues] = [:]
+            for layer in present {
+                guard let file = layer.file else { continue }
+                try place.write(["key": layer.value], to: "\(place.root)/\(file)")
+                before[file] = ["key": layer.value]
+            }
+            let (live, defaults) = try open(place, present)
+            defer { live.close() }
+            defaults.set("set", forKey: "key")
+            #expect(defaults.synchronize())
+            before["user/org.example.app.plist"] = ["key": "set"]
+            for (file, values) in before {
+                let found = try place.read("\(place.root)/\(file)")
+                #expect(found == values, "\(file)")
+            }
+            let own = Self.layers.firstIndex { $0.name == "application" } ?? 0
+            #expect(defaults.string(forKey: "key") == (index > own ? Self.layers[index].name : "set"))
+            defaults.removeObject(forKey: "key")
+            #expect(defaults.synchronize())
+            let next = index == own ? Self.layers[own - 1] : Self.layers[index]
+            #expect(defaults.string(forKey: "key") == next.name)
+        }
+    }
+
+    @Test("agrees with the union of all keys, one by one")
+    func representation() throws {
+        try ScratchPlace.with { place in
+            for (index, layer) in Self.layers.enumerated() {
+                guard let file = layer.file else { continue }
+                // Each layer has a key of its own, one that all share, and one that it shares with the next.
+                try place.write(
+                    ["all": layer.value, "only \(index)": layer.value, "pair \(index / 2)": layer.value],
+                    to: "\(place.root)/\(file)")
+            }
+            let (live, defaults) = try open(place, Self.layers[...])
+            defer { live.close() }
+            let representation = defaults.dictionaryRepresentation()
+            #expect(representation.count > Self.layers.count)
+            for key in representation.keys {
+                #expect(representation[key] as? String == defaults.string(forKey: key))
+                #expect(defaults.explain(key).first?.value == defaults.value(forKey: key))
+            }
+        }
+    }
+
+    @Test("sees what another program writes, in every layer", arguments: layers.filter { $0.file != nil })
+    func live(layer: Layer) throws {
+        try ScratchPlace.with { place in
+            let (live, defaults) = try open(place, [])
+            defer { live.close() }
+            #expect(defaults.string(forKey: "key") == "registered")
+            let path = "\(place.root)/\(layer.file ?? "")"
+            try place.write(["key": layer.value], to: path)
+            #expect(defaults.synchronize())
+            #expect(defaults.string(forKey: "key") == layer.name)
+            unlink(path)
+            #expect(defaults.synchronize())
+            #expect(defaults.string(forKey: "key") == "registered")
+        }
+    }
+
+    @Test("has the suite first that was added last, also when it was there already")
+    func suites() throws {
+        try ScratchPlace.with { place in
+            try place.write(["key": 1], to: "\(place.preferences)/a.plist")
+            try place.write(["key": 2], to: "\(place.preferences)/b.plist")
+            let live = try place.live()
+            defer { live.close() }
+            let defaults = try #require(UserDefaults(suiteName: "app", in: live))
+            for (change, expected) in [
+                ({ defaults.addSuite(named: "a") }, 1), ({ defaults.addSuite(named: "b") }, 2),
+                ({ defaults.addSuite(named: "a") }, 1), ({ defaults.removeSuite(named: "a") }, 2),
+                ({ defaults.removeSuite(named: "never added") }, 2), ({ defaults.removeSuite(named: "b") }, 0),
+            ] as [(() -> Void, Int)] {
+                change()
+                #expect(defaults.integer(forKey: "key") == expected)
+            }
+            defaults.addSuite(named: "a")
+            let other = try #require(UserDefaults(suiteName: "app", in: live))
+            #expect(other.object(forKey: "key") == nil)
+        }
+    }
+
+    @Test("may name the application again as a suite, and the global domain")
+    func sameNames() throws {
+        let defaults = UserDefaults(inMemory: ["key": "own"])
+        defaults.addSuite(named: UserDefaults.applicationIdentifier)
+        defaults.addSuite(named: UserDefaults.globalDomain)
+        #expect(defaults.string(forKey: "key") == "own")
+        #expect(defaults.explain("key").count == 1)
+    }
+}

@@ -1,0 +1,45 @@
+import DefaultsCore
+import DefaultsKit
+import Glibc
+import PropertyList
+import TestSupport
+
+/// Directories of a test's own for the user's preferences, the system's and the managed ones; no agent serves them.
+struct ScratchPlace {
+    let root: String
+
+    var preferences: String { root + "/user" }
+    var system: String { root + "/system" }
+    var managed: String { root + "/managed" }
+
+    /// Runs a test in such a place.
+    static func with<Result>(_ body: (ScratchPlace) throws -> Result) throws -> Result {
+        try withTemporaryDirectory { root in
+            let place = ScratchPlace(root: root)
+            for path in [place.preferences, place.preferences + "/ByHost", place.system, place.managed] {
+                guard mkdir(path, 0o755) == 0 else { throw TestSystemError("mkdir \(path)") }
+            }
+            return try body(place)
+        }
+    }
+
+    /// The domains that a process would use which starts now.
+    func live(arguments: [String] = []) throws -> LiveDomains {
+        let environment = Environment([
+            "DEFAULTS_DIRECTORY": preferences, "DEFAULTS_SYSTEM_DIRECTORIES": system,
+            "DEFAULTS_MANAGED_DIRECTORY": managed, "DEFAULTSD_SOCKET": root + "/socket", "XDG_RUNTIME_DIR": root,
+        ])
+        return LiveDomains(.success(try LivePlace(environment: environment)), arguments: ["program"] + arguments)
+    }
+
+    /// Writes a file as another program would.
+    func write(_ values: DomainValues, to path: String) throws {
+        try RawFile.replace(path, with: try PropertyListValue.dictionary(values).write(as: .xml))
+    }
+
+    /// What a file holds.
+    func read(_ path: String) throws -> DomainValues {
+        guard case .dictionary(let values) = try PropertyListValue(parsing: try RawFile.read(path)) else { return [:] }
+        return values
+    }
+}
