@@ -120,8 +120,9 @@ let package = Package(
         .testTarget(
             name: "AgentTests",
             dependencies: [
-                "ClassicUse", "ClassicUseOfFoundation", "DefaultsCore", "DefaultsKit", "FoundationApp", "FoundationWriter",
-                "LiveWriter", "PropertyList", "ReadmeExample", "TestSupport", "defaults", "defaultsd",
+                "ClassicUse", "ClassicUseOfFoundation", "DefaultsCore", "DefaultsKit", "FoundationApp",
+                "FoundationWriter", "LiveWriter", "PropertyList", "ReadmeExample", "TestSupport", "defaults",
+                "defaultsd",
             ],
             swiftSettings: settings),
     ]

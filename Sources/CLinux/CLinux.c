@@ -60,6 +60,14 @@ uint64_t linux_mount_id(int fd) {
     return 0;
 }
 
+int linux_set_attribute(int fd, const char *name, const void *value, size_t size) {
+    return fsetxattr(fd, name, value, size, 0);
+}
+
+ssize_t linux_attribute(int fd, const char *name, void *value, size_t size) {
+    return fgetxattr(fd, name, value, size);
+}
+
 int linux_copy_attributes(int from, int to) {
     ssize_t size = flistxattr(from, NULL, 0);
     if (size <= 0) return size < 0 && errno != ENOTSUP ? -1 : 0;

@@ -48,6 +48,12 @@ int64_t linux_file_system_type(int fd);
 /// The mount that holds an open file (statx, STATX_MNT_ID), or 0 where the kernel doesn't tell.
 uint64_t linux_mount_id(int fd);
 
+/// Sets an extended attribute of an open file (fsetxattr); ENOTSUP where the file system has none.
+int linux_set_attribute(int fd, const char *name, const void *value, size_t size);
+
+/// Reads an extended attribute of an open file into a buffer (fgetxattr): its size, or -1 when there is none that fits.
+ssize_t linux_attribute(int fd, const char *name, void *value, size_t size);
+
 /// Copies every extended attribute, ACLs included, from one open file to another. What the file system refuses to
 /// take (ENOTSUP, EPERM) is passed over, and counted in the result; -1 for any other failure.
 int linux_copy_attributes(int from, int to);

@@ -66,7 +66,11 @@ package struct DomainFile: Sendable {
             guard identity.size <= limits.bytes else { return .unusable(tooLarge("has \(identity.size) bytes")) }
             guard let (bytes, version, isOpen) = try readWhole(file, patience: patience) else { return .beingWritten }
             if known?.hash == version.hash { return .unchanged(version) }
-            let reading = parse(bytes, version)
+            var reading = parse(bytes, version)
+            if case .contents(var contents) = reading, PublicationMark.isSet(version.hash, on: file) {
+                contents.isPublication = true
+                reading = .contents(contents)
+            }
             // What doesn't parse while someone writes it isn't damaged, but unfinished.
             if isOpen, case .unusable = reading { return .beingWritten }
             return reading

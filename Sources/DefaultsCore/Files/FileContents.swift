@@ -8,6 +8,8 @@ package struct FileContents: Sendable {
     package var values: DomainValues
     package var format: PropertyListFormat
     package var version: FileVersion
+    /// Whether a store published it, which had merged it with what was there.
+    package var isPublication = false
 }
 
 /// One state of a file: its identity, and the hash of its bytes.

@@ -35,6 +35,7 @@ struct Replacement {
         try new.write(bytes)
 
         guard let expected else {
+            PublicationMark.set(newHash, on: new)
             try new.synchronize()
             guard try place(temporaryPath) else { return .overtaken }
             isNeeded = true
@@ -44,6 +45,7 @@ struct Replacement {
         guard let old = try openTarget() else { return .overtaken }
         let status = try old.status()
         try copyAttributes(from: old, status, to: new)
+        PublicationMark.set(newHash, on: new)
         try new.synchronize()
         if let obstacle = try obstacle(to: old, expected) { return obstacle }
         if status.st_nlink > 1 {
@@ -207,6 +209,7 @@ struct Replacement {
         try SystemCall.run { lseek(file.number, 0, SEEK_SET) }
         try file.write(bytes)
         try SystemCall.run { ftruncate(file.number, off_t(bytes.count)) }
+        PublicationMark.set(hash, on: file)
         try file.synchronize()
         return try version(of: file, hash)
     }

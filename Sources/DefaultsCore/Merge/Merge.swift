@@ -53,12 +53,16 @@ package struct Merge: Sendable {
     ///   - disk: the file's values.
     ///   - format: its format.
     ///   - time: when it changed.
+    ///   - isWhole: whether its writer had loaded `base`, or what came since: then every difference is its change.
     /// - Returns: what changed in the values in force, and what lost.
     package mutating func reload(
-        _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp
+        _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp, isWhole: Bool = false
     ) -> Result {
         let difference = Difference(from: base, to: disk, readFrom: format)
-        let changed = history.keysChanged(by: disk, differing: Set(difference.keys), readFrom: format)
+        let changed =
+            isWhole
+            ? Set(difference.keys)
+            : history.keysChanged(by: disk, differing: Set(difference.keys), readFrom: format)
         var result = Result()
         for key in changed {
             // Where the file holds `base` as well as it can, it is `base` that comes into force.

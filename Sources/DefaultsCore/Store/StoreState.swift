@@ -45,7 +45,8 @@ struct StoreState {
                 return changeFile(of: domain, to: contents.version, format: contents.format, at: now) {
                     // What can't be written to is taken as it is: nothing of it can be kept for its next version.
                     if domain.user != .current { $0.history = VersionHistory() }
-                    return $0.reload(contents.values, format: contents.format, changedAt: time)
+                    return $0.reload(
+                        contents.values, format: contents.format, changedAt: time, isWhole: contents.isPublication)
                 }
             }
             var state = DomainState()

@@ -201,7 +201,7 @@ package final class AgentConnection: Backend {
         while true {
             if let message = try? socket.next() {
                 if case .failure(let error) = message.message, message.number == 0 { return error }
-            } else if (try? receive(within: 0)) != true {
+            } else if (try? socket.receive()) != true {
                 return nil
             }
         }

@@ -1,0 +1,45 @@
+import PropertyList
+import TestSupport
+import Testing
+
+@testable import DefaultsCore
+
+@Suite("Stores that share a directory")
+struct CooperationTests {
+    @Test("A key that one removes doesn't come back by another that had loaded nothing, or less")
+    func removal() throws {
+        try withStoreFixture { fixture in
+            let first = fixture.store()
+            let second = fixture.store()
+            _ = try first.lookAtAll(isBaseline: true)
+            fixture.look(first)
+            fixture.edit(second, ["a": 1])
+            try second.publish(fixture.domain)
+            fixture.look(first)
+            fixture.edit(second, ["a": nil, "b": 2])
+            try second.publish(fixture.domain)
+            fixture.look(first)
+            #expect(fixture.values(first) == ["b": 2])
+            fixture.edit(first, ["c": 3])
+            try first.publish(fixture.domain)
+            fixture.look(second)
+            #expect(fixture.values(second) == ["b": 2, "c": 3])
+            #expect(try DomainValues.read(fixture.path) == ["b": 2, "c": 3])
+        }
+    }
+
+    @Test("A file that a foreign writer changes after it was published is a foreign writer's")
+    func foreign() throws {
+        try withStoreFixture { fixture in
+            let first = fixture.store()
+            fixture.edit(first, ["a": 1, "b": 1])
+            try first.publish(fixture.domain)
+            fixture.edit(first, ["c": 1])
+            try first.publish(fixture.domain)
+            // Truncated in place, it keeps the mark of what it held; its writer had loaded the first version.
+            try RawFile.write(PropertyListValue.dictionary(["a": 1, "b": 2]).write(as: .xml), to: fixture.path)
+            fixture.look(first)
+            #expect(fixture.values(first) == ["a": 1, "b": 2, "c": 1])
+        }
+    }
+}
