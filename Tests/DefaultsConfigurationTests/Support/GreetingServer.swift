@@ -8,10 +8,11 @@ import class DefaultsKit.UserDefaults
 /// Greets, in the way that its configuration says at the moment.
 final class GreetingServer: Sendable {
     private let config: ConfigReader
-    private let greeting = Mutex("Hello")
+    private let greeting: Mutex<String>
 
     init(config: ConfigReader) {
         self.config = config.scoped(to: "server")
+        greeting = Mutex(self.config.string(forKey: "greeting", default: "Hello"))
     }
 
     /// Answers a request: with what is in force, and no wait.
@@ -32,9 +33,9 @@ struct Greeter {
         UserDefaults.applicationIdentifier = "org.example.greeter"
         let config = ConfigReader(providers: [EnvironmentVariablesProvider(), UserDefaultsProvider(.standard)])
         let server = GreetingServer(config: config)
-        async let following: Void = server.run()
+        // Cancelled when the last request is answered.
+        async let _ = server.run()
         while let name = readLine() { print(server.answer(name)) }
-        try await following
     }
 }
 #endif
