@@ -200,7 +200,7 @@ struct LiveState {
     var mustHandOver: Bool { !unsaved.isEmpty }
 
     /// The user's domains that are in use.
-    var domainsInUse: [Domain] { names.keys.map { Domain($0) } }
+    var domainsInUse: [Domain] { names.keys.flatMap { Domain.ofUser($0) } }
 
     /// Whether a session has dealt with every edit, so that it outlives the process if the session is an agent's.
     var isAccepted: Bool { accepted == lastNumber }
