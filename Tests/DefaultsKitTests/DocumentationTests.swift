@@ -1,9 +1,9 @@
+import DefaultsKit
 import Foundation
 import PropertyList
 import Testing
 
-// As an app writes it that uses Foundation besides: its own UserDefaults is then hidden in this file.
-import DefaultsKit
+// Foundation's class of that name is hidden by it.
 import class DefaultsKit.UserDefaults
 
 extension DefaultsKey where Value == Double {

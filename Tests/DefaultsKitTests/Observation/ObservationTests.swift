@@ -64,7 +64,7 @@ struct ObservationTests {
 
     @Test("leaves nobody with an old value, even when the change comes while the reading begins to be tracked")
     func changeWhileTracking() async {
-        for round in 1...2_000 {
+        for round in 1...5_000 {
             let (changes, change) = AsyncStream.makeStream(of: Void.self)
             let writer = Task.detached { [defaults] in defaults[.width] = round + 1 }
             var seen = 0
