@@ -67,8 +67,7 @@ package final class LiveDomains: Sendable {
             for wakeUp in observers.wakeUps { wakeUp.fill() }
             tracked += observers.tracked
         }
-        // Whoever tracks a key may do anything when told, even wait for the thread that this may be.
-        if !tracked.isEmpty { Task { [tracked] in for key in tracked { key.change() } } }
+        for key in tracked { key.announce() }
     }
 
     private func wakeThread() {

@@ -49,14 +49,16 @@ extension UserDefaults {
     /// Only the argument and the registration domain are searched.
     public func setVolatileDomain(_ domain: [String: Any], forName domainName: String) {
         let values = Self.stored(domain)
+        let old = live.volatile(domainName) ?? [:]
         live.changeVolatile(domainName) { _ in values }
-        LocalEdits.post(LocalEdit(defaults: self, domain: domainName, keys: domain.keys))
+        LocalEdits.post(LocalEdit(defaults: self, domain: domainName, keys: old.merging(values) { $1 }.keys))
     }
 
     /// Removes a domain of this process alone.
     public func removeVolatileDomain(forName domainName: String) {
+        let old = live.volatile(domainName) ?? [:]
         live.changeVolatile(domainName) { _ in nil }
-        LocalEdits.post(LocalEdit(defaults: self, domain: domainName, keys: EmptyCollection()))
+        LocalEdits.post(LocalEdit(defaults: self, domain: domainName, keys: old.keys))
     }
 
     // MARK: Persistent domains

@@ -6,7 +6,8 @@ extension UserDefaults {
     ///
     /// A key that no domain has, or whose value can't be read as the type, has its default. Setting an `Optional` key to
     /// `nil` removes it. What is read here is tracked by Observation: `withObservationTracking` and `Observations` see
-    /// changes, by other processes too.
+    /// changes, by other processes too. They are told on a task, after the change; for a value that was read within the last
+    /// tenth of a second perhaps twice.
     ///
     /// ```swift
     /// extension DefaultsKey where Value == Double {

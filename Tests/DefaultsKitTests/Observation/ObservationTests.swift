@@ -62,6 +62,23 @@ struct ObservationTests {
         #expect(defaults[.width] == 9)
     }
 
+    @Test("leaves nobody with an old value, even when the change comes while the reading begins to be tracked")
+    func changeWhileTracking() async {
+        for round in 1...5_000 {
+            let (changes, change) = AsyncStream.makeStream(of: Void.self)
+            let writer = Task.detached { [defaults] in defaults[.width] = round + 1 }
+            var seen = 0
+            withObservationTracking {
+                seen = defaults[.width]
+            } onChange: {
+                change.yield()
+            }
+            await writer.value
+            if seen == round + 1 { continue }
+            for await _ in changes { break }
+        }
+    }
+
     @Test("gives sequences of what keys amount to")
     func observations() async {
         guard #available(macOS 26, *) else { return }

@@ -95,7 +95,9 @@ struct PreferencesDomainTests {
         #expect(Set(listed) == [own, global])
     }
 
-    @Test("has a name that can be one", arguments: ["", "a/b", ".a", "NSArgumentDomain", String(repeating: "a", count: 201)])
+    @Test(
+        "has a name that can be one",
+        arguments: ["", "a/b", ".a", "NSArgumentDomain", String(repeating: "a", count: 201)])
     func names(name: String) {
         #expect(throws: DefaultsProblem.self) { try PreferencesDomain(name) }
     }

@@ -4,8 +4,9 @@ import PropertyList
 import TestSupport
 import Testing
 
-@testable import DefaultsKit
 import class DefaultsKit.UserDefaults
+
+@testable import DefaultsKit
 
 /// What other implementations get wrong, each a test; found in `research/preference-systems.md` §2.2 and §3.
 @Suite("Unlike peers, UserDefaults")

@@ -1,0 +1,130 @@
+import DefaultsKit
+import Foundation
+import PropertyList
+import Testing
+
+// Foundation's class of that name is hidden by it.
+import class DefaultsKit.UserDefaults
+
+extension DefaultsKey where Value == Double {
+    fileprivate static var quality: Self { Self("quality", default: 0.8) }
+}
+
+extension DefaultsKey where Value == Theme {
+    fileprivate static var theme: Self { Self("theme", default: .light) }
+}
+
+private enum Preferences {
+    static let name = DefaultsKey<String?>("name")
+}
+
+private enum Theme: String, DefaultsValue { case light, dark }
+
+private struct Window: Codable, DefaultsValue { var x = 0, y = 0 }
+
+private struct Version {
+    let text: String
+
+    init?(_ text: String) {
+        if text.isEmpty { return nil }
+        self.text = text
+    }
+}
+
+extension Version: DefaultsValue {
+    init?(propertyListValue: PropertyListValue) {
+        guard let text = String(propertyListValue: propertyListValue) else { return nil }
+        self.init(text)
+    }
+    var propertyListValue: PropertyListValue? { .string(text) }
+}
+
+private struct Settings {
+    @Stored("retries", store: store) var retries = 3
+    @Stored(.theme, store: store) var theme
+
+    static let store = UserDefaults(inMemory: [:])
+}
+
+/// The examples of the documentation, as they are there, but for where the values are kept.
+@Suite("The documentation's example", .timeLimit(.minutes(1)))
+struct DocumentationTests {
+    private let defaults = UserDefaults(inMemory: ["quality": 0.5])
+
+    @Test("of the classic calls does what it says")
+    func classic() {
+        defaults.register(defaults: ["fontSize": 12])
+        defaults.set(14, forKey: "fontSize")
+        #expect(defaults.integer(forKey: "fontSize") == 14)
+    }
+
+    @Test("of keys does what it says")
+    func keys() {
+        defaults[.quality] += 0.1
+        defaults[Preferences.name] = "Ada"
+        #expect(defaults.values() == ["quality": 0.6, "name": "Ada"])
+        let key = DefaultsKey("window", default: Window())
+        defaults[key].x = 5
+        #expect(defaults.dictionary(forKey: "window") as? [String: Int] == ["x": 5, "y": 0])
+        let version = DefaultsKey<Version?>("version")
+        defaults[version] = Version("1.2")
+        #expect(defaults[version]?.text == "1.2")
+    }
+
+    @Test("of a transaction does what it says")
+    func transaction() {
+        defaults.transaction { values in
+            values[.quality] = 1
+            values[.theme] = .dark
+        }
+        #expect(defaults.values() == ["quality": 1.0, "theme": "dark"])
+    }
+
+    @Test("of stored properties does what it says")
+    func stored() async {
+        let settings = Settings()
+        settings.retries += 1
+        for await retries in settings.$retries.updates {
+            #expect(retries == 4)
+            break
+        }
+        #expect(settings.theme == .light)
+    }
+
+    @Test("of updates does what it says")
+    func updates() async {
+        for await quality in defaults.updates(of: .quality) {
+            if quality == 1 { break }
+            defaults[.quality] = 1
+        }
+    }
+
+    @Test("of changes does what it says")
+    func changes() async {
+        let changes = defaults.changes(in: .application)
+        let reader = Task {
+            for await case .change(let change) in changes {
+                for key in change.keys { return "\(key.name) \(key.old as Any) \(key.new as Any) \(change.source)" }
+            }
+            return ""
+        }
+        let writer = Task {
+            while !Task.isCancelled {
+                defaults[.quality] += 1
+                await Task.yield()
+            }
+        }
+        let text = await reader.value
+        writer.cancel()
+        #expect(text.hasPrefix("quality "))
+    }
+
+    @Test("of domains does what it says")
+    func domains() throws {
+        let everywhere = try PreferencesDomain("org.example.editor")
+        let here = try PreferencesDomain("org.example.editor", host: .current)
+        here.set("left", forKey: "dock", in: defaults)
+        #expect(everywhere.keys(in: defaults) == [])
+        #expect(here.keys(in: defaults) == ["dock"])
+    }
+}
