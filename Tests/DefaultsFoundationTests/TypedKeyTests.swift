@@ -14,14 +14,14 @@ struct TypedKeyTests {
         let defaults = DefaultsKit.UserDefaults(inMemory: [:])
         #expect(defaults[length] == 1)
         defaults[length] = 12.5
-        #expect(defaults.value(forKey: "length") == .real(12.5))
+        #expect(defaults.propertyListValue(forKey: "length") == .real(12.5))
         #expect(defaults[length] == 12.5)
         defaults.set("7.5", forKey: "length")
         #expect(defaults[length] == 7.5)
         defaults.set("wide", forKey: "length")
         #expect(defaults[length] == 1)
         defaults.set([CGFloat(0.5)], forKey: "lengths")
-        #expect(defaults.value(forKey: "lengths") == [.real(0.5)])
+        #expect(defaults.propertyListValue(forKey: "lengths") == [.real(0.5)])
     }
 
     @Test("holds a Decimal without loss, as a number where one can say it")
@@ -36,11 +36,11 @@ struct TypedKeyTests {
         for (text, expected) in cases {
             let decimal = try #require(Decimal(string: text))
             defaults[price] = decimal
-            let value = defaults.value(forKey: "price")
+            let value = defaults.propertyListValue(forKey: "price")
             #expect(value == expected, "\(text)")
             #expect(defaults[price] == decimal, "\(text)")
             defaults.set(NSDecimalNumber(decimal: decimal), forKey: "object")
-            #expect(defaults.value(forKey: "object") == expected, "\(text)")
+            #expect(defaults.propertyListValue(forKey: "object") == expected, "\(text)")
         }
         defaults[price] = .greatestFiniteMagnitude
         #expect(defaults[price] == .greatestFiniteMagnitude)

@@ -144,17 +144,18 @@ package struct Merge: Sendable {
     /// - Parameters:
     ///   - values: what the edit set and removed.
     ///   - time: when.
-    ///   - replaced: what the keys held before it.
+    ///   - replaced: what the keys held before it; `nil` when nobody knows.
     ///   - format: the file's format.
     /// - Returns: the keys that are still to be set or removed.
     package func standing(
-        _ values: Difference, setAt time: Timestamp, replacing replaced: DomainValues,
+        _ values: Difference, setAt time: Timestamp, replacing replaced: DomainValues?,
         readFrom format: PropertyListFormat
     ) -> Difference {
         values.filter { key, _ in
             if let edit = pending[key] { return edit.time <= time }
             // The file is younger, but perhaps for other keys' sake: then it holds what the edit was to replace.
-            return baseTime <= time || PropertyListValue.areSame(replaced[key], base[key], readFrom: format)
+            if baseTime <= time { return true }
+            return replaced.map { PropertyListValue.areSame($0[key], base[key], readFrom: format) } ?? false
         }
     }
 

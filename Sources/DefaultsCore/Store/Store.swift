@@ -118,6 +118,17 @@ package final class Store: Sendable {
 
     // MARK: Editing
 
+    /// Checks that an edit hasn't come so late that it would undo what others have done since it was set.
+    ///
+    /// - Throws: `notSaved`.
+    package func checkTimeliness(_ request: EditRequest) throws(DefaultsError) {
+        guard state.withLock({ $0.isLate(request, now: .now()) }) else { return }
+        throw DefaultsError(
+            .notSaved,
+            "An edit of \(request.domain) came seconds after it was made, and others have written since; "
+                + "it was left out: set the value again.")
+    }
+
     /// Takes an app's edits: they are in force at once, and pending until published.
     ///
     /// Edits of a domain that can only be read change nothing; `Domain.checkWritable` tells before.

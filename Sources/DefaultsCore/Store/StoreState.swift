@@ -144,6 +144,23 @@ struct StoreState {
         return (log.head, actions + [.publish(request.domain, .soon)])
     }
 
+    /// Whether an edit has come so late that who sent it has done without its answer, while others have set or written the
+    /// keys.
+    ///
+    /// An agent that was stopped for a while finds such edits in its sockets. What they set is in force already, by way of
+    /// the files, or is asked for again with what it replaces.
+    func isLate(_ request: EditRequest, now: Timestamp) -> Bool {
+        guard let identity = request.identity, request.replacing == nil, let state = domains[request.domain],
+            request.time.nanoseconds < now.nanoseconds - Self.lateness, !ledger.holds(identity)
+        else { return false }
+        let standing = state.merge.standing(
+            request.values, setAt: request.time, replacing: nil, readFrom: state.format)
+        return standing.count < request.values.count
+    }
+
+    /// A little less than the time after which a client does without an answer, in nanoseconds.
+    private static let lateness: Int64 = 4_000_000_000
+
     // MARK: Publishing
 
     /// What is to be published for a domain; `nil` when its file holds all of it, but for edits after a certain one.

@@ -167,8 +167,7 @@ struct LiveState {
 
     /// Sets and removes keys of a domain; what isn't changed by it is left out.
     mutating func edit(_ domain: Domain, _ values: Difference, at time: Timestamp) -> LiveEffects {
-        let old = replicas[domain]?.values ?? [:]
-        let changes = values.filter { old[$0] != $1 }
+        let (changes, old) = changes(of: domain, by: values)
         if changes.isEmpty { return LiveEffects() }
         var effects = LiveEffects()
         lastNumber += 1
@@ -181,14 +180,27 @@ struct LiveState {
             postOwn(changeSet, at: time, &effects)
         } else {
             replicas[domain, default: Replica()].edit(changes, number: lastNumber)
-            var replacing: DomainValues = [:]
-            for key in changes.keys { replacing[key] = old[key] }
             unsaved.append(
-                UnsavedEdit(number: lastNumber, domain: domain, values: changes, replacing: replacing, time: time))
+                UnsavedEdit(number: lastNumber, domain: domain, values: changes, replacing: old, time: time))
             effects.needsSession = true
         }
         refresh(changes.keys, in: .persistent(domain), &effects)
         return effects
+    }
+
+    /// What of an edit changes something, and what the keys hold that it changes.
+    ///
+    /// A call of its own, so that nobody else holds the dictionary when it is changed, and it need not be copied.
+    private func changes(of domain: Domain, by values: Difference) -> (changes: Difference, old: DomainValues) {
+        guard let all = replicas[domain]?.values else { return (values.filter { $1 != nil }, [:]) }
+        var old: DomainValues = [:]
+        let changes = values.filter { key, value in
+            let before = all[key]
+            if before == value { return false }
+            old[key] = before
+            return true
+        }
+        return (changes, old)
     }
 
     private mutating func postOwn(_ changeSet: ChangeSet, at time: Timestamp, _ effects: inout LiveEffects) {

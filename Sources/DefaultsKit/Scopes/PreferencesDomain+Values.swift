@@ -8,7 +8,7 @@ extension PreferencesDomain {
     ///   - key: the key.
     ///   - defaults: among whose domains to look.
     /// - Returns: the value; `nil` when this domain has none.
-    public func value(forKey key: String, in defaults: UserDefaults = .standard) -> PropertyListValue? {
+    public func propertyListValue(forKey key: String, in defaults: UserDefaults = .standard) -> PropertyListValue? {
         values(in: defaults)[key]
     }
 

@@ -12,7 +12,7 @@ extension UserDefaults {
     /// ```
     public func updates<Value>(of key: DefaultsKey<Value>) -> DefaultsUpdates<Value> {
         DefaultsUpdates(self, keys: [key.name]) { defaults in
-            let value = defaults.value(forKey: key.name)
+            let value = defaults.propertyListValue(forKey: key.name)
             return ([value], key.read(value))
         }
     }

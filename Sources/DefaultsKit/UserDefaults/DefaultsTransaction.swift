@@ -14,7 +14,7 @@ public struct DefaultsTransaction {
     ///
     /// A value that can't be stored is reported to `UserDefaults.onProblem`, and the key left as it is.
     public subscript<Value>(key: DefaultsKey<Value>) -> Value {
-        get { key.read(value(forKey: key.name)) }
+        get { key.read(propertyListValue(forKey: key.name)) }
         set {
             do throws(DefaultsError) {
                 values[key.name] = .some(try PropertyListValue(storing: newValue, forKey: key.name))
@@ -25,9 +25,9 @@ public struct DefaultsTransaction {
     }
 
     /// A key's value: as it was set here, or as the search finds it.
-    public func value(forKey key: String) -> PropertyListValue? {
+    public func propertyListValue(forKey key: String) -> PropertyListValue? {
         if let value = values[key] { return value }
-        return defaults.value(forKey: key)
+        return defaults.propertyListValue(forKey: key)
     }
 
     /// Sets a key; `nil` removes it.

@@ -18,7 +18,7 @@ extension UserDefaults {
     public subscript<Value>(key: DefaultsKey<Value>) -> Value {
         get {
             list.track(key.name).access()
-            return key.read(value(forKey: key.name))
+            return key.read(propertyListValue(forKey: key.name))
         }
         set { set(newValue, for: key) }
     }

@@ -117,6 +117,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .domains: send(.domains(server.store.domains()), to: number)
         case .edit(let edit):
             try edit.domain.checkWritable()
+            try server.store.checkTimeliness(edit)
             let revision = server.store.edit(edit)
             let cursor = Cursor(epoch: server.store.cursor.epoch, revision: revision)
             answers.append((cursor, .edited(cursor), number))

@@ -74,6 +74,22 @@ struct RepeatedEditTests {
         }
     }
 
+    @Test("Is left out when it comes so late that others have written since, unless it says what it replaces")
+    func late() throws {
+        try withStoreFixture { fixture in
+            let store = fixture.store()
+            let before = Timestamp(nanoseconds: Timestamp.now().nanoseconds - 10_000_000_000)
+            try store.checkTimeliness(edit(fixture, 1, ["a": 1], at: before))
+            fixture.edit(store, ["a": 2])
+            #expect(throws: DefaultsError.self) { try store.checkTimeliness(edit(fixture, 1, ["a": 1], at: before)) }
+            try store.checkTimeliness(edit(fixture, 1, ["b": 1], at: before))
+            try store.checkTimeliness(edit(fixture, 1, ["a": 1]))
+            try store.checkTimeliness(edit(fixture, 1, ["a": 1], at: before, replacing: [:]))
+            try store.publish(fixture.domain)
+            #expect(throws: DefaultsError.self) { try store.checkTimeliness(edit(fixture, 1, ["b": 1], at: before)) }
+        }
+    }
+
     @Test("The ledger of edits forgets who has been silent longest, and is bounded")
     func ledger() {
         var ledger = EditLedger()

@@ -40,7 +40,7 @@ struct ObservationTests {
         }
         defaults[.height] = 5
         defaults[.width] = 1
-        #expect(defaults.value(forKey: "width") == 1)
+        #expect(defaults.propertyListValue(forKey: "width") == 1)
         defaults[.width] = 3
         // The default was in force before, and was stored then: both are changes of what is stored.
         for await value in changes {

@@ -23,7 +23,7 @@ struct PreferencesDomainTests {
                 domain.set(["key": .integer(Int64(index)), "only \(index)": true], in: defaults)
             }
             for (index, domain) in domains.enumerated() {
-                #expect(domain.value(forKey: "key", in: defaults) == .integer(Int64(index)))
+                #expect(domain.propertyListValue(forKey: "key", in: defaults) == .integer(Int64(index)))
                 #expect(domain.keys(in: defaults) == ["key", "only \(index)"])
             }
             #expect(defaults.integer(forKey: "key") == 1)
@@ -49,7 +49,7 @@ struct PreferencesDomainTests {
             let defaults = try #require(UserDefaults(suiteName: "app", in: live))
             let domain = try PreferencesDomain("app", user: .any(directory: place.system))
             let managed = try PreferencesDomain("app", user: .managed)
-            #expect(domain.value(forKey: "key", in: defaults) == "system")
+            #expect(domain.propertyListValue(forKey: "key", in: defaults) == "system")
             domain.set("mine", forKey: "key", in: defaults)
             managed.set("mine", forKey: "key", in: defaults)
             #expect(defaults.string(forKey: "key") == "system")

@@ -124,7 +124,7 @@ struct SearchListTests {
             #expect(representation.count > Self.layers.count)
             for key in representation.keys {
                 #expect(representation[key] as? String == defaults.string(forKey: key))
-                #expect(defaults.explain(key).first?.value == defaults.value(forKey: key))
+                #expect(defaults.explain(key).first?.value == defaults.propertyListValue(forKey: key))
             }
         }
     }

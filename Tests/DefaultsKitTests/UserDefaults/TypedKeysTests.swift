@@ -83,7 +83,7 @@ struct TypedKeysTests {
     @Test("of a Codable type is a native tree, changed in place")
     func tree() {
         defaults[.window] = Window(x: 1, y: 2, title: "T", tags: ["a": [1.5]])
-        #expect(defaults.value(forKey: "window") == ["x": 1, "y": 2, "title": "T", "tags": ["a": [1.5]]])
+        #expect(defaults.propertyListValue(forKey: "window") == ["x": 1, "y": 2, "title": "T", "tags": ["a": [1.5]]])
         defaults[.window].x = 10
         #expect(defaults[.window] == Window(x: 10, y: 2, title: "T", tags: ["a": [1.5]]))
         defaults.set(["x": "7", "y": 8, "tags": [:]] as [String: Any], forKey: "window")
@@ -138,7 +138,7 @@ struct TypedKeysTests {
             values[.theme] = .dark
             values.set("raw", forKey: "raw")
             values.removeObject(forKey: "never there")
-            #expect(values.value(forKey: "raw") == "raw")
+            #expect(values.propertyListValue(forKey: "raw") == "raw")
             #expect(defaults[.quality] == 0.5)
             return values[.quality]
         }
