@@ -8,7 +8,7 @@ package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible
     package struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String, Hashable {
             case invalidDomainName, invalidCursor, invalidValue
-            case directory, unreadable, damaged, untrusted, locked, notSaved, readOnly
+            case directory, unreadable, damaged, untrusted, locked, notSaved, readOnly, late
             case protocolViolation, agentUnavailable, agentRefused
         }
         private let kind: Kind
@@ -34,6 +34,8 @@ package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible
         package static let notSaved = Code(.notSaved)
         /// A domain that isn't the current user's, and can't be edited.
         package static let readOnly = Code(.readOnly)
+        /// An edit that came so late that others have written since; send it again with what it replaces.
+        package static let late = Code(.late)
         /// A message that breaks the protocol.
         package static let protocolViolation = Code(.protocolViolation)
         /// No agent answers.

@@ -115,7 +115,7 @@ package struct PreferencesDirectory: Hashable, Sendable {
     }
 
     /// Every domain that has a file in the directory itself, or in one below it.
-    func domains(in subdirectory: String, of user: DomainUser) throws(DefaultsError) -> [Domain] {
+    package func domains(in subdirectory: String, of user: DomainUser) throws(DefaultsError) -> [Domain] {
         let prefix = subdirectory.isEmpty ? "" : subdirectory + "/"
         return try names(in: subdirectory).compactMap { Domain(fileName: prefix + $0, user: user) }
     }

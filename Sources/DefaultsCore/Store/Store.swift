@@ -120,11 +120,11 @@ package final class Store: Sendable {
 
     /// Checks that an edit hasn't come so late that it would undo what others have done since it was set.
     ///
-    /// - Throws: `notSaved`.
+    /// - Throws: `late`.
     package func checkTimeliness(_ request: EditRequest) throws(DefaultsError) {
         guard state.withLock({ $0.isLate(request, now: .now()) }) else { return }
         throw DefaultsError(
-            .notSaved,
+            .late,
             "An edit of \(request.domain) came seconds after it was made, and others have written since; "
                 + "it was left out: set the value again.")
     }

@@ -12,7 +12,7 @@ extension StoreState {
         domains.keys.filter { filter.includes($0) }.sorted().compactMap { domain in
             var snapshot = snapshot(of: domain)
             if !filter.keys.isEmpty { snapshot.values = snapshot.values.filter { filter.includes(key: $0.key) } }
-            return snapshot.values.isEmpty ? nil : snapshot
+            return snapshot.values.isEmpty && snapshot.damage == nil ? nil : snapshot
         }
     }
 }

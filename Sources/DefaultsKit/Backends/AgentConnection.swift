@@ -43,9 +43,10 @@ package final class AgentConnection: Backend {
 
     private init(_ socket: consuming FileDescriptor, patience: Int64) {
         self.patience = patience
+        let pid = SocketPeer(of: socket).map { Int64($0.pid) } ?? 0
         self.socket = AgentSocket(socket)
         self.welcome = Welcome(
-            pid: 0, directory: "", system: .none, cursor: Cursor(epoch: Epoch(value: 0), revision: 0))
+            pid: pid, directory: "", system: .none, cursor: Cursor(epoch: Epoch(value: 0), revision: 0))
     }
 
     private func greet(_ directory: PreferencesDirectory, _ address: AgentAddress) throws(DefaultsError) {
@@ -157,6 +158,8 @@ package final class AgentConnection: Backend {
         do throws(DefaultsError) {
             try socket.send(NumberedRequest(number: lastNumber, request: request))
         } catch {
+            // Nothing was sent.
+            if error.code == .invalidValue { throw error }
             // An agent that refuses a connection says why and closes it, perhaps before it was asked anything.
             throw farewell() ?? error
         }
@@ -181,9 +184,7 @@ package final class AgentConnection: Backend {
         while true {
             guard let message = try socket.next() else {
                 guard try receive(within: end.left) else {
-                    throw DefaultsError(
-                        .agentUnavailable,
-                        "The agent (pid \(welcome.pid)) hasn't answered for \(patience / 1_000) s.")
+                    throw silence(of: patience)
                 }
                 continue
             }
@@ -218,6 +219,14 @@ package final class AgentConnection: Backend {
         if polls[0].revents & Int16(POLLOUT) != 0 { try socket.flush() }
         if polls[0].revents & ~Int16(POLLOUT) != 0 { _ = try socket.receive() }
         return true
+    }
+
+    /// The error of an agent that doesn't answer.
+    func silence(of milliseconds: Int64) -> DefaultsError {
+        DefaultsError(
+            .agentUnavailable,
+            "The agent (pid \(welcome.pid)) hasn't answered for \(milliseconds / 1_000) s; it may be stopped: "
+                + "`kill -CONT \(welcome.pid)` lets it go on, `kill -KILL \(welcome.pid)` lets others do without it.")
     }
 
     private static func unexpected(_ request: String) -> DefaultsError {

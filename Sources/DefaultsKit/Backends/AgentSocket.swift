@@ -22,7 +22,14 @@ struct AgentSocket: ~Copyable {
 
     /// Sends a request, as far as the agent takes it now; the rest goes with `flush`.
     mutating func send(_ request: NumberedRequest) throws(DefaultsError) {
-        outgoing += try Frame.encode(request.fields)
+        let frame = try Frame.encode(request.fields)
+        guard frame.count <= Frame.standardLimit else {
+            throw DefaultsError(
+                .invalidValue,
+                "The values are too large to be set at once: \(frame.count) bytes, of which an agent takes "
+                    + "\(Frame.standardLimit); keep what is large in a file of its own.")
+        }
+        outgoing += frame
         try flush()
     }
 

@@ -15,6 +15,9 @@ enum UnixSocket {
                 socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             }
             let descriptor = FileDescriptor(owning: number)
+            // An agent that takes no connections, since it is stopped, is waited for no longer.
+            var patience = timeval(tv_sec: 5, tv_usec: 0)
+            setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
             // AgentAddress has checked that the path fits.
             guard let path = UnixAddress(path: address.socketPath) else { return nil }
             try SystemCall.run { path.with { Glibc.connect(number, $0, $1) } }

@@ -18,6 +18,10 @@ final class AgentSession: Session {
     /// When the agent is to be asked next whether edits are saved.
     private var nextRound: MonotonicTime?
     private var pause = firstPause
+    /// Whether the process ends.
+    private var handsOver = false
+    /// What has come of requests that weren't sent.
+    private var refusals: [SessionEvent] = []
     /// What couldn't be saved, told once.
     private var troubles: Set<DefaultsError> = []
 
@@ -25,7 +29,9 @@ final class AgentSession: Session {
         case subscription
         case edit(UInt64)
         /// Whether one domain's edits are saved, for a round.
-        case barrier(UInt64)
+        case barrier(Domain, round: UInt64)
+        /// The values of one domain of a name that the agent won't tell changes of.
+        case values(DomainName, isLast: Bool)
         case other
     }
 
@@ -44,6 +50,8 @@ final class AgentSession: Session {
     private static let lastPause: Int64 = 60_000
     /// How long an agent may take to answer what needs no disk, in milliseconds, before it is done without.
     static let patience: Int64 = 5_000
+    /// The same when the process ends, and waits for its edits to be taken.
+    private static let lastPatience: Int64 = 1_000
     /// And what needs the disk.
     private static let diskPatience: Int64 = 60_000
 
@@ -55,13 +63,17 @@ final class AgentSession: Session {
 
     var awaited: pollfd { connection.awaited }
 
-    var deadline: MonotonicTime? { [nextRound, expiry].compactMap(\.self).min() }
+    var deadline: MonotonicTime? {
+        refusals.isEmpty ? [nextRound, expiry].compactMap(\.self).min() : .now()
+    }
 
     /// When the agent counts as stuck.
     private var expiry: MonotonicTime? {
         guard let first = asked.first else { return nil }
-        if case .barrier = first.what { return first.since + Self.diskPatience }
-        return first.since + Self.patience
+        // Behind what waits for the disk there may be what doesn't.
+        let other = asked.first { if case .barrier = $0.what { false } else { true } }
+        let patience = handsOver ? Self.lastPatience : Self.patience
+        return [other.map { $0.since + patience }, first.since + Self.diskPatience].compactMap(\.self).min()
     }
 
     func subscribe(to name: DomainName, _ start: Subscription.Start) throws(DefaultsError) {
@@ -77,34 +89,53 @@ final class AgentSession: Session {
     func edit(_ request: EditRequest) throws(DefaultsError) {
         let number = request.identity?.number ?? 0
         lastEdit = number
+        do throws(DefaultsError) {
+            try ask(.edit(request), .edit(number))
+        } catch {
+            // What can't be sent would end every session; what it replaces may be what makes it so large.
+            guard error.code == .invalidValue else { throw error }
+            var request = request
+            if request.replacing != nil {
+                request.replacing = nil
+                try edit(request)
+            } else {
+                refusals.append(.refused(number, error))
+            }
+            return
+        }
         unsaved[request.domain] = number
         if nextRound == nil { nextRound = .now() + pause }
-        try ask(.edit(request), .edit(number))
     }
 
     func synchronize(_ domains: [Domain], _ number: UInt64) throws(DefaultsError) {
-        try beginRound(Set(domains).union(unsaved.keys).sorted(), for: number)
+        let domains = Set(domains).union(unsaved.keys).sorted()
+        if domains.isEmpty { refusals.append(.synchronized(number, failures: [])) }
+        try beginRound(domains, for: number)
     }
 
     private func beginRound(_ domains: [Domain], for number: UInt64?) throws(DefaultsError) {
+        if domains.isEmpty { return }
         lastRound += 1
         rounds[lastRound] = Round(number: number, lastEdit: lastEdit, left: domains.count)
-        for domain in domains { try ask(.synchronize(domain), .barrier(lastRound)) }
+        for domain in domains { try ask(.synchronize(domain), .barrier(domain, round: lastRound)) }
     }
 
     func look() {}
 
+    func handOver() { handsOver = true }
+
     func end() {}
 
     func take() throws(DefaultsError) -> [SessionEvent] {
-        var events: [SessionEvent] = []
+        var events = refusals
+        refusals = []
         try connection.flush()
         repeat {
-            while let message = try connection.nextMessage() { take(message, &events) }
+            while let message = try connection.nextMessage() { try take(message, &events) }
         } while try connection.receive()
         if let expiry, expiry <= .now() {
-            throw DefaultsError(
-                .agentUnavailable, "The agent (pid \(connection.welcome.pid)) has not answered for too long.")
+            let since = asked.first?.since ?? .now()
+            throw connection.silence(of: MonotonicTime.now().milliseconds - since.milliseconds)
         }
         if let due = nextRound, due <= .now() {
             nextRound = nil
@@ -113,7 +144,13 @@ final class AgentSession: Session {
         return events
     }
 
-    private func take(_ message: NumberedMessage, _ events: inout [SessionEvent]) {
+    /// Has a name's values sent once, where a stream of them was refused: who waits for them doesn't wait in vain.
+    private func read(_ name: DomainName) throws(DefaultsError) {
+        let domains = Domain.all(named: name, in: system)
+        for domain in domains { try ask(.read(domain), .values(name, isLast: domain == domains.last)) }
+    }
+
+    private func take(_ message: NumberedMessage, _ events: inout [SessionEvent]) throws(DefaultsError) {
         if case .event(let event) = message.message {
             if let name = names[message.number] { events.append(.stream(name, event)) }
             return
@@ -122,19 +159,29 @@ final class AgentSession: Session {
         switch (asked.remove(at: index).what, message.message) {
         case (.edit(let number), .failure(let error)): events.append(.refused(number, error))
         case (.edit(let number), _): events.append(.accepted(number))
-        case (.barrier(let round), .synchronized(_, let failures)):
-            note(failures.map { DefaultsError(.notSaved, $0) }, of: round, &events)
-        case (.barrier(let round), .failure(let error)):
-            note([error], of: round, &events)
+        case (.barrier(let domain, let round), .synchronized(_, let failures)):
+            note(failures.map { DefaultsError(.notSaved, $0) }, of: domain, round, &events)
+        case (.barrier(let domain, let round), .failure(let error)):
+            note([error], of: domain, round, &events)
+        case (.values(let name, let isLast), .values(let snapshot)):
+            events.append(.stream(name, .initial(snapshot)))
+            if isLast { events.append(.stream(name, .bookmark(snapshot.cursor))) }
         case (.subscription, .failure(let error)):
             events.append(.trouble(error))
+            if let name = names.removeValue(forKey: message.number) { try read(name) }
         default: break
         }
     }
 
     /// Takes one answer of a round.
-    private func note(_ failures: [DefaultsError], of number: UInt64, _ events: inout [SessionEvent]) {
+    private func note(
+        _ failures: [DefaultsError], of domain: Domain, _ number: UInt64, _ events: inout [SessionEvent]
+    ) {
         guard var round = rounds.removeValue(forKey: number) else { return }
+        if failures.isEmpty {
+            if let last = unsaved[domain], last <= round.lastEdit { unsaved[domain] = nil }
+            events.append(.saved(domain, round.lastEdit))
+        }
         round.left -= 1
         round.failures += failures
         guard round.left == 0 else {
@@ -142,10 +189,8 @@ final class AgentSession: Session {
             return
         }
         if round.failures.isEmpty {
-            unsaved = unsaved.filter { $1 > round.lastEdit }
             pause = Self.firstPause
             troubles = []
-            events.append(.saved(round.lastEdit))
         } else {
             for failure in round.failures where troubles.insert(failure).inserted { events.append(.trouble(failure)) }
             pause = min(pause * 2, Self.lastPause)

@@ -13,6 +13,8 @@ final class EmbeddedSession: Session {
     /// When edits are to be published, and by when at the latest.
     private var publication: (due: MonotonicTime, limit: MonotonicTime)?
     private var lastEdit: UInt64 = 0
+    /// The domains with edits that haven't been said to be saved.
+    private var edited: Set<Domain> = []
     private var pause = firstPause
     private var troubles: Set<DefaultsError> = []
 
@@ -36,14 +38,21 @@ final class EmbeddedSession: Session {
 
     func subscribe(to name: DomainName, _ start: Subscription.Start) {
         streams.removeAll { $0.name == name }
-        for domain in Domain.all(named: name, in: system) { embedded.look(at: domain) }
+        for domain in domains(named: name) { embedded.look(at: domain) }
         let filter = SubscriptionFilter(domains: [GlobPattern.exactly(name.description)])
         streams.append((name, store.subscribe(start, filter: filter, mode: .everything)))
+    }
+
+    /// The domains of a name: those that may be searched, and those of other hosts.
+    private func domains(named name: DomainName) -> Set<Domain> {
+        let present = (try? store.directory.domains(in: Domain.hostDirectory, of: .current)) ?? []
+        return Set(Domain.all(named: name, in: system)).union(present.filter { $0.name == name })
     }
 
     func edit(_ request: EditRequest) {
         let number = request.identity?.number ?? 0
         lastEdit = number
+        edited.insert(request.domain)
         store.edit(request)
         takeStreams()
         events.append(.accepted(number))
@@ -54,7 +63,7 @@ final class EmbeddedSession: Session {
 
     func look() {
         for (name, _) in streams {
-            for domain in Domain.all(named: name, in: system) { embedded.look(at: domain, isBaseline: false) }
+            for domain in domains(named: name) { embedded.look(at: domain, isBaseline: false) }
         }
         takeStreams()
     }
@@ -65,6 +74,8 @@ final class EmbeddedSession: Session {
         takeStreams()
         events.append(.synchronized(number, failures: failures))
     }
+
+    func handOver() { _ = publish() }
 
     func take() -> [SessionEvent] {
         if let due = publication?.due, due <= .now() { _ = publish() }
@@ -79,15 +90,17 @@ final class EmbeddedSession: Session {
     private func publish() -> [DefaultsError] {
         publication = nil
         var failures: [DefaultsError] = []
-        for (domain, _) in store.pending() {
+        let pending = Set(store.pending().map(\.domain))
+        for domain in pending.union(edited).sorted() {
             do throws(DefaultsError) {
-                try embedded.synchronize(domain)
+                if pending.contains(domain) { try embedded.synchronize(domain) }
+                edited.remove(domain)
+                events.append(.saved(domain, lastEdit))
             } catch {
                 failures.append(error)
             }
         }
         if failures.isEmpty {
-            if lastEdit > 0 { events.append(.saved(lastEdit)) }
             pause = Self.firstPause
             troubles = []
         } else {

@@ -61,6 +61,7 @@ package final class LiveDomains: Sendable {
         if effects.needsSession { wakeThread() }
         for latch in effects.latches { latch.open() }
         for wakeUp in effects.wakeUps { wakeUp.fill() }
+        for problem in effects.problems { report(problem, of: .file) }
         var tracked: [TrackedKey] = []
         for (list, changes) in effects.changes {
             let observers = list.observers(of: changes)
@@ -70,12 +71,24 @@ package final class LiveDomains: Sendable {
         for key in tracked { key.announce() }
     }
 
-    private func wakeThread() {
-        if isInMemory { return }
-        hasThread.withLock { hasThread in
+    /// Wakes the thread, and starts it when it is first needed.
+    ///
+    /// - Returns: false when there is none, and none can be had: then nothing is to be waited for.
+    @discardableResult
+    private func wakeThread() -> Bool {
+        if isInMemory { return false }
+        let exists = hasThread.withLock { hasThread in
             if !hasThread { hasThread = LiveThread.start(for: self) }
+            return hasThread
         }
-        requests.wake()
+        if exists {
+            requests.wake()
+        } else {
+            let error = DefaultsError(
+                .agentUnavailable, "There is no thread to be had; raise the limit of processes (ulimit -u).")
+            report(error, of: .agent)
+        }
+        return exists
     }
 
     // MARK: Use
@@ -95,7 +108,7 @@ package final class LiveDomains: Sendable {
             if isStale { look() }
             return
         }
-        wakeThread()
+        guard wakeThread() else { return }
         for latch in latches { _ = latch.wait() }
     }
 
@@ -114,7 +127,7 @@ package final class LiveDomains: Sendable {
 
     /// Has the files looked at, and waits for it.
     func look() {
-        if isInMemory { return }
+        guard wakeThread() else { return }
         let latch = Latch()
         requests.ask { $0.looks.append(latch) }
         _ = latch.wait()
@@ -126,6 +139,12 @@ package final class LiveDomains: Sendable {
         transition { ((), $0.edit(domain, values, at: .now())) }
     }
 
+    /// Removes all keys of a domain and sets others, as one change set.
+    func replace(_ domain: Domain, with values: DomainValues) {
+        prepare([domain.name])
+        transition { ((), $0.replace(domain, with: values, at: .now())) }
+    }
+
     // MARK: The end of edits
 
     /// Waits until all edits are durable, and all that others did before is here.
@@ -134,7 +153,7 @@ package final class LiveDomains: Sendable {
     func synchronize() -> [DefaultsError] {
         if isInMemory { return [] }
         let barrier = Barrier(.durable)
-        wakeThread()
+        guard wakeThread() else { return [DefaultsError(.agentUnavailable, "Nothing is saved for want of a thread.")] }
         requests.ask { $0.barriers.append(barrier) }
         return barrier.wait() ?? []
     }
@@ -143,7 +162,7 @@ package final class LiveDomains: Sendable {
     func handOver(milliseconds: Int) {
         guard case .success = place, state.withLock({ $0.mustHandOver }) else { return }
         let barrier = Barrier(.handedOver)
-        wakeThread()
+        guard wakeThread() else { return }
         requests.ask { $0.barriers.append(barrier) }
         _ = barrier.wait(milliseconds: milliseconds)
     }

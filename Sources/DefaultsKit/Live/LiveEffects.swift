@@ -1,3 +1,5 @@
+import DefaultsCore
+
 /// What is to be done after a transition of `LiveState`, once its lock is let go.
 struct LiveEffects {
     /// What changed, as search lists see it.
@@ -6,6 +8,8 @@ struct LiveEffects {
     var wakeUps: [WakeUp] = []
     /// Who waits for what has come.
     var latches: [Latch] = []
+    /// What is wrong with files.
+    var problems: [DefaultsError] = []
     /// Whether the session is to be asked for something.
     var needsSession = false
 
@@ -17,6 +21,7 @@ struct LiveEffects {
         changes += other.changes
         wakeUps += other.wakeUps
         latches += other.latches
+        problems += other.problems
         needsSession = needsSession || other.needsSession
     }
 }

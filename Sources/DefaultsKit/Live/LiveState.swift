@@ -16,18 +16,15 @@ struct LiveState {
     /// The search lists, and what each is of, so that it can be made anew.
     private var lists: [(list: SearchList, application: DomainName, suites: [DomainName])] = []
     /// Who follows change sets.
-    private var followers: [ChangeFollower] = []
+    private var followers: [(follower: ChangeFollower, after: UInt64)] = []
     /// The layers below the user's own.
     private(set) var system: SystemDirectories
 
-    /// The edits that aren't known to be saved, oldest first; their numbers follow each other.
-    private var unsaved: [UnsavedEdit] = []
-    private var lastNumber: UInt64 = 0
-    /// The last edit that the session was asked for; and that any session was.
-    private var asked: UInt64 = 0
-    private var everAsked: UInt64 = 0
-    /// The last edit that a session has dealt with.
-    private var accepted: UInt64 = 0
+    /// The edits that aren't known to be saved.
+    private var unsaved = UnsavedEdits()
+
+    /// What is wrong with files, as it was told.
+    private var damages: [Domain: String] = [:]
 
     /// The log of a process that has no files; `nil` for one that has.
     private var ownLog: ChangeLog?
@@ -165,23 +162,28 @@ struct LiveState {
 
     // MARK: Editing
 
+    /// Removes all keys of a domain, and sets others.
+    mutating func replace(_ domain: Domain, with values: DomainValues, at time: Timestamp) -> LiveEffects {
+        var difference = Difference(uniqueKeysWithValues: values.map { ($0, .some($1)) })
+        for key in self.values(of: domain).keys where values[key] == nil { difference[key] = .some(nil) }
+        return edit(domain, difference, at: time)
+    }
+
     /// Sets and removes keys of a domain; what isn't changed by it is left out.
     mutating func edit(_ domain: Domain, _ values: Difference, at time: Timestamp) -> LiveEffects {
         let (changes, old) = changes(of: domain, by: values)
         if changes.isEmpty { return LiveEffects() }
         var effects = LiveEffects()
-        lastNumber += 1
         if ownLog != nil {
             for (key, value) in changes { _ = replicas[domain, default: Replica()].receive(key, value, own: nil) }
             let changeSet = ChangeSet(
                 domain: domain, source: .app(.current),
                 changes: changes.map { KeyChange(key: $0, old: old[$0], new: $1) },
-                edit: EditIdentity(session: session, number: lastNumber))
+                edit: EditIdentity(session: session, number: 1))
             postOwn(changeSet, at: time, &effects)
         } else {
-            replicas[domain, default: Replica()].edit(changes, number: lastNumber)
-            unsaved.append(
-                UnsavedEdit(number: lastNumber, domain: domain, values: changes, replacing: old, time: time))
+            let number = unsaved.add(UnsavedEdit(domain: domain, values: changes, replacing: old, time: time))
+            replicas[domain, default: Replica()].edit(changes, number: number)
             effects.needsSession = true
         }
         refresh(changes.keys, in: .persistent(domain), &effects)
@@ -215,7 +217,7 @@ struct LiveState {
     var domainsInUse: [Domain] { names.keys.flatMap { Domain.ofUser($0) } }
 
     /// Whether a session has dealt with every edit, so that it outlives the process if the session is an agent's.
-    var isAccepted: Bool { accepted == lastNumber }
+    var isAccepted: Bool { unsaved.isAccepted }
 
     // MARK: The session
 
@@ -223,13 +225,7 @@ struct LiveState {
     mutating func takeRequests() -> (names: [DomainName], edits: [EditRequest]) {
         let wanted = names.filter { !$1.isLoaded && $1.snapshot == nil }.keys.sorted()
         for name in wanted { names[name]?.snapshot = [] }
-        let first = unsaved.first?.number ?? 0
-        let edits = unsaved.dropFirst(asked >= first ? Int(asked - first) + 1 : 0).map {
-            $0.request(session: session, isAgain: $0.number <= everAsked)
-        }
-        asked = lastNumber
-        everAsked = max(everAsked, asked)
-        return (wanted, edits)
+        return (wanted, unsaved.takeUnasked(session: session))
     }
 
     /// Begins with a new session: everything that isn't known to be saved is to be asked for again.
@@ -238,8 +234,7 @@ struct LiveState {
     mutating func begin(
         system: SystemDirectories, continues: Bool
     ) -> (starts: [(DomainName, Subscription.Start)], effects: LiveEffects) {
-        for edit in unsaved { replicas[edit.domain]?.mask(edit.values.keys, number: edit.number) }
-        asked = (unsaved.first?.number ?? lastNumber + 1) - 1
+        for edit in unsaved.beginSession() { replicas[edit.domain]?.mask(edit.values.keys, number: edit.number) }
         var starts: [(DomainName, Subscription.Start)] = []
         var effects = LiveEffects()
         for (name, state) in names {
@@ -278,12 +273,13 @@ struct LiveState {
             switch record.event {
             case .change(let changeSet): take(changeSet, of: name, &effects)
             case .unknown: mustRestart = true
-            case .damaged: break
+            case .damaged(let domain, let reason): note(reason, of: domain, &effects)
             }
             post(event, &effects)
             if mustRestart { restart(name) }
         case .initial(let snapshot):
             names[name]?.snapshot?.insert(snapshot.domain)
+            note(snapshot.damage, of: snapshot.domain, &effects)
             replaceAll(of: snapshot.domain, with: snapshot.values, &effects)
         case .gap:
             restart(name)
@@ -308,6 +304,12 @@ struct LiveState {
         return (mustRestart, effects)
     }
 
+    /// Notes what is wrong with a domain's file, to be told once.
+    private mutating func note(_ damage: String?, of domain: Domain, _ effects: inout LiveEffects) {
+        if let damage, damages[domain] != damage { effects.problems.append(DefaultsError(.damaged, damage)) }
+        damages[domain] = damage
+    }
+
     private mutating func take(_ changeSet: ChangeSet, of name: DomainName, _ effects: inout LiveEffects) {
         let domain = changeSet.domain
         if let seen = names[name]?.snapshot, !seen.contains(domain) {
@@ -315,12 +317,15 @@ struct LiveState {
             names[name]?.snapshot?.insert(domain)
             replaceAll(of: domain, with: [:], &effects)
         }
+        if changeSet.source == .file { damages[domain] = nil }
         let own = changeSet.edit.flatMap { $0.session == session ? $0.number : nil }
         var changed: [String] = []
         for change in changeSet.changes
         where replicas[domain, default: Replica()].receive(change.key, change.new, own: own) {
             changed.append(change.key)
         }
+        // Not to be set again, should the session be lost: someone else was later.
+        if own == nil, !unsaved.isEmpty { unsaved.overrule(Set(changed), of: domain) }
         refresh(changed, in: .persistent(domain), &effects)
     }
 
@@ -332,9 +337,7 @@ struct LiveState {
     /// Takes that the session has dealt with an edit.
     mutating func accept(_ number: UInt64) -> LiveEffects {
         var effects = LiveEffects()
-        accepted = max(accepted, number)
-        guard let first = unsaved.first?.number, number >= first, number - first < unsaved.count else { return effects }
-        let edit = unsaved[Int(number - first)]
+        guard let edit = unsaved.accept(number) else { return effects }
         let changed = replicas[edit.domain]?.accept(edit.values.keys, number: number) ?? []
         refresh(changed, in: .persistent(edit.domain), &effects)
         return effects
@@ -343,42 +346,67 @@ struct LiveState {
     /// Takes that the session has refused an edit: it won't be asked for again.
     mutating func refuse(_ number: UInt64) -> LiveEffects {
         let effects = accept(number)
-        if let first = unsaved.first?.number, number >= first, number - first < unsaved.count {
-            unsaved[Int(number - first)].values = [:]
-        }
+        unsaved.drop(number)
         return effects
     }
 
-    /// Takes that all edits up to a number are durable.
-    mutating func save(_ number: UInt64) {
-        guard let first = unsaved.first?.number, number >= first else { return }
-        unsaved.removeFirst(min(unsaved.count, Int(number - first) + 1))
+    /// Takes that an edit came so late that others have written since: it is asked for again with what it replaces, so that
+    /// the keys are set that nobody else has.
+    mutating func compare(_ number: UInt64) -> LiveEffects {
+        var effects = LiveEffects()
+        guard var edit = unsaved.accept(number) else { return effects }
+        unsaved.drop(number)
+        edit.values = edit.values.filter { replicas[edit.domain]?.isMasked($0.key, by: number) == true }
+        guard !edit.values.isEmpty else { return effects }
+        edit.isLate = true
+        replicas[edit.domain]?.mask(edit.values.keys, number: unsaved.add(edit))
+        effects.needsSession = true
+        return effects
+    }
+
+    /// Takes that all edits of a domain up to a number are durable.
+    mutating func save(_ domain: Domain, upTo number: UInt64) { unsaved.save(domain, upTo: number) }
+
+    /// Lets those go on who wait for values that won't come.
+    mutating func abandonWaiting() -> LiveEffects {
+        var effects = LiveEffects()
+        for name in names.keys {
+            effects.latches += names[name]?.waiting ?? []
+            names[name]?.waiting = []
+        }
+        return effects
     }
 
     // MARK: Followers
 
     /// Tells someone of all change sets from now on.
-    mutating func add(_ follower: ChangeFollower) { followers.append(follower) }
+    mutating func add(_ follower: ChangeFollower) { followers.append((follower, after: unsaved.last)) }
 
     /// Tells someone no more.
-    mutating func remove(_ follower: ChangeFollower) { followers.removeAll { $0 === follower } }
+    mutating func remove(_ follower: ChangeFollower) { followers.removeAll { $0.follower === follower } }
 
     private func post(_ event: StreamEvent, _ effects: inout LiveEffects) {
         guard case .record(let record, let cursor) = event else { return }
-        for follower in followers where follower.wants(record.domain) {
-            follower.append(record, cursor, isOwn: isOwn(record))
+        let own = ownNumber(record)
+        // What was set before someone began to follow isn't told, even if the agent has only now confirmed it.
+        for (follower, last) in followers where follower.wants(record.domain) && own.map({ $0 > last }) ?? true {
+            follower.append(record, cursor, isOwn: own != nil)
             effects.wakeUps.append(follower.wakeUp)
         }
     }
 
-    private func isOwn(_ record: LogRecord) -> Bool {
-        if case .change(let changeSet) = record.event { changeSet.edit?.session == session } else { false }
+    /// The number of the own edit that a record is, if it is one.
+    private func ownNumber(_ record: LogRecord) -> UInt64? {
+        guard case .change(let changeSet) = record.event, let edit = changeSet.edit, edit.session == session else {
+            return nil
+        }
+        return edit.number
     }
 
     private enum Gap { case gap }
 
     private func post(_ gap: Gap, of name: DomainName, _ effects: inout LiveEffects) {
-        for follower in followers where follower.wants(Domain(name)) {
+        for (follower, _) in followers where follower.wants(Domain(name)) {
             follower.appendGap()
             effects.wakeUps.append(follower.wakeUp)
         }

@@ -68,11 +68,14 @@ final class LiveThread {
                 // The agent is gone, or stuck: another may have begun, else the files are here.
                 if error.code != .agentUnavailable || error.errno == nil { domains.report(error, of: .agent) }
                 session = nil
+                // One that fails at once would again.
+                if lastLook + Self.freshness > .now() { nextAttempt = .now() + Self.freshness }
             }
             if requests.mustEnd { hasEnded = true } else { wait() }
         }
         session?.end()
         for barrier in Array(barriers.values) + handovers { barrier.finish() }
+        domains.transition { ((), $0.abandonWaiting()) }
     }
 
     private func serve(_ requests: LiveRequests.Taken) throws(DefaultsError) {
@@ -86,11 +89,13 @@ final class LiveThread {
         for name in names { try session.subscribe(to: name, .snapshot) }
         for edit in edits { try session.edit(edit) }
         for barrier in requests.barriers where barrier.purpose == .durable { try synchronize(barrier) }
+        if !handovers.isEmpty { try session.handOver() }
         if !hasAgent {
-            if !handovers.isEmpty { try session.synchronize([], 0) }
             if isDue || !requests.looks.isEmpty { try look(session) }
         }
-        for event in try session.take() { try take(event, session) }
+        // What is left of a stream that is begun again belongs to no snapshot.
+        var restarted: Set<DomainName> = []
+        for event in try session.take() { try take(event, session, &restarted) }
         if !handovers.isEmpty, !hasAgent || domains.state.withLock({ $0.isAccepted }) {
             for barrier in handovers { barrier.finish() }
             handovers = []
@@ -139,7 +144,8 @@ final class LiveThread {
     }
 
     private func connect(_ place: LivePlace) -> AgentConnection? {
-        guard nextAttempt <= .now() else { return nil }
+        // Who ends has no time for one that may not answer.
+        guard nextAttempt <= .now(), handovers.isEmpty else { return nil }
         do throws(DefaultsError) {
             return try AgentConnection.open(place.address, for: place.directory, patience: AgentSession.patience)
         } catch {
@@ -183,15 +189,23 @@ final class LiveThread {
 
     // MARK: Events
 
-    private func take(_ event: SessionEvent, _ session: any Session) throws(DefaultsError) {
+    private func take(
+        _ event: SessionEvent, _ session: any Session, _ restarted: inout Set<DomainName>
+    ) throws(DefaultsError) {
         switch event {
         case .stream(let name, let event):
-            if domains.transition({ $0.take(event, of: name) }) { try session.subscribe(to: name, .snapshot) }
+            if restarted.contains(name) { break }
+            if domains.transition({ $0.take(event, of: name) }) {
+                restarted.insert(name)
+                try session.subscribe(to: name, .snapshot)
+            }
         case .accepted(let number): domains.transition { ((), $0.accept(number)) }
+        case .refused(let number, let error) where error.code == .late:
+            domains.transition { ((), $0.compare(number)) }
         case .refused(let number, let error):
             domains.report(error, of: .edit)
             domains.transition { ((), $0.refuse(number)) }
-        case .saved(let number): domains.state.withLock { $0.save(number) }
+        case .saved(let domain, let number): domains.state.withLock { $0.save(domain, upTo: number) }
         case .synchronized(let number, let failures):
             barriers.removeValue(forKey: number)?.finish(failures)
         case .trouble(let error): domains.report(error, of: .saving)

@@ -35,6 +35,9 @@ struct Replica: Sendable {
         }
     }
 
+    /// Whether a key is still hidden by a certain edit.
+    func isMasked(_ key: String, by number: UInt64) -> Bool { masks[key]?.number == number }
+
     /// Takes a key's change from the stream.
     ///
     /// - Parameters:

@@ -26,6 +26,8 @@ protocol Session: AnyObject {
     ///
     /// - Throws: when the session is over.
     func take() throws(DefaultsError) -> [SessionEvent]
+    /// Makes haste with edits, since the process ends.
+    func handOver() throws(DefaultsError)
     /// Brings to its end what can't be left under way.
     func end()
 }
@@ -38,8 +40,8 @@ enum SessionEvent {
     case accepted(UInt64)
     /// An edit was refused.
     case refused(UInt64, DefaultsError)
-    /// All edits up to a number are durable.
-    case saved(UInt64)
+    /// All edits of a domain up to a number are durable.
+    case saved(Domain, UInt64)
     /// A `synchronize` is done; `failures` say what could not be made durable.
     case synchronized(UInt64, failures: [DefaultsError])
     /// Something went wrong which is tried again.

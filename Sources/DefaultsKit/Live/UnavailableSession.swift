@@ -5,7 +5,7 @@ import Glibc
 final class UnavailableSession: Session {
     let system = SystemDirectories.none
     private let reason: DefaultsError
-    private let log = ChangeLog(capacity: .init(records: 1))
+    private var log = ChangeLog(capacity: .init(records: 1))
     private var events: [SessionEvent]
 
     init(_ reason: DefaultsError) {
@@ -20,14 +20,26 @@ final class UnavailableSession: Session {
         events.append(.stream(name, .bookmark(log.cursor)))
     }
 
-    // Neither accepted nor refused: the value stays in force in this process.
-    func edit(_ request: EditRequest) {}
+    // The value is in force in this process, and there is nowhere to save it.
+    func edit(_ request: EditRequest) {
+        guard let number = request.identity?.number else { return }
+        let changes = request.values.map { KeyChange(key: $0, old: nil, new: $1) }
+        let changeSet = ChangeSet(
+            domain: request.domain, source: request.writer, changes: changes, edit: request.identity)
+        let record = log.append(.change(changeSet), at: request.time)
+        events += [
+            .stream(request.domain.name, .record(record, cursor: log.cursor)), .accepted(number),
+            .saved(request.domain, number),
+        ]
+    }
 
     func synchronize(_ domains: [Domain], _ number: UInt64) {
         events.append(.synchronized(number, failures: [reason]))
     }
 
     func look() {}
+
+    func handOver() {}
 
     func take() -> [SessionEvent] {
         defer { events = [] }

@@ -3,8 +3,8 @@ import PropertyList
 
 /// An edit of this process that isn't known to be in its file yet.
 struct UnsavedEdit: Sendable {
-    /// Its place in the order of the process's edits, from 1 on.
-    var number: UInt64
+    /// Its place in the order of the process's edits, from 1 on; `UnsavedEdits` gives it.
+    var number: UInt64 = 0
     var domain: Domain
     /// The keys that it set or removed.
     var values: Difference
@@ -12,6 +12,8 @@ struct UnsavedEdit: Sendable {
     var replacing: DomainValues
     /// When it was set.
     var time: Timestamp
+    /// Whether the agent got it so late that it must be compared with what others have done since.
+    var isLate = false
 
     /// The edit as it is asked for.
     ///

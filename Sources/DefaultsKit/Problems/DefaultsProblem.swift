@@ -8,13 +8,15 @@ public struct DefaultsProblem: Error, Hashable, Sendable, CustomStringConvertibl
     ///
     /// New matters may be added.
     public struct Matter: Hashable, Sendable, CustomStringConvertible {
-        private enum Kind: String { case value, edit, saving, agent, name, directory }
+        private enum Kind: String { case value, edit, file, saving, agent, name, directory }
         private let kind: Kind
 
         /// A value that no property list can hold; nothing was set.
         public static let value = Matter(kind: .value)
         /// An edit that was refused, such as one of a domain that can only be read.
         public static let edit = Matter(kind: .edit)
+        /// A file that can't be taken as it is, damaged or unreadable; values stay as they were, or there are none.
+        public static let file = Matter(kind: .file)
         /// Edits that aren't durable; they are kept, and saving is tried again.
         public static let saving = Matter(kind: .saving)
         /// The agent, which is done without.

@@ -32,7 +32,9 @@ extension PreferencesDomain {
     public func set(_ values: [String: PropertyListValue?], in defaults: UserDefaults = .standard) {
         do throws(DefaultsError) {
             try domain.checkWritable()
-            defaults.live.edit(domain, values)
+            var stored = Difference()
+            for (key, value) in values { stored[key] = .some(try PropertyListValue(storing: value, forKey: key)) }
+            defaults.live.edit(domain, stored)
             LocalEdits.post(LocalEdit(defaults: defaults, domain: name, keys: values.keys))
         } catch {
             ProblemHandler.report(DefaultsProblem(.edit, error))

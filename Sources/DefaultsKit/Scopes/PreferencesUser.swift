@@ -4,7 +4,7 @@ import DefaultsCore
 public enum PreferencesUser: Hashable, Sendable {
     /// The current user's.
     case current
-    /// Everybody's on this system, in one of the system's directories (`UserDefaults.systemDirectories`).
+    /// Everybody's on this system, in one of the system's directories, by its absolute path.
     case any(directory: String)
     /// Everybody's on this system, forced by its administrator.
     case managed

@@ -10,10 +10,20 @@ package enum ApplicationIdentifier {
 
     static var name: DomainName {
         isUsed.store(true, ordering: .relaxed)
-        return chosen.withLock { $0 } ?? ofExecutable
+        return current
     }
 
-    static func choose(_ name: DomainName) {
+    /// The name as it would be used now.
+    static var current: DomainName { chosen.withLock { $0 } ?? ofExecutable }
+
+    /// Takes what the program sets, unless the name is in use.
+    static func choose(_ name: DomainName) throws(DefaultsError) {
+        if isUsed.load(ordering: .relaxed), name != current {
+            throw DefaultsError(
+                .invalidDomainName,
+                "The application's identifier is in use as \"\(current)\"; set it before the first UserDefaults is made."
+            )
+        }
         chosen.withLock { $0 = name }
     }
 
@@ -41,12 +51,13 @@ package enum ApplicationIdentifier {
 extension UserDefaults {
     /// The name of the domain of `standard`: the executable's, unless the program has set another.
     ///
-    /// To be set before `standard` is used for the first time; a name that can't be a domain's is reported and not taken.
+    /// To be set before the first instance without a suite is made; a name that comes later, or that can't be a domain's, is
+    /// reported and not taken.
     public static var applicationIdentifier: String {
-        get { ApplicationIdentifier.name.description }
+        get { ApplicationIdentifier.current.description }
         set {
             do throws(DefaultsError) {
-                ApplicationIdentifier.choose(try DomainName(ofFile: newValue))
+                try ApplicationIdentifier.choose(try DomainName(ofFile: newValue))
             } catch {
                 ProblemHandler.report(DefaultsProblem(.name, error))
             }

@@ -32,7 +32,11 @@ public struct DefaultsTransaction {
 
     /// Sets a key; `nil` removes it.
     public mutating func set(_ value: PropertyListValue?, forKey key: String) {
-        values[key] = .some(value)
+        do throws(DefaultsError) {
+            values[key] = .some(try PropertyListValue(storing: value, forKey: key))
+        } catch {
+            ProblemHandler.report(DefaultsProblem(.value, error))
+        }
     }
 
     /// Removes a key.

@@ -86,11 +86,9 @@ extension UserDefaults {
     private func replace(_ domain: Domain, with values: DomainValues) {
         live.prepare([domain.name])
         let old = live.values(of: domain)
-        var difference = Difference(uniqueKeysWithValues: values.map { ($0, .some($1)) })
-        for key in old.keys where values[key] == nil { difference[key] = .some(nil) }
-        live.edit(domain, difference)
+        live.replace(domain, with: values)
         LocalEdits.post(
-            LocalEdit(defaults: self, domain: domain.name.description, keys: difference.keys))
+            LocalEdit(defaults: self, domain: domain.name.description, keys: old.merging(values) { $1 }.keys))
     }
 
     /// Has no effect: instances share their values, and nothing is kept that could be reset.

@@ -7,7 +7,17 @@ struct UnstorableValue: Error {
 
     private init(_ reason: String) { self.reason = reason }
 
-    static func unknownType(_ type: Any.Type) -> Self { Self("is a \(type), which no property list can hold") }
+    /// The classes that DefaultsFoundation makes storable.
+    private static let foundationClasses: Set = [
+        "NSArray", "NSData", "NSDate", "NSDictionary", "NSMutableArray", "NSMutableDictionary", "NSMutableString",
+        "NSNull",
+        "NSNumber", "NSString", "NSURL", "NSUUID",
+    ]
+
+    static func unknownType(_ type: Any.Type) -> Self {
+        let remedy = foundationClasses.contains("\(type)") ? "; link and import DefaultsFoundation for it" : ""
+        return Self("is a \(type), which no property list can hold\(remedy)")
+    }
 
     static func unconvertible(_ type: Any.Type, _ error: any Error) -> Self {
         var reason = "\(error)"

@@ -13,6 +13,10 @@ enum ChangeJSON {
         switch event {
         case .record(let record, let cursor):
             line(record, cursor)
+        case .initial(let snapshot) where snapshot.values.isEmpty:
+            line(
+                "damaged", snapshot.cursor,
+                place(snapshot.domain) + [("reason", JSONText.string(snapshot.damage ?? ""))])
         case .initial(let snapshot):
             line(
                 "change", snapshot.cursor,

@@ -23,9 +23,12 @@ struct ChangeText {
         switch event {
         case .record(let record, _): lines(record)
         case .initial(let snapshot):
-            snapshot.values.sorted { $0.key < $1.key }.map { key, value in
-                "\(name(snapshot.domain)) \(colored(Self.printable(key), .bold))  \(colored(shown(value), .green))"
+            [snapshot.damage].compactMap(\.self).map { damage in
+                "\(name(snapshot.domain)) \(colored("damaged: \(JSONText.printable(damage))", .yellow))"
             }
+                + snapshot.values.sorted { $0.key < $1.key }.map { key, value in
+                    "\(name(snapshot.domain)) \(colored(Self.printable(key), .bold))  \(colored(shown(value), .green))"
+                }
         case .gap(let from, let to):
             [colored("What happened between \(from) and \(to) is not known any more.", .yellow)]
         case .bookmark: []

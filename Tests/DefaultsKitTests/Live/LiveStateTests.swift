@@ -1,0 +1,61 @@
+import DefaultsCore
+import PropertyList
+import Testing
+
+@testable import DefaultsKit
+
+@Suite("The state of a process's domains")
+struct LiveStateTests {
+    private static let time = Timestamp(nanoseconds: 1)
+
+    @Test("Edits that were accepted are joined by key, and keep what the first of them replaced")
+    func joining() throws {
+        var unsaved = UnsavedEdits()
+        let domain = Domain(try DomainName("a.b"))
+        for number in 1...10_000 {
+            let edit = UnsavedEdit(
+                domain: domain, values: ["k": .integer(Int64(number))], replacing: ["k": .integer(Int64(number - 1))],
+                time: Self.time)
+            let given = unsaved.add(edit)
+            #expect(given == UInt64(number))
+            _ = unsaved.takeUnasked(session: 1)
+            _ = unsaved.accept(given)
+        }
+        let left = unsaved.beginSession()
+        #expect(left.count < 1_000)
+        #expect(left.first?.replacing == ["k": 0])
+        #expect(left.last?.values == ["k": 10_000])
+        let again = unsaved.takeUnasked(session: 1)
+        #expect(again.count == left.count)
+        #expect(again.allSatisfy { $0.replacing != nil })
+        unsaved.save(domain, upTo: 10_000)
+        #expect(unsaved.isEmpty)
+    }
+
+    @Test("An edit whose key someone else has changed since is not asked for again")
+    func overruling() throws {
+        var unsaved = UnsavedEdits()
+        let domain = Domain(try DomainName("a.b"))
+        _ = unsaved.add(UnsavedEdit(domain: domain, values: ["k": 1, "l": 1], replacing: [:], time: Self.time))
+        _ = unsaved.add(UnsavedEdit(domain: domain, values: ["k": 2], replacing: ["k": 1], time: Self.time))
+        _ = unsaved.takeUnasked(session: 1)
+        _ = unsaved.accept(1)
+        unsaved.overrule(["k"], of: domain)
+        #expect(unsaved.beginSession().map(\.values) == [["l": 1], ["k": 2]])
+    }
+
+    @Test("An edit that came too late is asked for again, with what it replaces, for the keys that aren't set since")
+    func late() throws {
+        let name = try DomainName("a.b")
+        var state = LiveState(system: .none, volatile: [:])
+        _ = state.edit(Domain(name), ["k": 1, "l": 1], at: Self.time)
+        _ = state.edit(Domain(name), ["k": 2], at: Self.time)
+        #expect(state.takeRequests().edits.map(\.replacing) == [nil, nil])
+        _ = state.compare(1)
+        let again = state.takeRequests().edits
+        #expect(again.map(\.values) == [["l": 1]])
+        #expect(again.map(\.replacing) == [[:]])
+        #expect(again.first?.identity?.number == 3)
+        #expect(state.values(of: Domain(name)) == ["k": 2, "l": 1])
+    }
+}
