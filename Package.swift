@@ -93,7 +93,7 @@ let package = Package(
             name: "FoundationApp", dependencies: ["DefaultsFoundation", "DefaultsKit", "PropertyList"],
             path: "Tests/FoundationApp", swiftSettings: settings),
         .executableTarget(
-            name: "PreferencesWindow", dependencies: ["DefaultsKit"], path: "Tests/PreferencesWindow",
+            name: "PreferencesWindow", dependencies: ["DefaultsKit", "PropertyList"], path: "Tests/PreferencesWindow",
             swiftSettings: settings),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(name: "PropertyListTests", dependencies: ["PropertyList", "TestSupport"], swiftSettings: settings),

@@ -1,10 +1,13 @@
 import DefaultsKit
 import Dispatch
 import Glibc
+import PropertyList
 
-setlinebuf(stdout)
 let controller = UserDefaultsController(initialValues: ["name": "Factory", "quality": 0.8, "sounds": true])
-let window = PreferencesWindow(controller) { print($0) }
+let window = PreferencesWindow(controller) { line in
+    print(line)
+    fflush(nil)
+}
 window.follow()
 
 // Reading waits, so it has a thread of its own.

@@ -48,7 +48,9 @@ extension UserDefaultsController {
             if task != nil { property.commit() }
         }
 
-        /// Ends the binding: the property and the key keep the values they have. A second call does nothing.
+        /// Ends the binding: the property and the key keep the values they have.
+        ///
+        /// A second call does nothing.
         public func unbind() {
             task?.cancel()
             task = nil

@@ -1,7 +1,6 @@
 import DefaultsCore
 import Observation
 import PropertyList
-import Synchronization
 
 /// A property of an object of a known type, and its key.
 ///
@@ -22,7 +21,7 @@ final class ObjectProperty<Object: AnyObject, Value>: BoundProperty {
     private let key: String
     private let conversion: Conversion
     private let original: Value
-    private let tracking: Tracking?
+    private let tracking: PropertyTracking?
 
     private var model: PropertyListValue?
     private var shown: PropertyListValue?
@@ -39,7 +38,7 @@ final class ObjectProperty<Object: AnyObject, Value>: BoundProperty {
         self.key = key
         self.conversion = conversion
         original = object[keyPath: keyPath]
-        tracking = conversion.store == nil ? nil : wakeUp.map(Tracking.init)
+        tracking = conversion.store == nil ? nil : wakeUp.map(PropertyTracking.init)
         discards = controller.discards
         present(controller.propertyListValue(forKey: key), object)
         track(object)
@@ -105,23 +104,5 @@ final class ObjectProperty<Object: AnyObject, Value>: BoundProperty {
         } onChange: {
             tracking.fire()
         }
-    }
-}
-
-/// Whether an edit will tell: Observation tells once, and before the property is set.
-private final class Tracking: Sendable {
-    private let wakeUp: WakeUp
-    private let isArmed = Atomic(false)
-
-    init(_ wakeUp: WakeUp) {
-        self.wakeUp = wakeUp
-    }
-
-    /// Whether it must be tracked anew.
-    func arm() -> Bool { !isArmed.exchange(true, ordering: .acquiringAndReleasing) }
-
-    func fire() {
-        isArmed.store(false, ordering: .releasing)
-        wakeUp.fill()
     }
 }

@@ -58,9 +58,9 @@ extension UserDefaultsController {
         /// A value that can't be stored is reported to `UserDefaults.onProblem`, and nothing is set.
         public func setValue(_ value: Any?, forKey key: String) {
             do throws(DefaultsError) {
-                self[key] = try value.map { value throws(DefaultsError) in
-                    try PropertyListValue(any: value, forKey: key)
-                } ?? nil
+                var stored: PropertyListValue?
+                if let value { stored = try PropertyListValue(any: value, forKey: key) }
+                self[key] = stored
             } catch {
                 ProblemHandler.report(DefaultsProblem(.value, error))
             }

@@ -1,3 +1,4 @@
+import Observation
 import PropertyList
 import Testing
 
@@ -100,7 +101,7 @@ struct UserDefaultsControllerTests {
         #expect(defaults[.title] == "set")
         controller.save()
         #expect(!controller.hasUnappliedChanges)
-        #expect(defaults.persistentDomain(forName: ApplicationIdentifier.name.description) == nil)
+        #expect(defaults.values() == ["title": "registered"])
         #expect(controller.values[.title] == "registered")
     }
 
@@ -210,7 +211,8 @@ struct UserDefaultsControllerTests {
         #expect(await unapplied.next() == false)
     }
 
-    @Test("tells Observation of its values and its properties", arguments: ["value", "removal", "unapplied", "initial"])
+    @Test(
+        "tells Observation of its values and its properties", arguments: ["value", "removal", "unapplied", "initial"])
     func observation(_ change: String) async {
         defaults[.title] = "old"
         controller.appliesImmediately = false
