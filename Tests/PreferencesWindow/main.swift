@@ -5,8 +5,9 @@ import PropertyList
 
 let controller = UserDefaultsController(initialValues: ["name": "Factory", "quality": 0.8, "sounds": true])
 let window = PreferencesWindow(controller) { line in
-    print(line)
-    fflush(nil)
+    // `print` would keep it for later where the output is a pipe, and `fflush(nil)` waits for who reads.
+    let bytes = Array("\(line)\n".utf8)
+    _ = write(STDOUT_FILENO, bytes, bytes.count)
 }
 window.follow()
 
