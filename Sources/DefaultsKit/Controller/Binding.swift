@@ -30,10 +30,10 @@ extension UserDefaultsController {
 
         /// Begins to follow the key and the property, on the actor that it belongs to.
         func follow(isolation: isolated any Actor) {
-            let wakeUps = observed.wakeUp
+            let wakeUp = observed.wakeUp
             task = Task { [weak self] in
                 _ = isolation
-                var wakeUps = wakeUps.wakeUps
+                var wakeUps = wakeUp.wakeUps
                 while await wakeUps.next(isolation: isolation) != nil, let self, !Task.isCancelled {
                     if !self.property.synchronize() { self.unbind() }
                 }

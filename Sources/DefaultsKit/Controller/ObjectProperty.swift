@@ -46,25 +46,32 @@ final class ObjectProperty<Object: AnyObject, Value>: BoundProperty {
 
     func synchronize() -> Bool {
         guard let object else { return false }
-        track(object)
+        let wasObserved = track(object)
         let discards = controller.discards
         let hasDiscarded = discards != self.discards
         self.discards = discards
-        // An edit that isn't committed yet isn't lost to a change of the key, unless it is discarded.
-        if !hasDiscarded, isEdited(object) {
-            if tracking != nil { push(object) }
-            return true
+        if hasDiscarded {
+            present(controller.propertyListValue(forKey: key), object)
+        } else if !isEdited(object) {
+            pull(object)
+        } else if wasObserved {
+            push(object)
         }
-        let value = controller.propertyListValue(forKey: key)
-        if hasDiscarded || value != model { present(value, object) }
-        // It may have been set while it wasn't tracked.
+        // Else an edit waits for `commit`: it isn't lost to a change of the key.
+        // The property may have been set above, while nobody tracked it.
         track(object)
         return true
     }
 
     func commit() {
-        guard let object, isEdited(object) else { return }
-        push(object)
+        guard let object else { return }
+        if isEdited(object) { push(object) } else { pull(object) }
+    }
+
+    /// Takes over the key's value, if it has changed.
+    private func pull(_ object: Object) {
+        let value = controller.propertyListValue(forKey: key)
+        if value != model { present(value, object) }
     }
 
     private func present(_ value: PropertyListValue?, _ object: Object) {
@@ -96,13 +103,17 @@ final class ObjectProperty<Object: AnyObject, Value>: BoundProperty {
         return (try? store(object[keyPath: keyPath])) ?? nil
     }
 
-    /// Has the next edit tell, unless it does already.
-    private func track(_ object: Object) {
-        guard let tracking, tracking.arm() else { return }
+    /// Has the next edit tell, unless it will already.
+    ///
+    /// - Returns: whether one has told since.
+    @discardableResult
+    private func track(_ object: Object) -> Bool {
+        guard let tracking, tracking.arm() else { return false }
         withObservationTracking {
             _ = object[keyPath: keyPath]
         } onChange: {
             tracking.fire()
         }
+        return true
     }
 }

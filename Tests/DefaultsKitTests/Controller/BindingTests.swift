@@ -128,6 +128,22 @@ struct BindingTests {
         #expect(defaults[.title] == "a")
     }
 
+    @Test("of a property that can't be observed neither loses nor stores what isn't committed when the key changes")
+    func uncommitted() async {
+        let field = Field()
+        let bindings = [
+            controller.bind(field, \.text, to: .title), controller.bind(document, \.title, to: .title),
+        ]
+        field.text = "typing"
+        defaults[.title] = "a"
+        await until { document.title == "a" }
+        #expect(field.text == "typing" && defaults[.title] == "a")
+        // Typed back: the key's new value may be shown.
+        field.text = "Untitled"
+        bindings[0].commit()
+        #expect(field.text == "a" && defaults[.title] == "a")
+    }
+
     @Test("on demand waits for commit with an observable property, too")
     func onDemand() async {
         let binding = controller.bind(document, \.title, to: .title, commit: .onDemand)
