@@ -88,6 +88,9 @@ public final class UserDefaultsController: Sendable {
     }
 
     /// Drops what waits in the buffer, and what was edited in bound properties and not committed.
+    ///
+    /// Bound properties follow on their actor's next turn, and what is edited before then is dropped as well, unless the
+    /// binding is told to `commit()`.
     public func revert() {
         change { $0.revert() }
     }
@@ -103,7 +106,8 @@ public final class UserDefaultsController: Sendable {
 
     /// A key's value, in the buffer, the defaults or the initial values.
     ///
-    /// A removal that waits in the buffer shows what will be there once it is applied.
+    /// A removal that waits in the buffer shows what will be there once it is applied. That is found when it is read: who
+    /// observes isn't told when it changes beneath the value that is to be removed.
     func propertyListValue(forKey key: String) -> PropertyListValue? {
         let (buffered, initial) = state.withLock { ($0.contents.buffer[key], $0.contents.initialValues[key]) }
         switch buffered {
