@@ -92,6 +92,9 @@ let package = Package(
         .executableTarget(
             name: "FoundationApp", dependencies: ["DefaultsFoundation", "DefaultsKit", "PropertyList"],
             path: "Tests/FoundationApp", swiftSettings: settings),
+        .executableTarget(
+            name: "PreferencesWindow", dependencies: ["DefaultsKit", "PropertyList"], path: "Tests/PreferencesWindow",
+            swiftSettings: settings),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(name: "PropertyListTests", dependencies: ["PropertyList", "TestSupport"], swiftSettings: settings),
         .testTarget(
@@ -121,8 +124,8 @@ let package = Package(
             name: "AgentTests",
             dependencies: [
                 "ClassicUse", "ClassicUseOfFoundation", "DefaultsCore", "DefaultsKit", "FoundationApp",
-                "FoundationWriter", "LiveWriter", "PropertyList", "ReadmeExample", "TestSupport", "defaults",
-                "defaultsd",
+                "FoundationWriter", "LiveWriter", "PreferencesWindow", "PropertyList", "ReadmeExample", "TestSupport",
+                "defaults", "defaultsd",
             ],
             swiftSettings: settings),
     ]

@@ -10,20 +10,23 @@ public struct DefaultsUpdates<Element: Sendable>: AsyncSequence, Sendable {
 
     private let defaults: UserDefaults
     private let keys: Set<String>?
+    /// Whose values are followed, instead of those of the defaults alone.
+    private let controller: UserDefaultsController?
     private let read: @Sendable (UserDefaults) -> (raw: [PropertyListValue?], element: Element)
 
     init(
-        _ defaults: UserDefaults, keys: Set<String>?,
+        _ defaults: UserDefaults, keys: Set<String>?, controller: UserDefaultsController? = nil,
         read: @escaping @Sendable (UserDefaults) -> (raw: [PropertyListValue?], element: Element)
     ) {
         self.defaults = defaults
         self.keys = keys
+        self.controller = controller
         self.read = read
     }
 
     /// Begins an iteration.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(defaults, ObservedKeys(defaults, keys), read)
+        Iterator(defaults, ObservedKeys(defaults, keys, controller), read)
     }
 
     /// One iteration.

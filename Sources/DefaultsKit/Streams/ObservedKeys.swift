@@ -2,13 +2,20 @@
 final class ObservedKeys: Sendable {
     let wakeUp = WakeUp()
     private let defaults: UserDefaults
+    private let controller: UserDefaultsController?
 
-    /// Is told from now on of changes of some keys, or with `nil` of all.
-    init(_ defaults: UserDefaults, _ keys: Set<String>?) {
+    /// Is told from now on of changes of some keys, or with `nil` of all, in the defaults and in a controller.
+    init(_ defaults: UserDefaults, _ keys: Set<String>?, _ controller: UserDefaultsController? = nil) {
         self.defaults = defaults
-        defaults.list.add(SearchList.Observation(keys: keys, observer: wakeUp))
+        self.controller = controller
+        let observation = SearchList.Observation(keys: keys, observer: wakeUp)
+        defaults.list.add(observation)
+        controller?.add(observation)
         defaults.live.beginObserving()
     }
 
-    deinit { defaults.list.remove(wakeUp) }
+    deinit {
+        defaults.list.remove(wakeUp)
+        controller?.remove(wakeUp)
+    }
 }

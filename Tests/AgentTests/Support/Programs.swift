@@ -11,6 +11,7 @@ enum Programs {
     static let defaultsd = "\(directory)/defaultsd"
     static let readmeExample = "\(directory)/ReadmeExample"
     static let liveWriter = "\(directory)/LiveWriter"
+    static let preferencesWindow = "\(directory)/PreferencesWindow"
     static let foundationApp = "\(directory)/FoundationApp"
     static let foundationWriter = "\(directory)/FoundationWriter"
 

@@ -5,16 +5,19 @@ import TestSupport
 /// A program that runs while the test goes on, whose lines the test waits for.
 final class RunningProgram {
     private let process = Process()
+    private let input = Pipe()
     private let output = Pipe()
     private let errors = Pipe()
     private var unread: [UInt8] = []
 
-    /// Starts a program.
-    init(_ program: String, _ arguments: [String], environment: [String: String] = [:]) throws {
+    /// Starts a program, whose input is what `send` gives it, or nothing.
+    init(
+        _ program: String, _ arguments: [String], environment: [String: String] = [:], takesInput: Bool = false
+    ) throws {
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardInput = FileHandle.nullDevice
+        process.standardInput = takesInput ? input : FileHandle.nullDevice as Any
         process.standardOutput = output
         process.standardError = errors
         // Dispatch blocks signals on its threads, and a program inherits that: it would end by none but SIGKILL.
@@ -66,6 +69,19 @@ final class RunningProgram {
         var objects: [[String: Any]] = []
         repeat { objects.append(try object()) } while objects.last?["type"] as? String != type
         return objects
+    }
+
+    /// Types a line.
+    func send(_ line: String) throws {
+        try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
+    }
+
+    /// Waits until it has written a line, past all others.
+    func shows(_ line: String) -> Bool {
+        while let next = self.line() {
+            if next == line { return true }
+        }
+        return false
     }
 
     /// Stops reading, as `head` does when it has seen enough.

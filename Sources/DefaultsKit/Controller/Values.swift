@@ -1,0 +1,69 @@
+import DefaultsCore
+public import PropertyList
+
+extension UserDefaultsController {
+    /// A controller's values by key.
+    ///
+    /// They are read in the controller's buffer, then in its defaults, then in its initial values; they are set in the
+    /// buffer or, when the controller applies immediately, in the defaults. What is read is tracked by Observation. Any
+    /// thread may use them.
+    ///
+    /// ```swift
+    /// controller.values[.quality] = 0.5
+    /// controller.values.userName = "Ada"
+    /// controller.values["a key with spaces"] = nil
+    /// ```
+    @dynamicMemberLookup
+    public struct Values: Sendable {
+        private let controller: UserDefaultsController
+
+        init(_ controller: UserDefaultsController) {
+            self.controller = controller
+        }
+
+        /// A typed key's value, or its default; setting an `Optional` key to `nil` removes it.
+        ///
+        /// A value that can't be stored is reported to `UserDefaults.onProblem`, and the key left as it is.
+        public subscript<Value>(key: DefaultsKey<Value>) -> Value {
+            get { key.read(self[key.name]) }
+            nonmutating set {
+                do throws(DefaultsError) {
+                    self[key.name] = try PropertyListValue(storing: newValue, forKey: key.name)
+                } catch {
+                    ProblemHandler.report(DefaultsProblem(.value, error))
+                }
+            }
+        }
+
+        /// A key's value; `nil` when there is none, and setting `nil` removes it.
+        public subscript(key: String) -> PropertyListValue? {
+            get {
+                controller.access(key)
+                return controller.propertyListValue(forKey: key)
+            }
+            nonmutating set { controller.set(newValue, forKey: key) }
+        }
+
+        /// A key's value, the key spelled as a property.
+        public subscript(dynamicMember key: String) -> PropertyListValue? {
+            get { self[key] }
+            nonmutating set { self[key] = newValue }
+        }
+
+        /// A key's value, as `UserDefaults.object(forKey:)` gives it.
+        public func value(forKey key: String) -> Any? { self[key]?.anyValue }
+
+        /// Sets a key to any value that can be stored; `nil` removes it.
+        ///
+        /// A value that can't be stored is reported to `UserDefaults.onProblem`, and nothing is set.
+        public func setValue(_ value: Any?, forKey key: String) {
+            do throws(DefaultsError) {
+                var stored: PropertyListValue?
+                if let value { stored = try PropertyListValue(any: value, forKey: key) }
+                self[key] = stored
+            } catch {
+                ProblemHandler.report(DefaultsProblem(.value, error))
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import DefaultsKit
+import Observation
+
+extension DefaultsKey where Value == Double {
+    static var quality: Self { Self("quality", default: 0.5) }
+}
+
+extension DefaultsKey where Value == Bool {
+    static var sounds: Self { Self("sounds", default: true) }
+}
+
+extension DefaultsKey where Value == String {
+    static var name: Self { Self("name", default: "") }
+}
+
+/// A preferences window for a terminal, with Apply, Revert and Restore Factory Defaults.
+///
+/// It shows a line, and another whenever something in it changes, whoever changed it.
+@MainActor
+final class PreferencesWindow {
+    private let settings = Settings()
+    private let controller: UserDefaultsController
+    private let bindings: [UserDefaultsController.Binding]
+    private let write: (String) -> Void
+    private var shown = ""
+
+    init(_ controller: UserDefaultsController, write: @escaping (String) -> Void) {
+        self.controller = controller
+        self.write = write
+        controller.appliesImmediately = false
+        bindings = [
+            controller.bind(settings, \.name, to: .name),
+            controller.bind(settings, \.quality, to: .quality),
+            // What is stored is whether there are sounds.
+            controller.bind(settings, \.isSilent, to: .sounds, transformer: .negateBoolean),
+        ]
+    }
+
+    /// The window's content.
+    private var line: String {
+        let sounds = settings.isSilent ? "silent" : "sounds"
+        let buttons = controller.hasUnappliedChanges ? "[apply] [revert]" : "(applied)"
+        return "name \"\(settings.name)\", quality \(settings.quality), \(sounds) \(buttons)"
+    }
+
+    /// Shows the content, now and when it changes.
+    func follow() {
+        let line = withObservationTracking {
+            self.line
+        } onChange: {
+            Task { @MainActor [weak self] in self?.follow() }
+        }
+        if line == shown { return }
+        write(line)
+        shown = line
+    }
+
+    /// Does what the user asks for.
+    ///
+    /// - Returns: false when the window is to be closed.
+    func perform(_ command: String) -> Bool {
+        let words = command.split(separator: " ", maxSplits: 2).map(String.init)
+        switch (words.first ?? "", words.dropFirst().first, words.dropFirst(2).first) {
+        case ("", _, _): break
+        case ("show", _, _): write(line)
+        case ("set", "name", let name): settings.name = name ?? ""
+        case ("set", "quality", let number):
+            if let quality = number.flatMap(Double.init) { settings.quality = quality } else { complain(command) }
+        case ("toggle", "sounds", _): settings.isSilent.toggle()
+        case ("apply", _, _): controller.save()
+        case ("revert", _, _): controller.revert()
+        case ("factory", _, _): controller.revertToInitialValues()
+        case ("quit", _, _): return false
+        default: complain(command)
+        }
+        // The next command may be "apply".
+        for binding in bindings { binding.commit() }
+        return true
+    }
+
+    private func complain(_ command: String) {
+        write("\(command)? show, set name|quality VALUE, toggle sounds, apply, revert, factory, quit")
+    }
+}

@@ -1,0 +1,22 @@
+import DefaultsKit
+import Dispatch
+import Glibc
+import PropertyList
+
+let controller = UserDefaultsController(initialValues: ["name": "Factory", "quality": 0.8, "sounds": true])
+let window = PreferencesWindow(controller) { line in
+    // `print` would keep it for later where the output is a pipe, and `fflush(nil)` waits for who reads.
+    let bytes = Array("\(line)\n".utf8)
+    _ = write(STDOUT_FILENO, bytes, bytes.count)
+}
+window.follow()
+
+// Reading waits, so it has a thread of its own.
+let (commands, command) = AsyncStream.makeStream(of: String.self)
+DispatchQueue.global().async {
+    while let line = readLine() { command.yield(line) }
+    command.finish()
+}
+for await command in commands {
+    if !window.perform(command) { break }
+}
