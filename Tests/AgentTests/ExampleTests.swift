@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -10,10 +11,6 @@ struct ExampleTests {
     private static let package = "\(root)/Tests/LiveApp"
     private static let scratch = "\(root)/.build-example"
 
-    private static func build() throws -> Programs.Outcome {
-        try Programs.run("/usr/bin/env", ["swift", "build", "--package-path", package, "--scratch-path", scratch])
-    }
-
     /// Waits until a program has written a line.
     private func shows(_ line: String, _ program: RunningProgram) -> Bool {
         while let next = program.line() {
@@ -24,9 +21,10 @@ struct ExampleTests {
 
     @Test("Shows what another process sets: by updates, by Observation, and by Foundation's own class")
     func threeWays() throws {
-        // Of a package that it depends on by path SwiftPM finds a new file in the second build only.
-        var build = try Self.build()
-        if build.status != 0 { build = try Self.build() }
+        // SwiftPM's plan of an earlier build doesn't know the files that are new since in a package it depends on by path.
+        for plan in ["debug.yaml", "debug/description.json"] { unlink("\(Self.scratch)/\(plan)") }
+        let build = try Programs.run(
+            "/usr/bin/env", ["swift", "build", "--package-path", Self.package, "--scratch-path", Self.scratch])
         try #require(build.status == 0, "\(build.output)\(build.errors)")
         let app = "\(Self.scratch)/debug/LiveApp"
         try AgentProcess.withAgent { agent in
