@@ -4,27 +4,28 @@ import PropertyList
 /// The domains that a process uses, its own edits on top of them, and the search lists over them.
 ///
 /// Pure but for the search lists, which it keeps up to date: no I/O, no clock, no wait. What must be done about a
-/// transition is returned, and done by `LiveDomains` afterwards.
+/// transition is returned, and done by `LiveDomains` afterwards. Here is what callers ask of it; what is asked of a session and
+/// comes of it is in `LiveState+Session`, who follows in `LiveState+Followers`.
 struct LiveState {
     /// The process's number, for its edits.
     let session: UInt64
     /// The names whose domains are in use.
-    private(set) var names: [DomainName: NameState] = [:]
-    private var replicas: [Domain: Replica] = [:]
+    var names: [DomainName: NameState] = [:]
+    var replicas: [Domain: Replica] = [:]
     /// The domains of this process alone.
     private(set) var volatile: [String: DomainValues]
     /// The search lists, and what each is of, so that it can be made anew.
-    private var lists: [(list: SearchList, application: DomainName, suites: [DomainName])] = []
+    var lists: [(list: SearchList, application: DomainName, suites: [DomainName])] = []
     /// Who follows change sets.
-    private var followers: [(follower: ChangeFollower, after: UInt64)] = []
+    var followers: [(follower: ChangeFollower, after: UInt64)] = []
     /// The layers below the user's own.
-    private(set) var system: SystemDirectories
+    var system: SystemDirectories
 
     /// The edits that aren't known to be saved.
-    private var unsaved = UnsavedEdits()
+    var unsaved = UnsavedEdits()
 
     /// What is wrong with files, as it was told.
-    private var damages: [Domain: String] = [:]
+    var damages: [Domain: String] = [:]
 
     /// The log of a process that has no files; `nil` for one that has.
     private var ownLog: ChangeLog?
@@ -118,7 +119,7 @@ struct LiveState {
         return rebuild(index)
     }
 
-    private func rebuild(_ index: Int) -> LiveEffects {
+    func rebuild(_ index: Int) -> LiveEffects {
         let (list, application, suites) = lists[index]
         let layers = SearchLayer.layers(for: application, suites: suites, in: system)
         var found: DomainValues = [:]
@@ -131,7 +132,7 @@ struct LiveState {
         return effects
     }
 
-    private func refresh(_ keys: some Collection<String>, in layer: SearchLayer, _ effects: inout LiveEffects) {
+    func refresh(_ keys: some Collection<String>, in layer: SearchLayer, _ effects: inout LiveEffects) {
         if keys.isEmpty { return }
         for (list, _, _) in lists {
             effects.add(list.refresh(keys, in: layer) { search($0, $1) }, in: list)
@@ -218,197 +219,4 @@ struct LiveState {
 
     /// Whether a session has dealt with every edit, so that it outlives the process if the session is an agent's.
     var isAccepted: Bool { unsaved.isAccepted }
-
-    // MARK: The session
-
-    /// Takes the names that no session has been asked for yet, and the edits.
-    mutating func takeRequests() -> (names: [DomainName], edits: [EditRequest]) {
-        let wanted = names.filter { !$1.isLoaded && $1.snapshot == nil }.keys.sorted()
-        for name in wanted { names[name]?.snapshot = [] }
-        return (wanted, unsaved.takeUnasked(session: session))
-    }
-
-    /// Begins with a new session: everything that isn't known to be saved is to be asked for again.
-    ///
-    /// - Returns: from where each name's stream is to go on.
-    mutating func begin(
-        system: SystemDirectories, continues: Bool
-    ) -> (starts: [(DomainName, Subscription.Start)], effects: LiveEffects) {
-        for edit in unsaved.beginSession() { replicas[edit.domain]?.mask(edit.values.keys, number: edit.number) }
-        var starts: [(DomainName, Subscription.Start)] = []
-        var effects = LiveEffects()
-        for (name, state) in names {
-            if continues, state.isLoaded, let cursor = state.cursor, state.snapshot == nil {
-                starts.append((name, .after(cursor)))
-            } else {
-                if state.isLoaded { names[name]?.hasGap = true }
-                names[name]?.snapshot = []
-                starts.append((name, .snapshot))
-            }
-        }
-        if system != self.system {
-            self.system = system
-            for index in lists.indices { effects.add(rebuild(index)) }
-        }
-        return (starts, effects)
-    }
-
-    /// Begins a name's stream again, with its values.
-    ///
-    /// Followers are told of the gap when the values are here: who reads them then reads none from before it.
-    private mutating func restart(_ name: DomainName) {
-        names[name]?.snapshot = []
-        names[name]?.hasGap = true
-    }
-
-    /// Takes an event of a name's stream.
-    ///
-    /// - Returns: whether the stream must be begun again, since something is not known; and what is to be done.
-    mutating func take(_ event: StreamEvent, of name: DomainName) -> (mustRestart: Bool, effects: LiveEffects) {
-        var effects = LiveEffects()
-        var mustRestart = false
-        switch event {
-        case .record(let record, let cursor):
-            names[name]?.cursor = cursor
-            switch record.event {
-            case .change(let changeSet): take(changeSet, of: name, &effects)
-            case .unknown: mustRestart = true
-            case .damaged(let domain, let reason): note(reason, of: domain, &effects)
-            }
-            post(event, &effects)
-            if mustRestart { restart(name) }
-        case .initial(let snapshot):
-            names[name]?.snapshot?.insert(snapshot.domain)
-            note(snapshot.damage, of: snapshot.domain, &effects)
-            replaceAll(of: snapshot.domain, with: snapshot.values, &effects)
-        case .gap:
-            restart(name)
-        case .bookmark(let cursor):
-            names[name]?.cursor = cursor
-            guard let seen = names[name]?.snapshot else { break }
-            for domain in replicas.keys where domain.name == name && !seen.contains(domain) {
-                replaceAll(of: domain, with: [:], &effects)
-            }
-            names[name]?.snapshot = nil
-            names[name]?.isLoaded = true
-            if names[name]?.hasGap == true {
-                names[name]?.hasGap = false
-                post(.gap, of: name, &effects)
-            }
-            effects.latches += names[name]?.waiting ?? []
-            names[name]?.waiting = []
-        case .ended:
-            mustRestart = true
-            restart(name)
-        }
-        return (mustRestart, effects)
-    }
-
-    /// Notes what is wrong with a domain's file, to be told once.
-    private mutating func note(_ damage: String?, of domain: Domain, _ effects: inout LiveEffects) {
-        if let damage, damages[domain] != damage { effects.problems.append(DefaultsError(.damaged, damage)) }
-        damages[domain] = damage
-    }
-
-    private mutating func take(_ changeSet: ChangeSet, of name: DomainName, _ effects: inout LiveEffects) {
-        let domain = changeSet.domain
-        if let seen = names[name]?.snapshot, !seen.contains(domain) {
-            // Its first values since the snapshot began, which had none.
-            names[name]?.snapshot?.insert(domain)
-            replaceAll(of: domain, with: [:], &effects)
-        }
-        if changeSet.source == .file { damages[domain] = nil }
-        let own = changeSet.edit.flatMap { $0.session == session ? $0.number : nil }
-        var changed: [String] = []
-        for change in changeSet.changes
-        where replicas[domain, default: Replica()].receive(change.key, change.new, own: own) {
-            changed.append(change.key)
-        }
-        // Not to be set again, should the session be lost: someone else was later.
-        if own == nil, !unsaved.isEmpty { unsaved.overrule(Set(changed), of: domain) }
-        refresh(changed, in: .persistent(domain), &effects)
-    }
-
-    private mutating func replaceAll(of domain: Domain, with values: DomainValues, _ effects: inout LiveEffects) {
-        let changed = replicas[domain, default: Replica()].replaceAll(with: values)
-        refresh(changed, in: .persistent(domain), &effects)
-    }
-
-    /// Takes that the session has dealt with an edit.
-    mutating func accept(_ number: UInt64) -> LiveEffects {
-        var effects = LiveEffects()
-        guard let edit = unsaved.accept(number) else { return effects }
-        let changed = replicas[edit.domain]?.accept(edit.values.keys, number: number) ?? []
-        refresh(changed, in: .persistent(edit.domain), &effects)
-        return effects
-    }
-
-    /// Takes that the session has refused an edit: it won't be asked for again.
-    mutating func refuse(_ number: UInt64) -> LiveEffects {
-        let effects = accept(number)
-        unsaved.drop(number)
-        return effects
-    }
-
-    /// Takes that an edit came so late that others have written since: it is asked for again with what it replaces, so that
-    /// the keys are set that nobody else has.
-    mutating func compare(_ number: UInt64) -> LiveEffects {
-        var effects = LiveEffects()
-        guard var edit = unsaved.accept(number) else { return effects }
-        unsaved.drop(number)
-        edit.values = edit.values.filter { replicas[edit.domain]?.isMasked($0.key, by: number) == true }
-        guard !edit.values.isEmpty else { return effects }
-        edit.isLate = true
-        replicas[edit.domain]?.mask(edit.values.keys, number: unsaved.add(edit))
-        effects.needsSession = true
-        return effects
-    }
-
-    /// Takes that all edits of a domain up to a number are durable.
-    mutating func save(_ domain: Domain, upTo number: UInt64) { unsaved.save(domain, upTo: number) }
-
-    /// Lets those go on who wait for values that won't come.
-    mutating func abandonWaiting() -> LiveEffects {
-        var effects = LiveEffects()
-        for name in names.keys {
-            effects.latches += names[name]?.waiting ?? []
-            names[name]?.waiting = []
-        }
-        return effects
-    }
-
-    // MARK: Followers
-
-    /// Tells someone of all change sets from now on.
-    mutating func add(_ follower: ChangeFollower) { followers.append((follower, after: unsaved.last)) }
-
-    /// Tells someone no more.
-    mutating func remove(_ follower: ChangeFollower) { followers.removeAll { $0.follower === follower } }
-
-    private func post(_ event: StreamEvent, _ effects: inout LiveEffects) {
-        guard case .record(let record, let cursor) = event else { return }
-        let own = ownNumber(record)
-        // What was set before someone began to follow isn't told, even if the agent has only now confirmed it.
-        for (follower, last) in followers where follower.wants(record.domain) && own.map({ $0 > last }) ?? true {
-            follower.append(record, cursor, isOwn: own != nil)
-            effects.wakeUps.append(follower.wakeUp)
-        }
-    }
-
-    /// The number of the own edit that a record is, if it is one.
-    private func ownNumber(_ record: LogRecord) -> UInt64? {
-        guard case .change(let changeSet) = record.event, let edit = changeSet.edit, edit.session == session else {
-            return nil
-        }
-        return edit.number
-    }
-
-    private enum Gap { case gap }
-
-    private func post(_ gap: Gap, of name: DomainName, _ effects: inout LiveEffects) {
-        for (follower, _) in followers where follower.wants(Domain(name)) {
-            follower.appendGap()
-            effects.wakeUps.append(follower.wakeUp)
-        }
-    }
 }

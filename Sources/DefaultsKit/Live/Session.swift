@@ -3,7 +3,8 @@ import Glibc
 
 /// What serves a process's domains for a while: an agent, or a store of the process's own.
 ///
-/// Owned by one thread. No call waits long; what comes of them, and what happens otherwise, is had by `take`, in order.
+/// Owned by one thread. No call waits for an agent, and none for longer than a second or a few for files that others hold open,
+/// or for the directory's lock. What comes of them, and what happens otherwise, is had by `take`, in order.
 protocol Session: AnyObject {
     /// The layers below the user's own that are served, too.
     var system: SystemDirectories { get }
