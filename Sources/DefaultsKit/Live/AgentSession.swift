@@ -18,6 +18,8 @@ final class AgentSession: Session {
     /// When the agent is to be asked next whether edits are saved.
     private var nextRound: MonotonicTime?
     private var pause = firstPause
+    /// When something last came.
+    private var lastHeard = MonotonicTime.now()
     /// Whether the process ends.
     private var handsOver = false
     /// What has come of requests that weren't sent.
@@ -73,7 +75,10 @@ final class AgentSession: Session {
         // Behind what waits for the disk there may be what doesn't.
         let other = asked.first { if case .barrier = $0.what { false } else { true } }
         let patience = handsOver ? Self.lastPatience : Self.patience
-        return [other.map { $0.since + patience }, first.since + Self.diskPatience].compactMap(\.self).min()
+        // An agent that has much to do, and does it, isn't stuck.
+        return [
+            other.map { max($0.since, lastHeard) + patience }, max(first.since, lastHeard) + Self.diskPatience,
+        ].compactMap(\.self).min()
     }
 
     func subscribe(to name: DomainName, _ start: Subscription.Start) throws(DefaultsError) {
@@ -131,7 +136,10 @@ final class AgentSession: Session {
         refusals = []
         try connection.flush()
         repeat {
-            while let message = try connection.nextMessage() { try take(message, &events) }
+            while let message = try connection.nextMessage() {
+                lastHeard = .now()
+                try take(message, &events)
+            }
         } while try connection.receive()
         if let expiry, expiry <= .now() {
             let since = asked.first?.since ?? .now()

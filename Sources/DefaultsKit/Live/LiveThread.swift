@@ -66,7 +66,8 @@ final class LiveThread {
                 try serve(requests)
             } catch {
                 // The agent is gone, or stuck: another may have begun, else the files are here.
-                if error.code != .agentUnavailable || error.errno == nil { domains.report(error, of: .agent) }
+                let isNews = error.code != .agentUnavailable || error.errno == nil && handovers.isEmpty
+                if isNews { domains.report(error, of: .agent) }
                 session = nil
                 // One that fails at once would again.
                 if lastLook + Self.freshness > .now() { nextAttempt = .now() + Self.freshness }
