@@ -142,7 +142,7 @@ final class AgentSession: Session {
             }
         } while try connection.receive()
         if let expiry, expiry <= .now() {
-            let since = asked.first?.since ?? .now()
+            let since = max(asked.first?.since ?? lastHeard, lastHeard)
             throw connection.silence(of: MonotonicTime.now().milliseconds - since.milliseconds)
         }
         if let due = nextRound, due <= .now() {

@@ -18,6 +18,8 @@ final class LiveThread {
     private var nextAttempt = MonotonicTime(milliseconds: 0)
     private var barriers: [UInt64: Barrier] = [:]
     private var lastBarrier: UInt64 = 0
+    /// The barriers that the session is still to be asked for.
+    private var unasked: [UInt64] = []
     /// Who waits for edits to be handed over.
     private var handovers: [Barrier] = []
     private var hasEnded = false
@@ -89,11 +91,10 @@ final class LiveThread {
         let (names, edits) = domains.state.withLock { $0.takeRequests() }
         for name in names { try session.subscribe(to: name, .snapshot) }
         for edit in edits { try session.edit(edit) }
-        for barrier in requests.barriers where barrier.purpose == .durable { try synchronize(barrier) }
+        for number in unasked { try session.synchronize(domains.state.withLock { $0.domainsInUse }, number) }
+        unasked = []
         if !handovers.isEmpty { try session.handOver() }
-        if !hasAgent {
-            if isDue || !requests.looks.isEmpty { try look(session) }
-        }
+        if !hasAgent, isDue || !requests.looks.isEmpty { try look(session) }
         // What is left of a stream that is begun again belongs to no snapshot.
         var restarted: Set<DomainName> = []
         for event in try session.take() { try take(event, session, &restarted) }
@@ -162,14 +163,11 @@ final class LiveThread {
         let continues = hasAgent && isAgent
         session = new
         hasAgent = isAgent
+        unasked = barriers.keys.sorted()
         lastLook = .now()
         domains.setStale(false)
         let starts = domains.transition { state in state.begin(system: new.system, continues: continues) }
         for (name, start) in starts { try new.subscribe(to: name, start) }
-        let (names, edits) = domains.state.withLock { $0.takeRequests() }
-        for name in names { try new.subscribe(to: name, .snapshot) }
-        for edit in edits { try new.edit(edit) }
-        for (number, _) in barriers { try new.synchronize(domains.state.withLock { $0.domainsInUse }, number) }
     }
 
     private func look(_ session: any Session) throws(DefaultsError) {
@@ -181,11 +179,7 @@ final class LiveThread {
     private func add(_ barrier: Barrier) {
         lastBarrier += 1
         barriers[lastBarrier] = barrier
-    }
-
-    private func synchronize(_ barrier: Barrier) throws(DefaultsError) {
-        guard let number = barriers.first(where: { $0.value === barrier })?.key else { return }
-        try session?.synchronize(domains.state.withLock { $0.domainsInUse }, number)
+        unasked.append(lastBarrier)
     }
 
     // MARK: Events

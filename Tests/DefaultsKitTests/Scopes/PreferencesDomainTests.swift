@@ -8,6 +8,23 @@ import Testing
 
 @Suite("A domain by itself")
 struct PreferencesDomainTests {
+    @Test("read and change another host's values where no agent runs")
+    func otherHost() throws {
+        try ScratchPlace.with { place in
+            let host = "11111111-2222-3333-4444-555555555555"
+            let path = place.preferences + "/ByHost/org.example.app.\(host).plist"
+            try place.write(["a": 1], to: path)
+            let live = try place.live()
+            defer { live.close() }
+            let defaults = try #require(UserDefaults(suiteName: "org.example.app", in: live))
+            let domain = try PreferencesDomain("org.example.app", host: .identifier(host))
+            #expect(domain.propertyListValue(forKey: "a", in: defaults) == 1)
+            domain.set(nil, forKey: "a", in: defaults)
+            #expect(defaults.synchronize())
+            #expect(!RawFile.exists(path))
+        }
+    }
+
     @Test("has values of its own for any host, this one and another")
     func hosts() throws {
         try ScratchPlace.with { place in
