@@ -6,6 +6,8 @@ struct LiveEffects {
     var wakeUps: [WakeUp] = []
     /// Who waits for what has come.
     var latches: [Latch] = []
+    /// The languages whose values are to be made: a search list asks for them.
+    var languages: Set<String> = []
     /// Whether the session is to be asked for something.
     var needsSession = false
 
@@ -17,6 +19,7 @@ struct LiveEffects {
         changes += other.changes
         wakeUps += other.wakeUps
         latches += other.latches
+        languages.formUnion(other.languages)
         needsSession = needsSession || other.needsSession
     }
 }
