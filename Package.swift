@@ -105,6 +105,7 @@ let package = Package(
         .testTarget(
             name: "DefaultsFoundationTests",
             dependencies: ["DefaultsCore", "DefaultsFoundation", "DefaultsKit", "PropertyList", "TestSupport"],
+            exclude: ["Fixtures"],
             swiftSettings: settings),
         .testTarget(
             name: "DefaultsConfigurationTests",

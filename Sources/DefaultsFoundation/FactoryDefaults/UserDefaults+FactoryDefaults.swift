@@ -53,7 +53,8 @@ extension DefaultsKit.UserDefaults {
         }
         guard case .dictionary(let values) = value else {
             throw DefaultsProblem(
-                factoryDefaults: path, "holds no dictionary; its outermost value must be one, with the defaults by key.")
+                factoryDefaults: path,
+                "holds no dictionary; its outermost value must be one, with the defaults by key.")
         }
         register(defaults: values)
         return values

@@ -113,11 +113,13 @@ struct LanguageFacts {
 
     /// The word for a day, counted from today: "yesterday".
     private func day(_ offset: Int) -> PropertyListValue {
-        let anchor = Date(timeIntervalSince1970: 43_200)
+        let today = Date(timeIntervalSince1970: 43_200)
+        // The style tells of its anchor, as seen from the date that it formats.
+        let anchor = today.addingTimeInterval(Double(offset) * 86_400)
         var style = Date.AnchoredRelativeFormatStyle(
             anchor: anchor, presentation: .named, unitsStyle: .wide, locale: locale, calendar: calendar)
         style.allowedFields = [.day]
-        return .array([.string(style.format(anchor.addingTimeInterval(Double(offset) * 86_400)))])
+        return .array([.string(style.format(today))])
     }
 
     /// Hours of the day, and what they are called.
