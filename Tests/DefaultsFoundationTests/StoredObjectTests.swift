@@ -58,6 +58,22 @@ struct StoredObjectTests {
         }
     }
 
+    @Test("that was tampered with in any one place ends no process")
+    func hostile() async {
+        await #expect(processExitsWith: .success) {
+            DefaultsKit.UserDefaults.onProblem { _ in }
+            let defaults = DefaultsKit.UserDefaults(inMemory: [:])
+            defaults.set(archiving: Color(name: "sky", components: [0.25, 0.5]), forKey: "color")
+            let bytes = [UInt8](defaults.data(forKey: "color") ?? Data())
+            let archive = try PropertyListValue(parsing: bytes)
+            for tampered in Tampering.each(of: archive) {
+                guard let bytes = try? tampered.write(as: .binary) else { continue }
+                defaults.set(Data(bytes), forKey: "color")
+                _ = defaults.color(forKey: "color")
+            }
+        }
+    }
+
     @Test("that a Mac archived survives editing other keys, and is none where its class isn't known")
     func fromMac() throws {
         try withTemporaryDirectory { path in
@@ -70,7 +86,8 @@ struct StoredObjectTests {
             let environment = Environment(["DEFAULTS_DIRECTORY": path, "XDG_RUNTIME_DIR": path])
             let live = LiveDomains(.success(try LivePlace(environment: environment)))
             defer { live.close() }
-            let defaults = try #require(DefaultsKit.UserDefaults(suiteName: "org.example.mac", in: live))
+            let suite = DefaultsKit.UserDefaults(suiteName: "org.example.mac", in: live)
+            let defaults = try #require(suite)
             defaults.set(13, forKey: "size")
             defaults.set(defaults.object(forKey: "tree"), forKey: "copy")
             try defaults.save()
