@@ -126,7 +126,8 @@ struct KeyedArchive {
     }
 
     private func object(_ reference: PropertyListValue?) -> PropertyListValue? {
-        guard case .uid(let number)? = reference, let index = Int(exactly: number), index < objects.count else {
+        guard case .uid(let number)? = reference, let index = Int(exactly: number), index > 0, index < objects.count
+        else {
             return nil
         }
         return objects[index]

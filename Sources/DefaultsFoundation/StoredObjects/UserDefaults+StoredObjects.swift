@@ -35,7 +35,8 @@ extension DefaultsKit.UserDefaults {
     /// The object that a key's data is an archive of.
     ///
     /// Data that is damaged, or made to do harm, is refused before Foundation sees it, since that would end the process:
-    /// an archive is looked through as far as Foundation's own classes go. What a class of yours takes for granted in
+    /// an archive is looked through as far as Foundation's own classes go. Some that hold URLs, dates, sets and the like
+    /// still get through and end it, so don't give it data from an enemy. What a class of yours takes for granted in
     /// `init(coder:)` it must look at itself.
     ///
     /// - Parameters:
