@@ -108,6 +108,7 @@ let package = Package(
         .testTarget(
             name: "DefaultsFoundationTests",
             dependencies: ["DefaultsCore", "DefaultsFoundation", "DefaultsKit", "PropertyList", "TestSupport"],
+            exclude: ["Fixtures"],
             swiftSettings: settings),
         .testTarget(
             name: "DefaultsConfigurationTests",

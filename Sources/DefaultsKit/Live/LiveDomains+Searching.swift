@@ -18,7 +18,8 @@ extension LiveDomains {
     /// Sees to it that a search list has searched, and that what it finds is no older than it may be.
     func search(_ list: SearchList) {
         prepare(names(of: list))
-        if !list.hasSearched { transition { ((), $0.fill(list)) } }
+        // A second time when languages had to be made for it first; again if others are asked for meanwhile.
+        while !list.hasSearched, transition({ ($0.has(list), $0.fill(list)) }) {}
     }
 
     /// Every layer of a search list that has a key, the winning one first.
@@ -91,11 +92,20 @@ extension LiveDomains {
 
     // MARK: Volatile domains
 
-    /// The names of the domains of this process alone, in order.
-    var volatileNames: [String] { state.withLock { $0.volatile.keys.sorted() } }
+    /// The names of the domains of this process alone that a search list may have, in order.
+    func volatileNames(of list: SearchList) -> [String] {
+        if state.withLock({ $0.usesLanguages }) { search(list) }
+        return state.withLock { $0.volatileNames(of: list) }
+    }
 
-    /// A domain of this process alone.
-    func volatile(_ name: String) -> DomainValues? { state.withLock { $0.volatile[name] } }
+    /// A domain of this process alone, which may be a language of a search list.
+    func volatile(_ name: String, of list: SearchList) -> DomainValues? {
+        if state.withLock({ $0.usesLanguages && $0.volatile[name] == nil }) {
+            search(list)
+            guard list.languages.contains(name) else { return nil }
+        }
+        return state.withLock { $0.volatileValues(name) }
+    }
 
     /// Changes a domain of this process alone; `nil` removes it.
     func changeVolatile(_ name: String, _ change: (DomainValues?) -> DomainValues?) {

@@ -18,6 +18,7 @@ package final class LiveDomains: Sendable {
     let state: Mutex<LiveState>
     let requests = LiveRequests()
     let place: Result<LivePlace, DefaultsError>
+    private let languagesSource = LanguagesSource()
     private let hasThread = Mutex(false)
     private let staleness = Atomic(false)
     let isInMemory: Bool
@@ -58,6 +59,8 @@ package final class LiveDomains: Sendable {
     }
 
     private func perform(_ effects: LiveEffects) {
+        // At first: who is told of a change finds the languages, too.
+        make(effects.languages)
         if effects.needsSession { wakeThread() }
         for latch in effects.latches { latch.open() }
         for wakeUp in effects.wakeUps { wakeUp.fill() }
@@ -69,6 +72,22 @@ package final class LiveDomains: Sendable {
             tracked += observers.tracked
         }
         for key in tracked { key.announce() }
+    }
+
+    /// Makes the values of languages that search lists ask for.
+    private func make(_ languages: Set<String>) {
+        if languages.isEmpty { return }
+        let made = languages.map { ($0, languagesSource.values(of: $0)) }
+        transition { ((), $0.add(Dictionary(uniqueKeysWithValues: made))) }
+    }
+
+    /// Searches languages domains from now on.
+    func useLanguages(
+        from source: @escaping @Sendable (String) -> DomainValues?, environment: Environment = .current
+    ) {
+        languagesSource.set(source)
+        let names = isInMemory ? [] : Languages.preferred(in: environment)
+        transition { ((), $0.useLanguages(else: names)) }
     }
 
     /// Wakes the thread, and starts it when it is first needed.

@@ -10,6 +10,8 @@ struct LiveEffects {
     var latches: [Latch] = []
     /// What is wrong with files.
     var problems: [DefaultsError] = []
+    /// The languages whose values are to be made: a search list asks for them.
+    var languages: Set<String> = []
     /// Whether the session is to be asked for something.
     var needsSession = false
 
@@ -22,6 +24,7 @@ struct LiveEffects {
         wakeUps += other.wakeUps
         latches += other.latches
         problems += other.problems
+        languages.formUnion(other.languages)
         needsSession = needsSession || other.needsSession
     }
 }

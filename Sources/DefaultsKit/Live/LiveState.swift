@@ -14,6 +14,10 @@ struct LiveState {
     var replicas: [Domain: Replica] = [:]
     /// The domains of this process alone.
     private(set) var volatile: [String: DomainValues]
+    /// The values of the languages that a search list has asked for; empty for one that is none.
+    private var languages: [String: DomainValues] = [:]
+    /// The languages of a user who has set none; `nil` unless languages domains are searched.
+    private var defaultLanguages: [String]?
     /// The search lists, and what each is of, so that it can be made anew.
     var lists: [(list: SearchList, application: DomainName, suites: [DomainName])] = []
     /// Who follows change sets.
@@ -66,7 +70,7 @@ struct LiveState {
     private func values(in layer: SearchLayer) -> DomainValues? {
         switch layer {
         case .persistent(let domain): replicas[domain]?.values
-        case .volatile(let name): volatile[name]
+        case .volatile(let name): volatileValues(name)
         }
     }
 
@@ -95,6 +99,9 @@ struct LiveState {
         lists.removeAll { $0.list === list }
     }
 
+    /// Whether a search list is kept up to date.
+    func has(_ list: SearchList) -> Bool { lists.contains { $0.list === list } }
+
     /// The names whose domains a search list needs.
     func names(of list: SearchList) -> [DomainName] {
         guard let entry = lists.first(where: { $0.list === list }) else { return [] }
@@ -121,13 +128,14 @@ struct LiveState {
 
     func rebuild(_ index: Int) -> LiveEffects {
         let (list, application, suites) = lists[index]
-        let layers = SearchLayer.layers(for: application, suites: suites, in: system)
+        var effects = LiveEffects()
+        guard let names = takeableLanguages(at: index, &effects) else { return effects }
+        let layers = SearchLayer.layers(for: application, suites: suites, in: system, languages: names)
         var found: DomainValues = [:]
         for layer in layers.reversed() {
             guard let values = values(in: layer) else { continue }
             if found.isEmpty { found = values } else { found.merge(values) { $1 } }
         }
-        var effects = LiveEffects()
         effects.add(list.replace(layers: layers, values: found), in: list)
         return effects
     }
@@ -137,6 +145,7 @@ struct LiveState {
         for (list, _, _) in lists {
             effects.add(list.refresh(keys, in: layer) { search($0, $1) }, in: list)
         }
+        if defaultLanguages != nil, keys.contains(Languages.key) { effects.add(refreshLanguages()) }
     }
 
     /// Whether anyone is to be told of changes that this process doesn't make.
@@ -146,12 +155,68 @@ struct LiveState {
 
     /// Changes a volatile domain; `nil` removes it.
     mutating func setVolatile(_ name: String, to values: DomainValues?) -> LiveEffects {
-        let old = volatile[name] ?? [:]
+        let old = volatileValues(name) ?? [:]
         volatile[name] = values
+        let new = volatileValues(name) ?? [:]
         var effects = LiveEffects()
-        let keys = Set(old.keys).union(values?.keys ?? [:].keys)
-        refresh(keys.filter { old[$0] != values?[$0] }, in: .volatile(name), &effects)
+        let keys = Set(old.keys).union(new.keys)
+        refresh(keys.filter { old[$0] != new[$0] }, in: .volatile(name), &effects)
         return effects
+    }
+
+    /// The values of a volatile domain; one that the program has set stands for the language of its name.
+    func volatileValues(_ name: String) -> DomainValues? { volatile[name] ?? languages[name] }
+
+    /// The names of the volatile domains: those of all lists, and the languages of one.
+    func volatileNames(of list: SearchList) -> [String] {
+        Set(volatile.keys).union(list.languages.filter { volatileValues($0)?.isEmpty == false }).sorted()
+    }
+
+    // MARK: Languages
+
+    /// Whether languages domains are searched.
+    var usesLanguages: Bool { defaultLanguages != nil }
+
+    /// Searches languages domains from now on, those of a user who has set none being known.
+    mutating func useLanguages(else names: [String]) -> LiveEffects {
+        if defaultLanguages != nil { return LiveEffects() }
+        defaultLanguages = names
+        return refreshLanguages()
+    }
+
+    /// Takes the values of languages that were asked for.
+    mutating func add(_ values: [String: DomainValues]) -> LiveEffects {
+        languages.merge(values) { old, _ in old }
+        return refreshLanguages()
+    }
+
+    /// Makes those search lists anew whose languages are others now.
+    private func refreshLanguages() -> LiveEffects {
+        var effects = LiveEffects()
+        for index in lists.indices where lists[index].list.hasSearched {
+            if languageNames(at: index) != lists[index].list.languages { effects.add(rebuild(index)) }
+        }
+        return effects
+    }
+
+    /// The languages that a search list is to search.
+    private func languageNames(at index: Int) -> [String] {
+        guard let defaultLanguages else { return [] }
+        let (_, application, suites) = lists[index]
+        let layers = SearchLayer.layers(for: application, suites: suites, in: system)
+        return Languages.names(of: search(layers, Languages.key), else: defaultLanguages)
+    }
+
+    /// The languages that a search list can search now; those it has no values of are asked for.
+    ///
+    /// - Returns: its languages so far until all that are asked for are here, so that nobody sees a moment without;
+    ///   `nil` if it hasn't any yet, and must wait.
+    private func takeableLanguages(at index: Int, _ effects: inout LiveEffects) -> [String]? {
+        let names = languageNames(at: index)
+        let missing = names.filter { languages[$0] == nil }
+        if missing.isEmpty { return names }
+        effects.languages.formUnion(missing)
+        return lists[index].list.hasSearched ? lists[index].list.languages : nil
     }
 
     // MARK: Loading

@@ -8,7 +8,7 @@ public struct DefaultsProblem: Error, Hashable, Sendable, CustomStringConvertibl
     ///
     /// New matters may be added.
     public struct Matter: Hashable, Sendable, CustomStringConvertible {
-        private enum Kind: String { case value, edit, file, saving, agent, name, directory }
+        private enum Kind: String { case value, edit, file, saving, agent, name, directory, archive }
         private let kind: Kind
 
         /// A value that no property list can hold; nothing was set.
@@ -25,6 +25,8 @@ public struct DefaultsProblem: Error, Hashable, Sendable, CustomStringConvertibl
         public static let name = Matter(kind: .name)
         /// A directory of preferences that can't be read.
         public static let directory = Matter(kind: .directory)
+        /// A stored object that can't be had back, or one that can't be archived.
+        public static let archive = Matter(kind: .archive)
 
         /// The matter in a word.
         public var description: String { kind.rawValue }
@@ -41,5 +43,12 @@ public struct DefaultsProblem: Error, Hashable, Sendable, CustomStringConvertibl
         self.matter = matter
         description = error.description
         errno = error.errno
+    }
+
+    /// A problem that no system call told, found by a library above this one.
+    package init(_ matter: Matter, describedBy description: String) {
+        self.matter = matter
+        self.description = description
+        errno = nil
     }
 }

@@ -20,9 +20,10 @@ enum SearchLayer: Hashable, Sendable {
     ///   - application: the application, or a suite that is used in its place.
     ///   - suites: the suites that were added, the last one first.
     ///   - system: the layers below the user's own.
+    ///   - languages: the languages domains, in their order.
     /// - Returns: the layers, in their order.
     static func layers(
-        for application: DomainName, suites: [DomainName], in system: SystemDirectories
+        for application: DomainName, suites: [DomainName], in system: SystemDirectories, languages: [String] = []
     ) -> [SearchLayer] {
         let names = [application] + suites + (application.isGlobal ? [] : [.global])
         var layers = names.map { SearchLayer.persistent(.managed($0)) }
@@ -31,6 +32,7 @@ enum SearchLayer: Hashable, Sendable {
         for name in [application, .global] {
             layers += Domain.ofAnyUser(name, in: system).map(SearchLayer.persistent)
         }
+        layers += languages.map(SearchLayer.volatile)
         layers.append(.volatile(registrationDomain))
         // A name that is there twice, as that of a suite that is the application, counts where it is first.
         var seen: Set<SearchLayer> = []

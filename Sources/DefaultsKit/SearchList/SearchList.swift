@@ -29,6 +29,16 @@ final class SearchList: Sendable {
     /// The layers, once they have been searched.
     var layers: [SearchLayer] { state.withLock { $0.layers } }
 
+    /// The names of the languages domains among the layers.
+    var languages: [String] {
+        layers.compactMap { layer in
+            guard case .volatile(let name) = layer, name != SearchLayer.argumentDomain,
+                name != SearchLayer.registrationDomain
+            else { return nil }
+            return name
+        }
+    }
+
     // MARK: Reading
 
     /// What was found for a key.

@@ -37,26 +37,27 @@ extension UserDefaults {
     // MARK: Volatile domains
 
     /// The names of the domains of this process alone.
-    public var volatileDomainNames: [String] { live.volatileNames }
+    public var volatileDomainNames: [String] { live.volatileNames(of: list) }
 
     /// The values of a domain of this process alone; empty when there is none of that name.
     public func volatileDomain(forName domainName: String) -> [String: Any] {
-        live.volatile(domainName)?.mapValues(\.anyValue) ?? [:]
+        live.volatile(domainName, of: list)?.mapValues(\.anyValue) ?? [:]
     }
 
     /// Replaces a domain of this process alone.
     ///
-    /// Only the argument and the registration domain are searched.
+    /// Only the argument and the registration domain are searched, and the languages domains where they are used: one that
+    /// is set stands for the language of its name until it is removed.
     public func setVolatileDomain(_ domain: [String: Any], forName domainName: String) {
         let values = Self.stored(domain)
-        let old = live.volatile(domainName) ?? [:]
+        let old = live.volatile(domainName, of: list) ?? [:]
         live.changeVolatile(domainName) { _ in values }
         LocalEdits.post(LocalEdit(defaults: self, domain: domainName, keys: old.merging(values) { $1 }.keys))
     }
 
     /// Removes a domain of this process alone.
     public func removeVolatileDomain(forName domainName: String) {
-        let old = live.volatile(domainName) ?? [:]
+        let old = live.volatile(domainName, of: list) ?? [:]
         live.changeVolatile(domainName) { _ in nil }
         LocalEdits.post(LocalEdit(defaults: self, domain: domainName, keys: old.keys))
     }

@@ -6,4 +6,7 @@ extension UserDefaults {
     public static func onProblem(_ handler: (@Sendable (DefaultsProblem) -> Void)?) {
         ProblemHandler.set(handler)
     }
+
+    /// Tells of a problem behind a call of a library above this one, on the caller's thread.
+    package static func report(_ problem: DefaultsProblem) { ProblemHandler.report(problem) }
 }

@@ -1,0 +1,19 @@
+import DefaultsCore
+import PropertyList
+import Synchronization
+
+/// Where the values of languages come from, once a program wants them.
+final class LanguagesSource: Sendable {
+    /// Held for no call.
+    private let source = Mutex<(@Sendable (String) -> DomainValues?)?>(nil)
+
+    /// Names the source; the first one stays.
+    func set(_ new: @escaping @Sendable (String) -> DomainValues?) {
+        source.withLock { if $0 == nil { $0 = new } }
+    }
+
+    /// The values of a language; none of one that isn't known.
+    func values(of language: String) -> DomainValues {
+        source.withLock { $0 }?(language) ?? [:]
+    }
+}

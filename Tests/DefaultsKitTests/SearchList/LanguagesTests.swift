@@ -1,0 +1,35 @@
+import DefaultsCore
+import PropertyList
+import Testing
+
+@testable import DefaultsKit
+
+@Suite("The languages of an environment")
+struct LanguagesTests {
+    @Test(
+        "are read as gettext reads them",
+        arguments: [
+            ([:], []),
+            (["LANG": "C.UTF-8"], []),
+            (["LANG": "de_AT.UTF-8@euro"], ["de-AT"]),
+            (["LANG": "de_DE", "LC_MESSAGES": "fr_FR", "LC_ALL": ""], ["fr-FR"]),
+            (["LANG": "de_DE", "LC_MESSAGES": "fr_FR", "LC_ALL": "ja"], ["ja"]),
+            (["LANG": "de_DE", "LANGUAGE": "sr_RS@latin:fr::fr"], ["sr-Latn-RS", "fr"]),
+            (["LANGUAGE": "de"], ["de"]),
+            (["LC_ALL": "POSIX", "LANGUAGE": "de"], []),
+        ] as [([String: String], [String])])
+    func environment(variables: [String: String], expected: [String]) {
+        let languages = Languages.preferred(in: Environment(variables))
+        #expect(languages == expected)
+    }
+
+    @Test("count when the search list has no languages; English always comes last")
+    func names() {
+        #expect(Languages.names(of: nil, else: ["de"]) == ["de", "en"])
+        #expect(Languages.names(of: ["fr", "en", "fr"], else: ["de"]) == ["fr", "en"])
+        #expect(Languages.names(of: "fr", else: ["de"]) == ["fr", "en"])
+        #expect(Languages.names(of: 5, else: ["de"]) == ["en"])
+        let many = (0..<1_000).map { PropertyListValue.string("l\($0)") }
+        #expect(Languages.names(of: .array(many), else: []).count == 33)
+    }
+}
