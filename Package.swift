@@ -96,6 +96,9 @@ let package = Package(
             name: "PreferencesWindow", dependencies: ["DefaultsKit", "PropertyList"], path: "Tests/PreferencesWindow",
             swiftSettings: settings),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+        .target(
+            name: "ProgramSupport", dependencies: ["DefaultsCore", "DefaultsKit", "PropertyList", "TestSupport"],
+            path: "Tests/ProgramSupport", swiftSettings: settings),
         .testTarget(name: "PropertyListTests", dependencies: ["PropertyList", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "DirectoryWatcherTests", dependencies: ["DirectoryWatcher", "TestSupport"], swiftSettings: settings),
@@ -103,7 +106,8 @@ let package = Package(
             name: "DefaultsCoreTests", dependencies: ["DefaultsCore", "PropertyList", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
-            name: "DefaultsKitTests", dependencies: ["DefaultsCore", "DefaultsKit", "PropertyList", "TestSupport"],
+            name: "DefaultsKitTests",
+            dependencies: ["DefaultsCore", "DefaultsKit", "ProgramSupport", "PropertyList", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "DefaultsFoundationTests",
@@ -125,9 +129,18 @@ let package = Package(
             name: "AgentTests",
             dependencies: [
                 "ClassicUse", "ClassicUseOfFoundation", "DefaultsCore", "DefaultsKit", "FoundationApp",
-                "FoundationWriter", "LiveWriter", "PreferencesWindow", "PropertyList", "ReadmeExample", "TestSupport",
-                "defaults", "defaultsd",
+                "FoundationWriter", "LiveWriter", "PreferencesWindow", "ProgramSupport", "PropertyList", "ReadmeExample",
+                "TestSupport", "defaults", "defaultsd",
             ],
+            swiftSettings: settings),
+        // The documents on Cocoa's user defaults, chapter by chapter.
+        .testTarget(
+            name: "CocoaTopicsTests",
+            dependencies: [
+                "DefaultsCore", "DefaultsFoundation", "DefaultsKit", "PreferencesWindow", "ProgramSupport",
+                "PropertyList", "TestSupport", "defaults", "defaultsd",
+            ],
+            resources: [.copy("Resources/FactoryDefaults.plist"), .copy("Resources/UserDefaults.plist")],
             swiftSettings: settings),
     ]
 )

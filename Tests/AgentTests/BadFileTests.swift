@@ -1,4 +1,5 @@
 import Glibc
+import ProgramSupport
 import PropertyList
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import DefaultsCore
 import Foundation
 import Glibc
+import ProgramSupport
 import PropertyList
 import TestSupport
 import Testing

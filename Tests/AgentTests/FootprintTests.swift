@@ -1,4 +1,5 @@
 import DefaultsKit
+import ProgramSupport
 import PropertyList
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import DefaultsCore
 import Foundation
+import ProgramSupport
 import PropertyList
 import TestSupport
 import Testing

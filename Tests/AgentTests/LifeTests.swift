@@ -2,6 +2,7 @@ import DefaultsCore
 import DefaultsKit
 import Foundation
 import Glibc
+import ProgramSupport
 import PropertyList
 import TestSupport
 import Testing

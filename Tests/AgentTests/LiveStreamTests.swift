@@ -1,6 +1,7 @@
 import DefaultsCore
 import DefaultsKit
 import Observation
+import ProgramSupport
 import PropertyList
 import TestSupport
 import Testing

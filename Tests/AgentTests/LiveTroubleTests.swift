@@ -1,5 +1,6 @@
 import DefaultsCore
 import Glibc
+import ProgramSupport
 import PropertyList
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ProgramSupport
 import Testing
 
 /// Every way in which programs save a file is one change set: no key flickers, nothing comes twice, nothing is torn.

@@ -1,6 +1,7 @@
 import DefaultsCore
 import DefaultsKit
 import Glibc
+import ProgramSupport
 import PropertyList
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import DefaultsCore
 import DefaultsKit
+import ProgramSupport
 import PropertyList
 import TestSupport
 import Testing
@@ -109,5 +110,12 @@ final class Follower {
         case .file: "file"
         case .agent: "agent"
         }
+    }
+}
+
+extension AgentProcess {
+    /// Follows its changes from now on.
+    func follow(_ start: Subscription.Start = .now) throws -> Follower {
+        try Follower(connect(), start)
     }
 }

@@ -1,5 +1,6 @@
 import DefaultsCore
 import Dispatch
+import ProgramSupport
 import PropertyList
 import Synchronization
 import TestSupport

@@ -1,9 +1,9 @@
 import DefaultsCore
 import Foundation
+import ProgramSupport
 import PropertyList
 import TestSupport
 import Testing
-
 import class DefaultsKit.UserDefaults
 
 @testable import DefaultsKit

@@ -1,19 +1,19 @@
-import DefaultsCore
-import DefaultsKit
+package import DefaultsCore
+package import DefaultsKit
 import Glibc
 import PropertyList
 import TestSupport
 
 /// Directories of a test's own for the user's preferences, the system's and the managed ones; no agent serves them.
-struct ScratchPlace {
-    let root: String
+package struct ScratchPlace {
+    package let root: String
 
-    var preferences: String { root + "/user" }
-    var system: String { root + "/system" }
-    var managed: String { root + "/managed" }
+    package var preferences: String { root + "/user" }
+    package var system: String { root + "/system" }
+    package var managed: String { root + "/managed" }
 
     /// Runs a test in such a place.
-    static func with<Result>(_ body: (ScratchPlace) throws -> Result) throws -> Result {
+    package static func with<Result>(_ body: (ScratchPlace) throws -> Result) throws -> Result {
         try withTemporaryDirectory { root in
             let place = ScratchPlace(root: root)
             for path in [place.preferences, place.preferences + "/ByHost", place.system, place.managed] {
@@ -24,7 +24,7 @@ struct ScratchPlace {
     }
 
     /// The domains that a process would use which starts now.
-    func live(arguments: [String] = []) throws -> LiveDomains {
+    package func live(arguments: [String] = []) throws -> LiveDomains {
         let environment = Environment([
             "DEFAULTS_DIRECTORY": preferences, "DEFAULTS_SYSTEM_DIRECTORIES": system,
             "DEFAULTS_MANAGED_DIRECTORY": managed, "DEFAULTSD_SOCKET": root + "/socket", "XDG_RUNTIME_DIR": root,
@@ -33,12 +33,12 @@ struct ScratchPlace {
     }
 
     /// Writes a file as another program would.
-    func write(_ values: DomainValues, to path: String) throws {
+    package func write(_ values: DomainValues, to path: String) throws {
         try RawFile.replace(path, with: try PropertyListValue.dictionary(values).write(as: .xml))
     }
 
     /// What a file holds.
-    func read(_ path: String) throws -> DomainValues {
+    package func read(_ path: String) throws -> DomainValues {
         guard case .dictionary(let values) = try PropertyListValue(parsing: try RawFile.read(path)) else { return [:] }
         return values
     }

@@ -1,9 +1,9 @@
 import Foundation
-import Glibc
+package import Glibc
 import TestSupport
 
 /// A program that runs while the test goes on, whose lines the test waits for.
-final class RunningProgram {
+package final class RunningProgram {
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
@@ -11,7 +11,7 @@ final class RunningProgram {
     private var unread: [UInt8] = []
 
     /// Starts a program, whose input is what `send` gives it, or nothing.
-    init(
+    package init(
         _ program: String, _ arguments: [String], environment: [String: String] = [:], takesInput: Bool = false
     ) throws {
         process.executableURL = URL(fileURLWithPath: program)
@@ -30,11 +30,11 @@ final class RunningProgram {
 
     deinit { signal(SIGKILL) }
 
-    var pid: pid_t { process.processIdentifier }
-    var isRunning: Bool { process.isRunning }
+    package var pid: pid_t { process.processIdentifier }
+    package var isRunning: Bool { process.isRunning }
 
     /// Waits for the next line of its output; `nil` when there is none any more, or none in time.
-    func line(within seconds: Double = 30) -> String? {
+    package func line(within seconds: Double = 30) -> String? {
         let descriptor = output.fileHandleForReading.fileDescriptor
         let deadline = ContinuousClock.now + .seconds(seconds)
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
@@ -53,7 +53,7 @@ final class RunningProgram {
     }
 
     /// Waits for the next line, as an object of JSON.
-    func object() throws -> [String: Any] {
+    package func object() throws -> [String: Any] {
         guard let line = line() else {
             let end = status(within: 1).map { "it ended with \($0)" } ?? "it goes on"
             throw Silence(description: "No line came, \(end): \(complaints())")
@@ -65,19 +65,19 @@ final class RunningProgram {
     }
 
     /// The objects up to one of a type, that one included.
-    func objects(upTo type: String) throws -> [[String: Any]] {
+    package func objects(upTo type: String) throws -> [[String: Any]] {
         var objects: [[String: Any]] = []
         repeat { objects.append(try object()) } while objects.last?["type"] as? String != type
         return objects
     }
 
     /// Types a line.
-    func send(_ line: String) throws {
+    package func send(_ line: String) throws {
         try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
     }
 
     /// Waits until it has written a line, past all others.
-    func shows(_ line: String) -> Bool {
+    package func shows(_ line: String) -> Bool {
         while let next = self.line() {
             if next == line { return true }
         }
@@ -85,23 +85,23 @@ final class RunningProgram {
     }
 
     /// Stops reading, as `head` does when it has seen enough.
-    func closeOutput() throws {
+    package func closeOutput() throws {
         try output.fileHandleForReading.close()
     }
 
     /// Sends a signal.
-    func signal(_ number: Int32) {
+    package func signal(_ number: Int32) {
         if process.isRunning { Glibc.kill(pid, number) }
     }
 
     /// Waits for its end, and gives the status as the shell shows it; `nil` when it goes on.
-    func status(within seconds: Double = 30) -> Int32? {
+    package func status(within seconds: Double = 30) -> Int32? {
         guard eventually(within: seconds, { !process.isRunning }) else { return nil }
         return process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus
     }
 
     /// What it wrote to standard error, once it has ended.
-    func complaints() -> String {
+    package func complaints() -> String {
         signal(SIGKILL)
         process.waitUntilExit()
         return String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)

@@ -1,64 +1,20 @@
-import DefaultsCore
-import DefaultsKit
+package import DefaultsCore
+package import DefaultsKit
 import Foundation
-import Glibc
+package import Glibc
 import PropertyList
 import TestSupport
 
 /// A real `defaultsd` on a directory of its own, and what a test does with it.
-final class AgentProcess {
-    let place: Place
+package final class AgentProcess {
+    package let place: Place
     private let process = Process()
     private let errors = Pipe()
     /// What runs this agent, and the commands of its user, in the way of `setpriv`.
     private let launcher: [String]
 
-    /// The directories of a test: the preferences, the socket's, and the system's, which are missing unless the test makes
-    /// them.
-    ///
-    /// All are gone after it.
-    struct Place {
-        let preferences: String
-        let runtime: String
-        /// Whether the directory is named to the programs, and isn't just the usual one.
-        var isExplicit = true
-
-        var socket: String { runtime + "/socket" }
-        /// The directory that is all the test's own.
-        var root: String { String(preferences[..<(preferences.lastIndex(of: "/") ?? preferences.endIndex)]) }
-        var system: String { root + "/system" }
-        var managed: String { root + "/managed" }
-        /// What has the programs, and Foundation, use them.
-        var environment: [String: String] {
-            [
-                "DEFAULTS_DIRECTORY": isExplicit ? preferences : "", "DEFAULTSD_SOCKET": socket,
-                "XDG_CONFIG_HOME": preferences,
-                "XDG_RUNTIME_DIR": runtime, "DEFAULTS_SYSTEM_DIRECTORIES": system,
-                "DEFAULTS_MANAGED_DIRECTORY": managed,
-            ]
-        }
-
-        /// The change log's file.
-        func log(at socket: String? = nil) throws -> String {
-            let directory = PreferencesDirectory(path: preferences)
-            return try AgentAddress(option: socket ?? self.socket, for: directory, environment: Environment([:]))
-                .logPath(for: directory)
-        }
-
-        func path(_ domain: String) -> String { "\(preferences)/\(domain).plist" }
-
-        /// Gives both to "nobody", in a way that root may use them too.
-        func giveToNobody() throws {
-            guard chown(preferences, 65_534, 65_534) == 0, chmod(preferences + "/..", 0o755) == 0,
-                chmod(runtime, 0o1777) == 0
-            else {
-                throw TestSystemError("chown \(preferences)")
-            }
-        }
-    }
-
     /// Runs a test in a place of its own, without an agent.
-    static func withPlace<Result>(_ body: (Place) throws -> Result) throws -> Result {
+    package static func withPlace<Result>(_ body: (Place) throws -> Result) throws -> Result {
         try withTemporaryDirectory { root in
             let place = Place(preferences: root + "/p", runtime: root + "/r")
             for path in [place.preferences, place.runtime] where mkdir(path, 0o700) != 0 {
@@ -69,7 +25,7 @@ final class AgentProcess {
     }
 
     /// Runs a test with an agent, which has read what `prepare` left in the directory.
-    static func withAgent<Result>(
+    package static func withAgent<Result>(
         prepare: (Place) throws -> Void = { _ in }, _ body: (AgentProcess) throws -> Result
     ) throws -> Result {
         try withPlace { place in
@@ -81,13 +37,14 @@ final class AgentProcess {
     }
 
     /// What runs a program as "nobody", where the tests run as root.
-    static let asNobody = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    package static let asNobody = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
     /// Whether `asNobody` can be used.
-    static let hasNobody = geteuid() == 0 && (try? Programs.run(asNobody[0], asNobody[1...] + ["true"]).status) == 0
+    package static let hasNobody =
+        geteuid() == 0 && (try? Programs.run(asNobody[0], asNobody[1...] + ["true"]).status) == 0
 
     /// Starts an agent, and returns when it says that it is ready.
-    init(_ place: Place, arguments: [String] = [], launcher: [String] = []) throws {
+    package init(_ place: Place, arguments: [String] = [], launcher: [String] = []) throws {
         self.place = place
         self.launcher = launcher
         let ready = try ReadySocket()
@@ -106,46 +63,50 @@ final class AgentProcess {
 
     deinit { kill() }
 
-    struct AgentFailure: Error, CustomStringConvertible {
-        let description: String
+    package struct AgentFailure: Error, CustomStringConvertible {
+        package let description: String
+
+        package init(description: String) {
+            self.description = description
+        }
     }
 
-    var pid: pid_t { process.processIdentifier }
-    var isRunning: Bool { process.isRunning }
+    package var pid: pid_t { process.processIdentifier }
+    package var isRunning: Bool { process.isRunning }
 
     /// Sends a signal.
-    func signal(_ number: Int32) {
+    package func signal(_ number: Int32) {
         if process.isRunning { Glibc.kill(pid, number) }
     }
 
     /// Ends it as a service manager does, and gives its exit status.
     @discardableResult
-    func terminate() -> Int32 {
+    package func terminate() -> Int32 {
         signal(SIGTERM)
         process.waitUntilExit()
         return process.terminationStatus
     }
 
     /// Waits for its end, and gives its exit status; `nil` when it goes on, or a signal has ended it.
-    func status(within seconds: Double) -> Int32? {
+    package func status(within seconds: Double) -> Int32? {
         let hasEnded = eventually(within: seconds) { !process.isRunning }
         return hasEnded && process.terminationReason == .exit ? process.terminationStatus : nil
     }
 
     /// Ends it as a crash does.
-    func kill() {
+    package func kill() {
         signal(SIGKILL)
         if process.isRunning { process.waitUntilExit() }
     }
 
     /// What it wrote to standard error, once it has ended.
-    func complaints() -> String {
+    package func complaints() -> String {
         kill()
         return String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     }
 
     /// The memory that it takes now, shared libraries included.
-    func residentKilobytes() throws -> Int {
+    package func residentKilobytes() throws -> Int {
         let status = String(decoding: try RawFile.read("/proc/\(pid)/status"), as: UTF8.self)
         guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
             let kilobytes = line.split(separator: " ").dropFirst().first.flatMap({ Int($0) })
@@ -154,7 +115,7 @@ final class AgentProcess {
     }
 
     /// Connects to it.
-    func connect() throws -> AgentConnection {
+    package func connect() throws -> AgentConnection {
         let environment = Environment(place.environment)
         let directory = try PreferencesDirectory(environment: environment)
         let address = try AgentAddress(for: directory, environment: environment)
@@ -165,40 +126,35 @@ final class AgentProcess {
     }
 
     /// What it says of how it does.
-    func status() throws -> DomainValues {
+    package func status() throws -> DomainValues {
         try connect().status()
     }
 
     /// Returns when it knows all that happened before, and has saved it.
-    func synchronize() throws {
+    package func synchronize() throws {
         _ = try connect().barrier()
-    }
-
-    /// Follows its changes from now on.
-    func follow(_ start: Subscription.Start = .now) throws -> Follower {
-        try Follower(connect(), start)
     }
 
     /// Runs `defaults` with this agent.
     @discardableResult
-    func defaults(_ arguments: String...) throws -> Programs.Outcome {
+    package func defaults(_ arguments: String...) throws -> Programs.Outcome {
         let command = launcher + [Programs.defaults] + arguments
         return try Programs.run(command[0], Array(command[1...]), environment: place.environment)
     }
 
     /// Starts `defaults` with this agent, to run while the test goes on.
-    func start(_ arguments: String...) throws -> RunningProgram {
+    package func start(_ arguments: String...) throws -> RunningProgram {
         try RunningProgram(Programs.defaults, arguments, environment: place.environment)
     }
 
     /// Runs a script of the shell in the preferences directory.
     @discardableResult
-    func shell(_ script: String) throws -> Programs.Outcome {
+    package func shell(_ script: String) throws -> Programs.Outcome {
         try Programs.shell(script, in: place.preferences, environment: place.environment)
     }
 
     /// Has edits wait in the agent until something asks for them, and returns when it is so.
-    func holdEdits() throws {
+    package func holdEdits() throws {
         try defaults("write", AgentSettings.domainName, "PublishLimit", "-int", "60000")
         try defaults("write", AgentSettings.domainName, "PublishDelay", "-int", "60000")
         _ = try connect().barrier()

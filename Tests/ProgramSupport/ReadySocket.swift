@@ -4,15 +4,15 @@ import Synchronization
 import TestSupport
 
 /// The receiving end of `sd_notify`, as a service manager has it.
-final class ReadySocket {
+package final class ReadySocket {
     private static let counter = Atomic(0)
 
     /// What `NOTIFY_SOCKET` is to be.
-    let name: String
+    package let name: String
     private let socket: FileDescriptor
     private var isReady = false
 
-    init() throws {
+    package init() throws {
         let number = Self.counter.add(1, ordering: .relaxed).newValue
         name = "@defaultsd-tests/\(getpid())/\(number)"
         socket = FileDescriptor(
@@ -24,7 +24,7 @@ final class ReadySocket {
     }
 
     /// Whether `READY=1` has come.
-    func hasCome() -> Bool {
+    package func hasCome() -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = recv(socket.number, &buffer, buffer.count, 0)
         if count > 0, String(decoding: buffer[..<count], as: UTF8.self).contains("READY=1") { isReady = true }

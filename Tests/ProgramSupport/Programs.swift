@@ -3,28 +3,29 @@ import Foundation
 import TestSupport
 
 /// The programs that were built beside the tests.
-enum Programs {
+package enum Programs {
     /// Where they are: beside the test bundle.
-    static let directory = URL(fileURLWithPath: AppIdentity.current.executable).deletingLastPathComponent().path
+    package static let directory =
+        URL(fileURLWithPath: AppIdentity.current.executable).deletingLastPathComponent().path
 
-    static let defaults = "\(directory)/defaults"
-    static let defaultsd = "\(directory)/defaultsd"
-    static let readmeExample = "\(directory)/ReadmeExample"
-    static let liveWriter = "\(directory)/LiveWriter"
-    static let preferencesWindow = "\(directory)/PreferencesWindow"
-    static let foundationApp = "\(directory)/FoundationApp"
-    static let foundationWriter = "\(directory)/FoundationWriter"
+    package static let defaults = "\(directory)/defaults"
+    package static let defaultsd = "\(directory)/defaultsd"
+    package static let readmeExample = "\(directory)/ReadmeExample"
+    package static let liveWriter = "\(directory)/LiveWriter"
+    package static let preferencesWindow = "\(directory)/PreferencesWindow"
+    package static let foundationApp = "\(directory)/FoundationApp"
+    package static let foundationWriter = "\(directory)/FoundationWriter"
 
     /// What a program left behind.
-    struct Outcome {
-        var status: Int32
-        var output: String
-        var errors: String
+    package struct Outcome {
+        package var status: Int32
+        package var output: String
+        package var errors: String
     }
 
     /// Runs a program to its end.
     @discardableResult
-    static func run(
+    package static func run(
         _ program: String, _ arguments: [String], environment: [String: String] = [:], input: String = ""
     ) throws -> Outcome {
         let process = Process()
@@ -48,7 +49,9 @@ enum Programs {
 
     /// Runs a script of the shell in a directory, with the tools of the system.
     @discardableResult
-    static func shell(_ script: String, in directory: String, environment: [String: String] = [:]) throws -> Outcome {
+    package static func shell(
+        _ script: String, in directory: String, environment: [String: String] = [:]
+    ) throws -> Outcome {
         try run("/bin/sh", ["-ec", "cd '\(directory)'\n\(script)"], environment: environment)
     }
 }

@@ -1,0 +1,45 @@
+import Foundation
+import Testing
+
+/// The table of what stands for what lists all tests of this target, and no others.
+@Suite("The table \"From Cocoa\"")
+struct FromCocoaTests {
+    private let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+
+    private func text(_ path: String) throws -> String {
+        try String(contentsOf: directory.appending(path: path), encoding: .utf8)
+    }
+
+    /// The names of the tests, as their files have them, without this one.
+    private func tests() throws -> [String] {
+        var names: [String] = []
+        for chapter in ["ProgrammingTopics", "AboutTheSystem", "Nutshell"] {
+            let files = try FileManager.default.contentsOfDirectory(atPath: directory.appending(path: chapter).path)
+            for file in files {
+                names += try text("\(chapter)/\(file)").matches(of: /@Test\("([^"]+)"/).map { String($0.1) }
+            }
+        }
+        return names.sorted()
+    }
+
+    @Test("names each test once")
+    func table() throws {
+        let guide = "../../Sources/DefaultsFoundation/DefaultsFoundation.docc/FromCocoa.md"
+        let rows = try text(guide).split(separator: "\n").filter { $0.hasPrefix("| ") }
+        var named: [String] = []
+        var isOfTests = false
+        for row in rows {
+            let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            let cell = cells.last ?? ""
+            if cells.first == "---" { continue }
+            if ["test", "here"].contains(cell) {
+                isOfTests = cell == "test"
+            } else if isOfTests, !cell.hasPrefix("none: ") {
+                named.append(cell)
+            }
+        }
+        let tests = try tests()
+        #expect(named.sorted() == tests)
+        #expect(tests.count > 60)
+    }
+}

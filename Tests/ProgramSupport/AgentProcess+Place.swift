@@ -1,0 +1,55 @@
+import DefaultsCore
+import Glibc
+import TestSupport
+
+extension AgentProcess {
+    /// The directories of a test: the preferences, the socket's, and the system's, which are missing unless the test makes
+    /// them.
+    ///
+    /// All are gone after it.
+    package struct Place {
+        package let preferences: String
+        package let runtime: String
+        /// Whether the directory is named to the programs, and isn't just the usual one.
+        package var isExplicit: Bool
+
+        package init(preferences: String, runtime: String, isExplicit: Bool = true) {
+            self.preferences = preferences
+            self.runtime = runtime
+            self.isExplicit = isExplicit
+        }
+
+        package var socket: String { runtime + "/socket" }
+        /// The directory that is all the test's own.
+        package var root: String { String(preferences[..<(preferences.lastIndex(of: "/") ?? preferences.endIndex)]) }
+        package var system: String { root + "/system" }
+        package var managed: String { root + "/managed" }
+        /// What has the programs, and Foundation, use them.
+        package var environment: [String: String] {
+            [
+                "DEFAULTS_DIRECTORY": isExplicit ? preferences : "", "DEFAULTSD_SOCKET": socket,
+                "XDG_CONFIG_HOME": preferences,
+                "XDG_RUNTIME_DIR": runtime, "DEFAULTS_SYSTEM_DIRECTORIES": system,
+                "DEFAULTS_MANAGED_DIRECTORY": managed,
+            ]
+        }
+
+        /// The change log's file.
+        package func log(at socket: String? = nil) throws -> String {
+            let directory = PreferencesDirectory(path: preferences)
+            return try AgentAddress(option: socket ?? self.socket, for: directory, environment: Environment([:]))
+                .logPath(for: directory)
+        }
+
+        package func path(_ domain: String) -> String { "\(preferences)/\(domain).plist" }
+
+        /// Gives both to "nobody", in a way that root may use them too.
+        package func giveToNobody() throws {
+            guard chown(preferences, 65_534, 65_534) == 0, chmod(preferences + "/..", 0o755) == 0,
+                chmod(runtime, 0o1777) == 0
+            else {
+                throw TestSystemError("chown \(preferences)")
+            }
+        }
+    }
+}
