@@ -93,8 +93,8 @@ let package = Package(
             name: "FoundationApp", dependencies: ["DefaultsFoundation", "DefaultsKit", "PropertyList"],
             path: "Tests/FoundationApp", swiftSettings: settings),
         .executableTarget(
-            name: "PreferencesWindow", dependencies: ["DefaultsKit", "PropertyList"], path: "Tests/PreferencesWindow",
-            swiftSettings: settings),
+            name: "PreferencesWindow", dependencies: ["DefaultsFoundation", "DefaultsKit", "PropertyList"],
+            path: "Tests/PreferencesWindow", swiftSettings: settings),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         .target(
             name: "ProgramSupport", dependencies: ["DefaultsCore", "DefaultsKit", "PropertyList", "TestSupport"],
@@ -129,8 +129,8 @@ let package = Package(
             name: "AgentTests",
             dependencies: [
                 "ClassicUse", "ClassicUseOfFoundation", "DefaultsCore", "DefaultsKit", "FoundationApp",
-                "FoundationWriter", "LiveWriter", "PreferencesWindow", "ProgramSupport", "PropertyList", "ReadmeExample",
-                "TestSupport", "defaults", "defaultsd",
+                "FoundationWriter", "LiveWriter", "PreferencesWindow", "ProgramSupport", "PropertyList",
+                "ReadmeExample", "TestSupport", "defaults", "defaultsd",
             ],
             swiftSettings: settings),
         // The documents on Cocoa's user defaults, chapter by chapter.

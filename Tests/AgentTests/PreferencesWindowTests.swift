@@ -24,33 +24,36 @@ struct PreferencesWindowTests {
     func use() throws {
         try AgentProcess.withAgent { agent in
             let window = try open(agent)
-            #expect(window.line() == "name \"Factory\", quality 0.8, sounds (applied)")
+            #expect(window.line() == "name \"Factory\", quality 0.8, sounds, color none (applied)")
 
-            try type("set name Ada", window, showing: "name \"Ada\", quality 0.8, sounds [apply] [revert]")
+            try type("set name Ada", window, showing: "name \"Ada\", quality 0.8, sounds, color none [apply] [revert]")
             #expect(try agent.defaults("read", "PreferencesWindow").status == 1)
-            try type("apply", window, showing: "name \"Ada\", quality 0.8, sounds (applied)")
+            try type("apply", window, showing: "name \"Ada\", quality 0.8, sounds, color none (applied)")
             #expect(try reads("name", "Ada", agent))
             #expect(try agent.defaults("read", "PreferencesWindow", "quality").status == 1)
 
-            try type("toggle sounds", window, showing: "name \"Ada\", quality 0.8, silent [apply] [revert]")
+            try type("toggle sounds", window, showing: "name \"Ada\", quality 0.8, silent, color none [apply] [revert]")
             try agent.defaults("write", "PreferencesWindow", "quality", "-float", "0.25")
-            #expect(window.shows("name \"Ada\", quality 0.25, silent [apply] [revert]"))
-            try type("revert", window, showing: "name \"Ada\", quality 0.25, sounds (applied)")
+            #expect(window.shows("name \"Ada\", quality 0.25, silent, color none [apply] [revert]"))
+            try type("revert", window, showing: "name \"Ada\", quality 0.25, sounds, color none (applied)")
 
-            try type("toggle sounds", window, showing: "name \"Ada\", quality 0.25, silent [apply] [revert]")
-            try type("apply", window, showing: "name \"Ada\", quality 0.25, silent (applied)")
+            try type("toggle sounds", window, showing: "name \"Ada\", quality 0.25, silent, color none [apply] [revert]")
+            try type(
+                "set color red", window,
+                showing: "name \"Ada\", quality 0.25, silent, color 1.0/0.0/0.0 [apply] [revert]")
+            try type("apply", window, showing: "name \"Ada\", quality 0.25, silent, color 1.0/0.0/0.0 (applied)")
             #expect(try reads("sounds", "0", agent))
             try window.send("quit")
             #expect(window.status() == 0)
             #expect(window.complaints() == "")
 
             let next = try open(agent)
-            #expect(next.line() == "name \"Ada\", quality 0.25, silent (applied)")
+            #expect(next.line() == "name \"Ada\", quality 0.25, silent, color 1.0/0.0/0.0 (applied)")
             try agent.defaults("delete", "PreferencesWindow", "name")
-            #expect(next.shows("name \"Factory\", quality 0.25, silent (applied)"))
-            try type("factory", next, showing: "name \"Factory\", quality 0.8, sounds [apply] [revert]")
+            #expect(next.shows("name \"Factory\", quality 0.25, silent, color 1.0/0.0/0.0 (applied)"))
+            try type("factory", next, showing: "name \"Factory\", quality 0.8, sounds, color 1.0/0.0/0.0 [apply] [revert]")
             #expect(try reads("quality", "0.25", agent))
-            try type("apply", next, showing: "name \"Factory\", quality 0.8, sounds (applied)")
+            try type("apply", next, showing: "name \"Factory\", quality 0.8, sounds, color 1.0/0.0/0.0 (applied)")
             #expect(try reads("quality", "0.8", agent))
             #expect(try reads("name", "Factory", agent))
             try next.send("quit")

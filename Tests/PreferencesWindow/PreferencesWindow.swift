@@ -1,4 +1,6 @@
+import DefaultsFoundation
 import DefaultsKit
+import Foundation
 import Observation
 
 extension DefaultsKey where Value == Double {
@@ -33,6 +35,8 @@ final class PreferencesWindow {
             controller.bind(settings, \.quality, to: .quality),
             // What is stored is whether there are sounds.
             controller.bind(settings, \.isSilent, to: .sounds, transformer: .negateBoolean),
+            // What is stored is an archive.
+            controller.bind(settings, \.color, to: "color", transformer: .unarchiveFromData),
         ]
     }
 
@@ -40,7 +44,8 @@ final class PreferencesWindow {
     private var line: String {
         let sounds = settings.isSilent ? "silent" : "sounds"
         let buttons = controller.hasUnappliedChanges ? "[apply] [revert]" : "(applied)"
-        return "name \"\(settings.name)\", quality \(settings.quality), \(sounds) \(buttons)"
+        let color = settings.color.map { "\($0)" } ?? "none"
+        return "name \"\(settings.name)\", quality \(settings.quality), \(sounds), color \(color) \(buttons)"
     }
 
     /// Shows the content, now and when it changes.
@@ -66,6 +71,8 @@ final class PreferencesWindow {
         case ("set", "name", let name): settings.name = name ?? ""
         case ("set", "quality", let number):
             if let quality = number.flatMap(Double.init) { settings.quality = quality } else { complain(command) }
+        case ("set", "color", let name):
+            if let color = name.flatMap(Color.init(named:)) { settings.color = color } else { complain(command) }
         case ("toggle", "sounds", _): settings.isSilent.toggle()
         case ("apply", _, _): controller.save()
         case ("revert", _, _): controller.revert()
@@ -79,6 +86,6 @@ final class PreferencesWindow {
     }
 
     private func complain(_ command: String) {
-        write("\(command)? show, set name|quality VALUE, toggle sounds, apply, revert, factory, quit")
+        write("\(command)? show, set name|quality|color VALUE, toggle sounds, apply, revert, factory, quit")
     }
 }

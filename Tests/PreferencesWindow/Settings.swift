@@ -7,4 +7,5 @@ final class Settings {
     var name = ""
     var quality = 0.0
     var isSilent = false
+    var color: Color?
 }
