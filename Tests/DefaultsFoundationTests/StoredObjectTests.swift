@@ -44,6 +44,16 @@ struct StoredObjectTests {
         #expect(defaults.color(forKey: "color") == nil)
     }
 
+    @Test("gives the same data each time, so that nobody takes it for changed")
+    func sameData() {
+        defaults.setColor(color, forKey: "color")
+        let data = defaults.data(forKey: "color")
+        for _ in 0..<100 {
+            defaults.setColor(color, forKey: "color")
+            #expect(defaults.data(forKey: "color") == data)
+        }
+    }
+
     @Test("may be a Codable value as well, in a native tree")
     func codable() {
         let value = ColorValue(name: "sky", components: [0.25, 0.5, 1])

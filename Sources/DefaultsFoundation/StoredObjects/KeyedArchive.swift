@@ -26,8 +26,12 @@ struct KeyedArchive {
     }
 
     /// Archives an object.
+    ///
+    /// The same object gives the same bytes each time: Foundation writes the entries of a dictionary in any order, and a
+    /// bound property would seem to be edited whenever it was looked at.
     init(archiving object: some NSObject & NSSecureCoding) throws {
-        try self.init([UInt8](NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true)))
+        let archive = try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true)
+        try self.init(PropertyListValue(parsing: [UInt8](archive)).write(as: .binary))
     }
 
     /// The object that was archived.
