@@ -14,14 +14,15 @@ extension DefaultsKit.UserDefaults {
 
 /// What is in an archive besides the first object, which stands for none, and the classes; and why it is refused.
 private let unsound: [(objects: [PropertyListValue], reason: String)] = [
-    ([["$class": .uid(90), "NS.objects": [.uid(1)]]], "an object holds itself"),
-    ([["$class": .uid(90), "NS.objects": [.uid(99)]]], "a reference leads nowhere"),
-    ([["$class": .uid(90), "NS.objects": [.uid(0)]]], "has a gap"),
-    ([["$class": .uid(90), "NS.objects": 5]], "is not a list"),
-    ([["$class": .uid(91), "NS.objects": []]], "NSSet is not a class that was asked for"),
-    ([["$class": .uid(92)]], "this program has no class"),
+    ([["$class": .uid(200), "NS.objects": [.uid(1)]]], "an object holds itself"),
+    ([["$class": .uid(200), "NS.objects": [.uid(999)]]], "a reference leads nowhere"),
+    ([["$class": .uid(200), "NS.objects": [.uid(0)]]], "has a gap"),
+    ([["$class": .uid(200), "NS.objects": 5]], "is not a list"),
+    ([["$class": .uid(201), "NS.objects": []]], "NSSet is not a class that was asked for"),
+    ([["$class": .uid(202)]], "this program has no class"),
     ([["NS.objects": []]], "an object has no class"),
-    ((2..<90).map { ["$class": .uid(90), "NS.objects": [.uid($0), .uid($0)]] }, "too large"),
+    ((2..<90).map { ["$class": .uid(200), "NS.objects": [.uid($0), .uid($0)]] }, "too large"),
+    ((2..<199).map { ["$class": .uid(200), "NS.objects": [.uid($0)]] }, "too deep"),
 ]
 
 @Suite("A stored object")
@@ -128,7 +129,7 @@ struct StoredObjectTests {
     @Test("that no object can be made of is none", arguments: unsound)
     func refusedArchive(_ objects: [PropertyListValue], _ reason: String) throws {
         var all: [PropertyListValue] = ["$null"] + objects
-        while all.count < 90 { all.append(["$class": .uid(90), "NS.objects": []]) }
+        while all.count < 200 { all.append(["$class": .uid(200), "NS.objects": []]) }
         for name in ["NSArray", "NSSet", "\u{1}NSArray"] {
             all.append(["$classname": .string(name), "$classes": [.string(name), "NSObject"]])
         }
