@@ -47,8 +47,8 @@ final class Palette: NSObject, NSSecureCoding {
         for key in objects.keys {
             objects[key] = coder.decodeObject(of: Self.classes, forKey: key) as? NSObject
             // As they would be used: shown, compared and, in an array, made values of Swift's.
-            let list = NSArray(array: [objects[key], objects[key]].compactMap(\.self))
-            _ = ("\(list)", list.map { "\($0)" }, list.hash, list.isEqual(list), NSSet(array: list.map(\.self)))
+            let list = NSArray(array: [objects[key]].compactMap(\.self))
+            _ = ("\(list)", list.hash, list.isEqual(list))
         }
     }
 }
