@@ -10,13 +10,17 @@ struct FromCocoaTests {
         try String(contentsOf: directory.appending(path: path), encoding: .utf8)
     }
 
-    /// The names of the tests, as their files have them, without this one.
+    /// The names of the tests, as their files have them, without this one; each has one, and runs.
     private func tests() throws -> [String] {
         var names: [String] = []
         for chapter in ["ProgrammingTopics", "AboutTheSystem", "Nutshell"] {
             let files = try FileManager.default.contentsOfDirectory(atPath: directory.appending(path: chapter).path)
             for file in files {
-                names += try text("\(chapter)/\(file)").matches(of: /@Test\(\s*"([^"]+)"/).map { String($0.1) }
+                let source = try text("\(chapter)/\(file)")
+                let found = source.matches(of: /@Test\(\s*"([^"]+)"/).map { String($0.1) }
+                #expect(found.count == source.matches(of: /@Test/).count, "\(file)")
+                #expect(!source.contains(".disabled") && !source.contains(".enabled"), "\(file)")
+                names += found
             }
         }
         return names.sorted()

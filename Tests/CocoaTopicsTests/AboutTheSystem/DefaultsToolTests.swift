@@ -21,6 +21,13 @@ struct DefaultsToolTests {
         }
     }
 
+    @Test("defaults help tells the rest")
+    func help() throws {
+        let outcome = try Programs.run(Programs.defaults, ["help", "write"])
+        #expect(outcome.status == 0)
+        #expect(outcome.output.contains("defaults write"))
+    }
+
     @Test("defaults read NSGlobalDomain shows what all apps share")
     func global() throws {
         try App.with { app in

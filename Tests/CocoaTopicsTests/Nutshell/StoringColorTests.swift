@@ -36,15 +36,17 @@ struct StoringColorTests {
     @Test("It works with any class that can be archived, Foundation's own too")
     func anyClass() throws {
         try App.with { app in
+            let names = NSSet(array: ["a" as NSString, "b" as NSString])
             let url = try #require(NSURL(string: "https://example.org/a"))
             try app.launch { prefs in
                 prefs.set(archiving: Font(name: "Menlo", size: 11), forKey: "font")
                 prefs.set(archiving: url, forKey: "address")
-                prefs.set(archiving: NSSet(array: ["a" as NSString, "b" as NSString]), forKey: "set")
+                prefs.set(archiving: names, forKey: "names")
             }
             try app.launch { prefs in
                 #expect(prefs.unarchivedObject(of: Font.self, forKey: "font") == Font(name: "Menlo", size: 11))
                 #expect(prefs.unarchivedObject(of: NSURL.self, forKey: "address") == url)
+                #expect(prefs.unarchivedObject(of: NSSet.self, forKey: "names") == names)
             }
         }
     }

@@ -10,9 +10,26 @@ struct ApplicationDomainTests {
     @Test("It is named after the application's identifier, and what is set goes there")
     func identifier() throws {
         try App.with { app in
-            try app.launch { $0.set(1, forKey: "key") }
-            #expect(try app.place.read("\(app.place.preferences)/com.example.App.plist") == ["key": 1])
-            try app.launch("com.example.Other") { #expect($0.object(forKey: "key") == nil) }
+            // A program without a bundle goes by its file's name.
+            let outcome = try Programs.run(
+                Programs.preferencesWindow, [], environment: app.environment, input: "set name Ada\napply\nquit\n")
+            #expect(outcome.status == 0)
+            let path = "\(app.place.preferences)/PreferencesWindow.plist"
+            #expect(try app.place.read(path) == ["name": "Ada"])
+            try app.launch { #expect($0.object(forKey: "name") == nil) }
+        }
+    }
+
+    @Test("Its file lies in the user's home directory, or where the environment says")
+    func home() throws {
+        try withTemporaryDirectory { home in
+            let variables = ["HOME": home, "XDG_CONFIG_HOME": "", "DEFAULTS_DIRECTORY": "", "XDG_RUNTIME_DIR": home]
+            try Programs.run(Programs.defaults, ["write", App.identifier, "key", "home"], environment: variables)
+            #expect(RawFile.exists("\(home)/.config/\(App.identifier).plist"))
+            let sandbox = home + "/sandbox"
+            let confined = variables.merging(["XDG_CONFIG_HOME": sandbox]) { $1 }
+            try Programs.run(Programs.defaults, ["write", App.identifier, "key", "sandbox"], environment: confined)
+            #expect(RawFile.exists("\(sandbox)/\(App.identifier).plist"))
         }
     }
 

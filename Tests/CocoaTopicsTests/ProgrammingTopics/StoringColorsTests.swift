@@ -82,12 +82,27 @@ struct StoringColorsTests {
         let boxBinding = UserDefaultsController(defaults: defaults)
             .bind(theColorBox, \.backgroundColor, to: "theColor", transformer: .unarchiveFromData)
         #expect(theColorBox.backgroundColor == nil)
+        theColorBox.display()
+        #expect(!theColorBox.needsDisplay)
         theColorWell.value = .red
         // Nobody commits: the well can be observed.
         for await color in Observations({ theColorBox.backgroundColor }) where color == .red { break }
         #expect(theColorBox.needsDisplay)
         wellBinding.unbind()
         boxBinding.unbind()
+    }
+
+    @Test("A colour is stored when the app ends, and read when it begins")
+    func lifeCycle() throws {
+        try App.with { app in
+            var textColor = Color.blue
+            // applicationShouldTerminate: nothing is saved by hand afterwards.
+            try app.launch { $0.setColor(textColor, forKey: "textColor") }
+            textColor = .red
+            // awakeFromNib
+            try app.launch { textColor = $0.color(forKey: "textColor") ?? textColor }
+            #expect(textColor == .blue)
+        }
     }
 
     private struct ColorValue: Codable, Hashable, DefaultsValue {

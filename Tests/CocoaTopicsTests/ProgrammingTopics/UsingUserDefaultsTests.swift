@@ -8,9 +8,17 @@ import Testing
 /// "User Defaults Programming Topics for Cocoa", on using NSUserDefaults.
 @Suite("Using NSUserDefaults")
 struct UsingUserDefaultsTests {
-    @Test("There is one standard object for the process")
-    func standard() {
+    @Test("There is one standard object for the process, with a search list already")
+    func standard() throws {
         #expect(UserDefaults.standard === UserDefaults.standard)
+        // In a process of its own, which has no more than that object.
+        try App.with { app in
+            try app.place.write(["quality": 0.25], to: "\(app.place.preferences)/PreferencesWindow.plist")
+            try app.place.write(["name": "everywhere"], to: app.globalPath)
+            let outcome = try Programs.run(
+                Programs.preferencesWindow, ["-sounds", "NO"], environment: app.environment, input: "quit\n")
+            #expect(outcome.output == "name \"everywhere\", quality 0.25, silent, color none (applied)\n")
+        }
     }
 
     @Test("Values are set and had back by key")

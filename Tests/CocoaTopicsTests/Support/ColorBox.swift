@@ -8,4 +8,7 @@ final class ColorBox {
         didSet { needsDisplay = true }
     }
     private(set) var needsDisplay = false
+
+    /// Draws itself.
+    func display() { needsDisplay = false }
 }
