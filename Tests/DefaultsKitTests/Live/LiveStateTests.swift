@@ -58,4 +58,20 @@ struct LiveStateTests {
         #expect(again.first?.identity?.number == 3)
         #expect(state.values(of: Domain(name)) == ["k": 2, "l": 1])
     }
+
+    @Test("A list that nobody has searched stays so when a session brings other directories: its names aren't here yet")
+    func otherDirectories() throws {
+        let name = try DomainName("a.b")
+        var state = LiveState(system: .none, volatile: [:])
+        let unsearched = SearchList()
+        let searched = SearchList()
+        state.add(unsearched, name)
+        state.add(searched, name)
+        _ = state.fill(searched)
+        let directories = SystemDirectories(anyUser: ["/nowhere/defaults"], managed: nil)
+        _ = state.begin(system: directories, continues: false)
+        #expect(!unsearched.hasSearched)
+        let domain = try #require(Domain.ofAnyUser(name, in: directories).first)
+        #expect(searched.layers.contains(.persistent(domain)))
+    }
 }
