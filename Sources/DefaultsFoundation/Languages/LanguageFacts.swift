@@ -8,19 +8,33 @@ struct LanguageFacts {
     private let locale: Locale
     /// The locale with the region where most speak the language, unless it names one: for the currency.
     private let regional: Locale
+    /// What the language is made of: its code, and its script and region if it names them.
+    private let subtags: [String]
     private let code: String
 
-    /// Looks a language up.
+    /// Looks a language up, by its code, script and region alone.
     ///
     /// - Parameter entry: as in `AppleLanguages`: "de", "de-AT", "zh-Hant", and "de_AT" too.
     init?(_ entry: String) {
-        // Longer ones are no languages, and ICU's buffers need not see them.
-        guard entry.utf8.count <= 64, entry.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
-        let locale = Locale(identifier: entry.replacing("_", with: "-"))
-        guard let code = locale.language.languageCode, code.isISOLanguage else { return nil }
+        guard Self.isWellFormed(entry) else { return nil }
+        let components = Locale.Language.Components(identifier: entry.replacing("_", with: "-"))
+        // Extensions and keywords end the process: Foundation asks for a calendar, a currency or a numbering system of
+        // any name, and unwraps what ICU has of it.
+        let locale = Locale(
+            languageCode: components.languageCode, script: components.script, languageRegion: components.region)
+        guard let code = components.languageCode, code.isISOLanguage else { return nil }
         self.locale = locale
         self.code = code.identifier
+        subtags = [code.identifier, components.script?.identifier, components.region?.identifier].compactMap(\.self)
         regional = locale.region == nil ? Locale(identifier: locale.language.maximalIdentifier) : locale
+    }
+
+    /// Whether an entry is made of subtags, and no longer than a language is: ICU's parsers need not see any other.
+    private static func isWellFormed(_ entry: String) -> Bool {
+        guard entry.utf8.count <= 64 else { return false }
+        return entry.split(omittingEmptySubsequences: false) { $0 == "-" || $0 == "_" }.allSatisfy { subtag in
+            (1...8).contains(subtag.utf8.count) && subtag.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
+        }
     }
 
     /// The values of the languages domain.
@@ -33,12 +47,13 @@ struct LanguageFacts {
     }
 
     private var names: [String: PropertyListValue] {
-        let parent = locale.language.parent?.minimalIdentifier ?? ""
-        return [
+        [
             "NSLanguageCode": .string(code),
             "NSLanguageName": .string(locale.localizedString(forLanguageCode: code) ?? code),
             "NSFormalName": .string(locale.localizedString(forIdentifier: locale.identifier) ?? code),
-            "NSParentContext": .string(parent == "root" ? "" : parent),
+            // Not `Locale.Language.parent`: for "no-NO" it never returns, and for "nb" it has ICU take the root's formats
+            // for those of the language from then on, in all of the process.
+            "NSParentContext": .string(subtags.dropLast().joined(separator: "-")),
         ]
     }
 
@@ -47,10 +62,10 @@ struct LanguageFacts {
         formatter.locale = regional
         formatter.numberStyle = .decimal
         let digits = (0...9).map { formatter.string(from: NSNumber(value: $0)) ?? String($0) }
-        var values: [String: PropertyListValue] = [
+        var values: [String: PropertyListValue?] = [
             "NSDecimalDigits": .array(digits.map(PropertyListValue.string)),
-            "NSDecimalSeparator": .string(formatter.decimalSeparator),
-            "NSThousandsSeparator": .string(formatter.groupingSeparator),
+            "NSDecimalSeparator": Self.value(formatter.decimalSeparator),
+            "NSThousandsSeparator": Self.value(formatter.groupingSeparator),
         ]
         formatter.numberStyle = .currency
         let positive = formatter.positiveFormat ?? ""
@@ -58,9 +73,13 @@ struct LanguageFacts {
         values["NSPositiveCurrencyFormatString"] = .string(positive)
         // ICU's patterns leave the sign out where nothing else tells the two apart.
         values["NSNegativeCurrencyFormatString"] = .string(negative == positive ? "-" + positive : negative)
-        values["NSCurrencySymbol"] = .string(formatter.currencySymbol)
-        values["NSInternationalCurrencyString"] = .string(formatter.currencyCode)
-        return values
+        // None for a language that nobody pays in, as Esperanto, nor for a region of many countries, as in "es-419"; the
+        // symbol is "¤" then, and would stand with another language's code.
+        if let code = formatter.currencyCode as String? {
+            values["NSInternationalCurrencyString"] = .string(code)
+            values["NSCurrencySymbol"] = Self.value(formatter.currencySymbol)
+        }
+        return values.compactMapValues(\.self)
     }
 
     private var dates: [String: PropertyListValue] {
@@ -70,14 +89,13 @@ struct LanguageFacts {
             formatter.timeStyle = time
             return formatter.dateFormat ?? ""
         }
-        func strings(_ texts: [String]) -> PropertyListValue { .array(texts.map(PropertyListValue.string)) }
         let short = format(.short, .none)
-        return [
-            "NSWeekDayNameArray": strings(formatter.weekdaySymbols),
-            "NSShortWeekDayNameArray": strings(formatter.shortWeekdaySymbols),
-            "NSMonthNameArray": strings(formatter.monthSymbols),
-            "NSShortMonthNameArray": strings(formatter.shortMonthSymbols),
-            "NSAMPMDesignation": strings([formatter.amSymbol, formatter.pmSymbol]),
+        let values: [String: PropertyListValue?] = [
+            "NSWeekDayNameArray": Self.value(formatter.weekdaySymbols),
+            "NSShortWeekDayNameArray": Self.value(formatter.shortWeekdaySymbols),
+            "NSMonthNameArray": Self.value(formatter.monthSymbols),
+            "NSShortMonthNameArray": Self.value(formatter.shortMonthSymbols),
+            "NSAMPMDesignation": Self.value([formatter.amSymbol, formatter.pmSymbol].compactMap(\.self)),
             "NSDateFormatString": .string(format(.full, .none)),
             "NSShortDateFormatString": .string(short),
             "NSTimeFormatString": .string(format(.none, .medium)),
@@ -85,6 +103,14 @@ struct LanguageFacts {
             "NSShortTimeDateFormatString": .string(format(.short, .short)),
             "NSDateTimeOrdering": .string(Self.ordering(of: short)),
         ]
+        return values.compactMapValues(\.self)
+    }
+
+    /// A text of a formatter as a value; Foundation declares as always there what may be missing.
+    private static func value(_ text: String?) -> PropertyListValue? { text.map(PropertyListValue.string) }
+
+    private static func value(_ texts: [String]?) -> PropertyListValue? {
+        texts.map { .array($0.map(PropertyListValue.string)) }
     }
 
     /// The order of day, month and year in a pattern, and the hour: "DMYH".

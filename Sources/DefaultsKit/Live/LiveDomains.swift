@@ -58,13 +58,15 @@ package final class LiveDomains: Sendable {
         return value
     }
 
+    /// Does what a transition asks for, on the thread that made it: a caller's, or `LiveThread`.
     private func perform(_ effects: LiveEffects) {
-        // At first: who is told of a change finds the languages, too.
-        make(effects.languages)
+        // At first: nobody who waits for values or a save need wait for languages.
         if effects.needsSession { wakeThread() }
         for latch in effects.latches { latch.open() }
-        for wakeUp in effects.wakeUps { wakeUp.fill() }
         for problem in effects.problems { report(problem, of: .file) }
+        // Before anyone is told: who is told of a change finds the languages, too.
+        make(effects.languages)
+        for wakeUp in effects.wakeUps { wakeUp.fill() }
         var tracked: [TrackedKey] = []
         for (list, changes) in effects.changes {
             let observers = list.observers(of: changes)
@@ -74,7 +76,11 @@ package final class LiveDomains: Sendable {
         for key in tracked { key.announce() }
     }
 
-    /// Makes the values of languages that search lists ask for.
+    /// Makes the values of languages that search lists ask for, some milliseconds each.
+    ///
+    /// The caller is who searches a list first, who changes its languages, or `LiveThread`, when what it takes changes them.
+    /// On `LiveThread` what the session has sent after that waits, a barrier's end too: what others did before a barrier is
+    /// here when it ends, and so are the languages that they set.
     private func make(_ languages: Set<String>) {
         if languages.isEmpty { return }
         let made = languages.map { ($0, languagesSource.values(of: $0)) }

@@ -30,7 +30,8 @@ extension LiveState {
         }
         if system != self.system {
             self.system = system
-            for index in lists.indices { effects.add(rebuild(index)) }
+            // Not those that nobody has searched: they would count as searched before their names are here.
+            for index in lists.indices where lists[index].list.hasSearched { effects.add(rebuild(index)) }
         }
         return (starts, effects)
     }

@@ -14,7 +14,7 @@ struct LiveState {
     var replicas: [Domain: Replica] = [:]
     /// The domains of this process alone.
     private(set) var volatile: [String: DomainValues]
-    /// The values of the languages that a search list has asked for; empty for one that is none.
+    /// The values of the languages that search lists search, or wait for; empty for one that is none.
     private var languages: [String: DomainValues] = [:]
     /// The languages of a user who has set none; `nil` unless languages domains are searched.
     private var defaultLanguages: [String]?
@@ -187,7 +187,19 @@ struct LiveState {
     /// Takes the values of languages that were asked for.
     mutating func add(_ values: [String: DomainValues]) -> LiveEffects {
         languages.merge(values) { old, _ in old }
-        return refreshLanguages()
+        let effects = refreshLanguages()
+        dropLanguages()
+        return effects
+    }
+
+    /// Drops the languages that no list searches, or would when it is searched anew.
+    ///
+    /// A list that waits for its first search has none yet, but must find what it asked for; else it would ask for ever.
+    /// Done when others come, and not when a list goes: the next list of the program is likely to search the same ones.
+    private mutating func dropLanguages() {
+        var kept: Set<String> = []
+        for index in lists.indices { kept.formUnion(lists[index].list.languages + languageNames(at: index)) }
+        languages = languages.filter { kept.contains($0.key) }
     }
 
     /// Makes those search lists anew whose languages are others now.

@@ -9,13 +9,15 @@ package enum Languages {
     static let last = "en"
     /// More than anyone speaks: a value that was made to exhaust memory is cut there.
     private static let maximum = 32
+    /// The length of an entry in UTF-8 above which it is no language, and would only take memory.
+    private static let maximumLength = 64
 
     /// The names of the languages domains, in the order of their search; "en" is always the last new one.
     ///
     /// - Parameters:
     ///   - value: what the search list has for `AppleLanguages`: strings, or one; `nil` when it has none.
     ///   - environment: what counts when it has none.
-    /// - Returns: the names, each once.
+    /// - Returns: the names, each once; none that is too long for a language.
     static func names(of value: PropertyListValue?, else environment: [String]) -> [String] {
         let entries: [String] =
             switch value {
@@ -27,21 +29,24 @@ package enum Languages {
             }
         // The process's other domains keep their names.
         var seen: Set<String> = ["", SearchLayer.argumentDomain, SearchLayer.registrationDomain]
-        return (entries.prefix(maximum) + [last]).filter { seen.insert($0).inserted }
+        let languages = entries.lazy.filter { $0.utf8.count <= maximumLength }.prefix(maximum)
+        return (languages + [last]).filter { seen.insert($0).inserted }
     }
 
     /// The languages that an environment asks for, as gettext reads it.
     ///
     /// The first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set names a locale; `LANGUAGE` is a list that comes before
-    /// it, unless the locale is "C" or "POSIX".
+    /// it, and ends at an entry "C" or "POSIX". Where the locale is one of these, as it is when none is set, `LANGUAGE`
+    /// doesn't count.
     ///
     /// - Parameter environment: the variables.
     /// - Returns: the languages, the first one first; none for "C".
     package static func preferred(in environment: Environment) -> [String] {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { environment[$0] }.first
-        if let locale, language(ofLocale: locale) == nil { return [] }
+        guard let locale, language(ofLocale: locale) != nil else { return [] }
         let list = environment["LANGUAGE"]?.split(separator: ":").map(String.init) ?? []
-        let languages = (list.isEmpty ? [locale].compactMap(\.self) : list).compactMap(language)
+        let names = list.isEmpty ? [locale] : list.prefix { $0 != "C" && $0 != "POSIX" }
+        let languages = names.compactMap(language)
         var seen: Set<String> = []
         return languages.filter { seen.insert($0).inserted }
     }

@@ -58,4 +58,51 @@ struct LiveStateTests {
         #expect(again.first?.identity?.number == 3)
         #expect(state.values(of: Domain(name)) == ["k": 2, "l": 1])
     }
+
+    @Test("A list that nobody has searched stays so when a session brings other directories: its names aren't here yet")
+    func otherDirectories() throws {
+        let name = try DomainName("a.b")
+        var state = LiveState(system: .none, volatile: [:])
+        let unsearched = SearchList()
+        let searched = SearchList()
+        state.add(unsearched, name)
+        state.add(searched, name)
+        _ = state.fill(searched)
+        let directories = SystemDirectories(anyUser: ["/nowhere/defaults"], managed: nil)
+        _ = state.begin(system: directories, continues: false)
+        #expect(!unsearched.hasSearched)
+        let domain = try #require(Domain.ofAnyUser(name, in: directories).first)
+        #expect(searched.layers.contains(.persistent(domain)))
+    }
+
+    @Test("A language is kept as long as a list searches it, or is to")
+    func languages() throws {
+        let name = try DomainName("a.b")
+        var state = LiveState(system: .none, volatile: [:], inMemory: [:])
+        let list = SearchList()
+        let waiting = SearchList()
+        state.add(list, name)
+        state.add(waiting, try DomainName("a.c"))
+        _ = state.useLanguages(else: ["de"])
+        #expect(state.fill(list).languages == ["de", "en"])
+        _ = state.add(["de": ["k": "de"], "en": ["k": "en"]])
+        _ = state.fill(list)
+        #expect(list.languages == ["de", "en"])
+        for language in ["fr", "ja", "fr"] {
+            let asked = state.edit(Domain(name), [Languages.key: .string(language)], at: Self.time)
+            #expect(asked.languages == [language])
+            // It has the languages so far until then.
+            #expect(list.languages.count == 2)
+            _ = state.add([language: ["k": .string(language)]])
+            #expect(list.languages == [language, "en"])
+            let held = ["de", "en", "fr", "ja"].filter { state.volatileValues($0) != nil }
+            // Nobody has searched the other list, but it is to have German.
+            #expect(held == ["de", "en", language])
+        }
+        state.remove(waiting)
+        _ = state.edit(Domain(name), [Languages.key: "ja"], at: Self.time)
+        _ = state.add(["ja": [:]])
+        #expect(state.volatileValues("de") == nil)
+        #expect(state.volatileValues("fr") == nil)
+    }
 }

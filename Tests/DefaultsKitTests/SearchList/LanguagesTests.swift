@@ -15,7 +15,9 @@ struct LanguagesTests {
             (["LANG": "de_DE", "LC_MESSAGES": "fr_FR", "LC_ALL": ""], ["fr-FR"]),
             (["LANG": "de_DE", "LC_MESSAGES": "fr_FR", "LC_ALL": "ja"], ["ja"]),
             (["LANG": "de_DE", "LANGUAGE": "sr_RS@latin:fr::fr"], ["sr-Latn-RS", "fr"]),
-            (["LANGUAGE": "de"], ["de"]),
+            (["LANG": "de_DE", "LANGUAGE": "fr:C:it"], ["fr"]),
+            // With none of the others the locale is "C".
+            (["LANGUAGE": "de"], []),
             (["LC_ALL": "POSIX", "LANGUAGE": "de"], []),
         ] as [([String: String], [String])])
     func environment(variables: [String: String], expected: [String]) {
@@ -31,5 +33,14 @@ struct LanguagesTests {
         #expect(Languages.names(of: 5, else: ["de"]) == ["en"])
         let many = (0..<1_000).map { PropertyListValue.string("l\($0)") }
         #expect(Languages.names(of: .array(many), else: []).count == 33)
+    }
+
+    @Test("are none that are too long for a language: they would only take memory")
+    func length() {
+        let longest = String(repeating: "x", count: 64)
+        let long: [PropertyListValue] = (0..<40).map { .string(longest + "\($0)") }
+        #expect(Languages.names(of: .array(long + ["fr", .string(longest)]), else: []) == ["fr", longest, "en"])
+        #expect(Languages.names(of: .string(longest + "x"), else: ["de"]) == ["en"])
+        #expect(Languages.names(of: nil, else: [longest + "x", "de"]) == ["de", "en"])
     }
 }
