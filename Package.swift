@@ -133,6 +133,15 @@ let package = Package(
                 "ReadmeExample", "TestSupport", "defaults", "defaultsd",
             ],
             swiftSettings: settings),
+        // What the fuzzers feed, and the replay of what they found; `.ci/fuzz` builds the executable as a fuzzer.
+        .target(
+            name: "FuzzTargets", dependencies: ["DefaultsCore", "PropertyList"], path: "Tests/FuzzTargets",
+            swiftSettings: settings),
+        .target(name: "CFuzzer", path: "Tests/CFuzzer"),
+        .executableTarget(
+            name: "Fuzzer", dependencies: ["CFuzzer", "FuzzTargets"], path: "Tests/Fuzzer", swiftSettings: settings),
+        .testTarget(
+            name: "FuzzTests", dependencies: ["FuzzTargets"], exclude: ["Corpora"], swiftSettings: settings),
         // The documents on Cocoa's user defaults, chapter by chapter.
         .testTarget(
             name: "CocoaTopicsTests",
