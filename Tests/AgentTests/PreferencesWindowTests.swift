@@ -37,7 +37,8 @@ struct PreferencesWindowTests {
             #expect(window.shows("name \"Ada\", quality 0.25, silent, color none [apply] [revert]"))
             try type("revert", window, showing: "name \"Ada\", quality 0.25, sounds, color none (applied)")
 
-            try type("toggle sounds", window, showing: "name \"Ada\", quality 0.25, silent, color none [apply] [revert]")
+            try type(
+                "toggle sounds", window, showing: "name \"Ada\", quality 0.25, silent, color none [apply] [revert]")
             try type(
                 "set color red", window,
                 showing: "name \"Ada\", quality 0.25, silent, color 1.0/0.0/0.0 [apply] [revert]")
@@ -51,7 +52,8 @@ struct PreferencesWindowTests {
             #expect(next.line() == "name \"Ada\", quality 0.25, silent, color 1.0/0.0/0.0 (applied)")
             try agent.defaults("delete", "PreferencesWindow", "name")
             #expect(next.shows("name \"Factory\", quality 0.25, silent, color 1.0/0.0/0.0 (applied)"))
-            try type("factory", next, showing: "name \"Factory\", quality 0.8, sounds, color 1.0/0.0/0.0 [apply] [revert]")
+            try type(
+                "factory", next, showing: "name \"Factory\", quality 0.8, sounds, color 1.0/0.0/0.0 [apply] [revert]")
             #expect(try reads("quality", "0.25", agent))
             try type("apply", next, showing: "name \"Factory\", quality 0.8, sounds, color 1.0/0.0/0.0 (applied)")
             #expect(try reads("quality", "0.8", agent))

@@ -1,15 +1,29 @@
 import DefaultsCore
-import DefaultsFoundation
 import DefaultsKit
 import Foundation
 import PropertyList
 import TestSupport
 import Testing
 
+@testable import DefaultsFoundation
+
 extension DefaultsKit.UserDefaults {
     fileprivate func setColor(_ color: Color?, forKey key: String) { set(archiving: color, forKey: key) }
     fileprivate func color(forKey key: String) -> Color? { unarchivedObject(of: Color.self, forKey: key) }
 }
+
+/// What is in an archive besides the first object, which stands for none, and the classes; and why it is refused.
+private let unsound: [(objects: [PropertyListValue], reason: String)] = [
+    ([["$class": .uid(200), "NS.objects": [.uid(1)]]], "an object holds itself"),
+    ([["$class": .uid(200), "NS.objects": [.uid(999)]]], "a reference leads nowhere"),
+    ([["$class": .uid(200), "NS.objects": [.uid(0)]]], "has a gap"),
+    ([["$class": .uid(200), "NS.objects": 5]], "is not a list"),
+    ([["$class": .uid(201), "NS.objects": []]], "NSSet is not a class that was asked for"),
+    ([["$class": .uid(202)]], "this program has no class"),
+    ([["NS.objects": []]], "an object has no class"),
+    ((2..<90).map { ["$class": .uid(200), "NS.objects": [.uid($0), .uid($0)]] }, "too large"),
+    ((2..<199).map { ["$class": .uid(200), "NS.objects": [.uid($0)]] }, "too deep"),
+]
 
 @Suite("A stored object")
 struct StoredObjectTests {
@@ -29,6 +43,16 @@ struct StoredObjectTests {
         defaults.setColor(nil, forKey: "color")
         #expect(defaults.object(forKey: "color") == nil)
         #expect(defaults.color(forKey: "color") == nil)
+    }
+
+    @Test("gives the same data each time, so that nobody takes it for changed")
+    func sameData() {
+        defaults.setColor(color, forKey: "color")
+        let data = defaults.data(forKey: "color")
+        for _ in 0..<100 {
+            defaults.setColor(color, forKey: "color")
+            #expect(defaults.data(forKey: "color") == data)
+        }
     }
 
     @Test("may be a Codable value as well, in a native tree")
@@ -58,36 +82,103 @@ struct StoredObjectTests {
         }
     }
 
-    @Test("that was tampered with in any one place ends no process")
-    func hostile() async {
+    @Test("has all that it held")
+    func contents() {
+        let palette = Palette()
+        defaults.set(archiving: palette, forKey: "palette")
+        let objects = defaults.unarchivedObject(of: Palette.self, forKey: "palette")?.objects
+        for (key, object) in palette.objects { #expect(objects?[key] == object, "\(key)") }
+    }
+
+    @Test("of an older class is had back as the class that stands for it")
+    func mapped() async {
         await #expect(processExitsWith: .success) {
-            DefaultsKit.UserDefaults.onProblem { _ in }
-            let defaults = DefaultsKit.UserDefaults(inMemory: [:])
-            defaults.set(archiving: Color(name: "sky", components: [0.25, 0.5]), forKey: "color")
-            let bytes = [UInt8](defaults.data(forKey: "color") ?? Data())
-            let archive = try PropertyListValue(parsing: bytes)
-            for tampered in Tampering.each(of: archive) {
-                guard let bytes = try? tampered.write(as: .binary) else { continue }
-                defaults.set(Data(bytes), forKey: "color")
-                _ = defaults.color(forKey: "color")
+            NSKeyedUnarchiver.setClass(MacColor.self, forClassName: "NSColor")
+            let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/Fixtures/MacColor.plist"
+            guard case .dictionary(let values) = try PropertyListValue(parsing: try RawFile.read(source)) else {
+                return
+            }
+            let defaults = DefaultsKit.UserDefaults(inMemory: values)
+            let color = try #require(defaults.unarchivedObject(of: MacColor.self, forKey: "color"))
+            #expect(color.components == [0.1, 0.2, 0.3])
+        }
+    }
+
+    @Test("of a class of Foundation's that isn't decoded is none, and the reason names the class")
+    func refused() throws {
+        let components = NSDateComponents()
+        components.year = 1
+        let calendar = try #require(NSCalendar(identifier: .gregorian))
+        let objects: [any NSObject & NSSecureCoding] = [
+            calendar, components,
+            NSIndexPath(indexes: [1, 2], length: 2),
+            NSAttributedString(string: "a"), NSMeasurement(doubleValue: 1, unit: UnitLength.meters),
+            NSIndexSet(index: 1), NSCharacterSet(charactersIn: "a"), NSDateInterval(),
+        ]
+        for object in objects { try expectRefusal(of: object) }
+    }
+
+    private func expectRefusal<Object: NSObject & NSSecureCoding>(of object: Object) throws {
+        let archive = try KeyedArchive(archiving: object)
+        let failure = #expect(throws: ArchiveFailure.self) { try archive.object(of: Object.self) }
+        #expect(
+            failure?.description.contains("\(NSStringFromClass(Object.self)) is a class of Foundation's") == true,
+            "\(failure?.description ?? "none")")
+    }
+
+    @Test("that no object can be made of is none", arguments: unsound)
+    func refusedArchive(_ objects: [PropertyListValue], _ reason: String) throws {
+        var all: [PropertyListValue] = ["$null"] + objects
+        while all.count < 200 { all.append(["$class": .uid(200), "NS.objects": []]) }
+        for name in ["NSArray", "NSSet", "\u{1}NSArray"] {
+            all.append(["$classname": .string(name), "$classes": [.string(name), "NSObject"]])
+        }
+        let value: PropertyListValue = [
+            "$archiver": "NSKeyedArchiver", "$version": 100_000, "$top": ["root": .uid(1)], "$objects": .array(all),
+        ]
+        let bytes = try value.write(as: .binary)
+        let failure = #expect(throws: ArchiveFailure.self) { try KeyedArchive(bytes).object(of: NSArray.self) }
+        #expect(failure?.description.contains(reason) == true, "\(failure?.description ?? "none")")
+        defaults.set(Data(bytes), forKey: "bad")
+        #expect(defaults.unarchivedObject(of: NSArray.self, forKey: "bad") == nil)
+    }
+
+    @Test("of which a class asks for what isn't there, or is something else, ends no process")
+    func greedy() async {
+        await #expect(processExitsWith: .success) {
+            var number = 0
+            try Tampering.tryAll(of: Greedy()) { defaults in
+                number += 1
+                _ = Greedy.$call.withValue(number % Greedy.numberOfCalls) {
+                    defaults.unarchivedObject(of: Greedy.self, forKey: "tampered")
+                }
             }
         }
     }
 
-    @Test(
-        "with dates, URLs and the like that was tampered with ends no process",
-        .disabled("Foundation still traps for some of these."))
+    @Test("that was tampered with in any one place ends no process")
+    func hostile() async {
+        await #expect(processExitsWith: .success) {
+            try Tampering.tryAll(of: Color(name: "sky", components: [0.25, 0.5])) { defaults in
+                _ = defaults.unarchivedObject(of: Color.self, forKey: "tampered")
+            }
+        }
+    }
+
+    @Test("with dates, URLs and the like that was tampered with ends no process")
     func hostileDeep() async {
         await #expect(processExitsWith: .success) {
-            DefaultsKit.UserDefaults.onProblem { _ in }
-            let defaults = DefaultsKit.UserDefaults(inMemory: [:])
-            defaults.set(archiving: Palette(), forKey: "color")
-            let bytes = [UInt8](defaults.data(forKey: "color") ?? Data())
-            let archive = try PropertyListValue(parsing: bytes)
-            for tampered in Tampering.each(of: archive) {
-                guard let bytes = try? tampered.write(as: .binary) else { continue }
-                defaults.set(Data(bytes), forKey: "color")
-                _ = defaults.unarchivedObject(of: Palette.self, forKey: "color")
+            try Tampering.tryAll(of: Palette()) { defaults in
+                _ = defaults.unarchivedObject(of: Palette.self, forKey: "tampered")
+            }
+        }
+    }
+
+    @Test("that was tampered with in two places, or in its bytes, ends no process")
+    func hostileTwice() async {
+        await #expect(processExitsWith: .success) {
+            try Tampering.tryAtRandom(of: Palette(), 500, seed: 20_261_121) { defaults in
+                _ = defaults.unarchivedObject(of: Palette.self, forKey: "tampered")
             }
         }
     }

@@ -1,135 +1,70 @@
 import Foundation
 import PropertyList
 
-/// A keyed archive, looked through before `NSKeyedUnarchiver` is given it, which on Linux ends the process for many a
-/// damaged one instead of throwing.
+/// A keyed archive, as `NSKeyedArchiver` makes it on all systems: objects that name each other by number.
 ///
-/// Accepted is a binary property list, all of whose references lead to objects and none back to where it came from, all of
-/// whose classes are known here and can be decoded, and whose objects of Foundation's classes have the fields that these
-/// take for granted.
+/// `NSKeyedUnarchiver` is not used, since on Linux it ends the process for many a damaged archive, and for a sound one of
+/// another class, instead of throwing: `KeyedArchiveDecoder` decodes it.
 struct KeyedArchive {
-    /// Deeper ones would exhaust the stack.
-    private static let maximumDepth = 128
-
+    /// The archive as data.
+    let bytes: [UInt8]
     private let objects: [PropertyListValue]
-    private let top: PropertyListValue
+    /// The reference to the object that was archived.
+    let root: PropertyListValue
 
-    /// Reads an archive; nil if it isn't one.
-    init?(_ bytes: [UInt8]) {
+    /// Reads an archive.
+    init(_ bytes: [UInt8]) throws(ArchiveFailure) {
         guard bytes.starts(with: "bplist".utf8),
             case .dictionary(let archive)? = try? PropertyListValue(parsing: bytes),
             archive["$archiver"] == "NSKeyedArchiver", archive["$version"] == 100_000,
             case .array(let objects)? = archive["$objects"], objects.first == "$null",
-            case .dictionary(let top)? = archive["$top"], let root = top["root"], case .uid = root
-        else { return nil }
+            case .dictionary(let top)? = archive["$top"], let root = top["root"]
+        else { throw ArchiveFailure("it is not a keyed archive") }
+        self.bytes = bytes
         self.objects = objects
-        self.top = root
+        self.root = root
     }
 
-    /// Whether decoding it can't meet what it takes for granted and isn't so.
-    var isSound: Bool {
-        var states = [State](repeating: .unseen, count: objects.count)
-        return isSound(top, &states, depth: 0)
+    /// Archives an object.
+    ///
+    /// The same object gives the same bytes each time: Foundation writes the entries of a dictionary in any order, and a
+    /// bound property would seem to be edited whenever it was looked at.
+    init(archiving object: some NSObject & NSSecureCoding) throws {
+        let archive = try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true)
+        try self.init(PropertyListValue(parsing: [UInt8](archive)).write(as: .binary))
     }
 
-    private enum State { case unseen, underWay, sound }
-
-    private func isSound(_ value: PropertyListValue, _ states: inout [State], depth: Int) -> Bool {
-        if depth > Self.maximumDepth { return false }
-        switch value {
-        case .uid(let number):
-            guard let index = Int(exactly: number), index < objects.count else { return false }
-            switch states[index] {
-            case .sound: return true
-            // It would be made of itself.
-            case .underWay: return false
-            case .unseen: break
-            }
-            states[index] = .underWay
-            guard isObject(objects[index]) else { return false }
-            guard isSound(objects[index], &states, depth: depth + 1) else { return false }
-            states[index] = .sound
-            return true
-        case .array(let values):
-            return values.allSatisfy { isSound($0, &states, depth: depth + 1) }
-        case .dictionary(let fields):
-            return fields.allSatisfy { $0 == "$class" || isSound($1, &states, depth: depth + 1) }
-        default:
-            return true
-        }
+    /// The object that was archived.
+    func object<Object: NSObject & NSSecureCoding>(of type: Object.Type) throws(ArchiveFailure) -> Object {
+        let object = try KeyedArchiveDecoder(self).object(root, of: [type])
+        guard let object = object as? Object else { throw ArchiveFailure("it holds none") }
+        return object
     }
 
-    /// Whether what a reference leads to is a value, or an object of a known class with the fields it needs.
-    private func isObject(_ value: PropertyListValue) -> Bool {
-        guard case .dictionary(let fields) = value else {
-            if case .array = value { return false }
-            if case .uid = value { return false }
-            return true
-        }
-        guard let names = classNames(of: fields), let name = names.first,
-            let type = NSKeyedUnarchiver.class(forClassName: name) ?? NSClassFromString(name),
-            type is any NSSecureCoding.Type
-        else { return false }
-        return names.allSatisfy { hasFields(of: $0, fields) }
+    /// The number of the object that a reference leads to; nil for a reference to none.
+    func index(of reference: PropertyListValue) throws(ArchiveFailure) -> Int? {
+        guard case .uid(let number) = reference, let index = Int(exactly: number), objects.indices.contains(index)
+        else { throw ArchiveFailure("a reference leads nowhere") }
+        return index == 0 ? nil : index
     }
 
-    /// The name of an object's class, and those of its superclasses.
-    private func classNames(of fields: [String: PropertyListValue]) -> [String]? {
-        guard case .dictionary(let type)? = object(fields["$class"]), case .string(let name)? = type["$classname"],
-            case .array(let classes)? = type["$classes"]
-        else { return nil }
-        var names = [name]
-        for entry in classes {
-            guard case .string(let name) = entry else { return nil }
-            names.append(name)
-        }
-        return names
-    }
+    /// What is kept of the object with a number.
+    subscript(index: Int) -> PropertyListValue { objects[index] }
 
-    private func hasFields(of name: String, _ fields: [String: PropertyListValue]) -> Bool {
-        switch name {
-        case "NSArray", "NSSet", "NSOrderedSet":
-            return references(fields["NS.objects"]) != nil
-        case "NSDictionary":
-            guard let keys = references(fields["NS.keys"]) else { return false }
-            return keys == references(fields["NS.objects"])
-        case "NSDate":
-            if case .real? = fields["NS.time"] { return true }
-            return false
-        case "NSUUID":
-            if case .data(let bytes)? = fields["NS.uuidbytes"] { return bytes.count == 16 }
-            return false
-        case "NSData":
-            if case .data? = object(fields["NS.data"]) ?? fields["NS.data"] { return true }
-            return false
-        case "NSString":
-            if case .string? = object(fields["NS.string"]) ?? fields["NS.string"] { return true }
-            return false
-        case "NSURL":
-            guard case .string? = object(fields["NS.relative"]), let base = fields["NS.base"] else { return false }
-            if base == .uid(0) { return true }
-            guard case .dictionary(let fields)? = object(base) else { return false }
-            return classNames(of: fields)?.contains("NSURL") == true
-        default:
-            return true
-        }
+    /// The class of an object that has these fields.
+    func type(of fields: [String: PropertyListValue]) throws(ArchiveFailure) -> AnyClass {
+        guard let reference = fields["$class"], let index = try index(of: reference),
+            case .dictionary(let description) = objects[index], case .string(let name)? = description["$classname"]
+        else { throw ArchiveFailure("an object has no class") }
+        // Of a module, or of Foundation. Other characters may lead the runtime astray, which takes some for instructions.
+        guard name.utf8.count < 512, name.count(where: { $0 == "." }) < 2,
+            name.unicodeScalars.allSatisfy({ $0 == "." || $0 == "_" || $0.isLetterOrDigit }),
+            let type = NSKeyedUnarchiver.class(forClassName: name) ?? NSClassFromString(name)
+        else { throw ArchiveFailure("this program has no class \(name.debugDescription)") }
+        return type
     }
+}
 
-    /// How many references an array has; nil if it isn't one of references to objects alone.
-    private func references(_ value: PropertyListValue?) -> Int? {
-        guard case .array(let values)? = value else { return nil }
-        for value in values {
-            // The first object stands for none.
-            guard case .uid(let number) = value, number > 0 else { return nil }
-        }
-        return values.count
-    }
-
-    private func object(_ reference: PropertyListValue?) -> PropertyListValue? {
-        guard case .uid(let number)? = reference, let index = Int(exactly: number), index > 0, index < objects.count
-        else {
-            return nil
-        }
-        return objects[index]
-    }
+extension Unicode.Scalar {
+    fileprivate var isLetterOrDigit: Bool { properties.isAlphabetic || properties.numericType != nil }
 }

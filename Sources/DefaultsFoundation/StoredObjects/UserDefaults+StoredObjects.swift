@@ -6,8 +6,9 @@ extension DefaultsKit.UserDefaults {
     /// Sets a key to data that an object is archived in; `nil` removes it.
     ///
     /// The data is a keyed archive, as Foundation makes it on all systems. An object that can't be archived is told to
-    /// `onProblem`, and nothing is set. A type of your own is better kept as a Codable value, which is a native tree that
-    /// people can read and edit.
+    /// `onProblem`, and nothing is set. On Linux, Foundation ends the process when an object within has no secure coding, and
+    /// when there is an `NSDecimalNumber` or `NSError` within. A type of your own is better kept as a Codable value, which is
+    /// a native tree that people can read and edit.
     ///
     /// ```swift
     /// extension UserDefaults {
@@ -22,7 +23,7 @@ extension DefaultsKit.UserDefaults {
     public func set<Object: NSObject & NSSecureCoding>(archiving object: Object?, forKey key: String) {
         guard let object else { return removeObject(forKey: key) }
         do {
-            set(try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true), forKey: key)
+            set(Data(try KeyedArchive(archiving: object).bytes), forKey: key)
         } catch {
             Self.report(
                 DefaultsProblem(
@@ -34,10 +35,17 @@ extension DefaultsKit.UserDefaults {
 
     /// The object that a key's data is an archive of.
     ///
-    /// Data that is damaged, or made to do harm, is refused before Foundation sees it, since that would end the process:
-    /// an archive is looked through as far as Foundation's own classes go. Some that hold URLs, dates, sets and the like
-    /// still get through and end it, so don't give it data from an enemy. What a class of yours takes for granted in
-    /// `init(coder:)` it must look at itself.
+    /// Data that is damaged, or made to do harm, ends no process: it isn't given to Foundation's `NSKeyedUnarchiver`, which it
+    /// can end on Linux, but decoded here. Of Foundation's classes those are decoded whose fields are looked at: strings,
+    /// numbers, data, dates, `NSNull`, arrays, sets, ordered sets, dictionaries, URLs, UUIDs, locales and time zones. An
+    /// archive that holds another, a subclass of one, an object that holds itself, or a set of arrays or dictionaries, gives
+    /// `nil`.
+    ///
+    /// A class of yours is given a coder in `init(coder:)` that isn't an `NSKeyedUnarchiver`. Any call with a key may be made:
+    /// where the archive has something of another type, it gives `nil` or zero, and the whole archive is refused. Of the calls
+    /// without a key, those for points, sizes and rectangles end the process in Foundation, whatever the archive holds. What
+    /// a class takes for granted beyond that it must look at itself: the types of an array's elements, or that a number may be
+    /// an index.
     ///
     /// - Parameters:
     ///   - type: the class; a subclass will do.
@@ -47,22 +55,10 @@ extension DefaultsKit.UserDefaults {
         of type: Object.Type, forKey key: String
     ) -> Object? {
         guard let value = propertyListValue(forKey: key) else { return nil }
-        guard case .data(let bytes) = value, let archive = KeyedArchive(bytes), archive.isSound else {
-            return refuse(key, type, "its value is not a sound archive of classes that this program knows")
+        guard case .data(let bytes) = value else {
+            KeyedArchive.report("\"\(key)\"", type, ArchiveFailure("its value is not data"))
+            return nil
         }
-        do {
-            if let object = try NSKeyedUnarchiver.unarchivedObject(ofClass: type, from: Data(bytes)) { return object }
-            return refuse(key, type, "its archive holds no such object")
-        } catch {
-            return refuse(key, type, "its archive can't be decoded: \(error)")
-        }
-    }
-
-    private func refuse<Object>(_ key: String, _ type: Object.Type, _ reason: String) -> Object? {
-        Self.report(
-            DefaultsProblem(
-                .archive,
-                describedBy: "\"\(key)\" gives no \(type): \(reason). Remove the key, or set it again."))
-        return nil
+        return KeyedArchive.object(of: type, in: bytes, "\"\(key)\"")
     }
 }

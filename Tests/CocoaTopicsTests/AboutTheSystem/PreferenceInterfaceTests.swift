@@ -22,9 +22,9 @@ struct PreferenceInterfaceTests {
             try window.send("apply")
             #expect(window.shows(#"name "Ada", quality 0.8, silent, color none (applied)"#))
 
-            let changes = try #require(tail.object()["changes"] as? [[String: Any]])
-            let told = changes.map { "\($0["key"] ?? "") \($0["old"] ?? "none") \($0["new"] ?? "none")" }.sorted()
-            #expect(told == ["name none Ada", "sounds none false"])
+            let changes = try #require(tail.objects(upTo: "change").last?["changes"] as? [[String: Any]])
+            let told = changes.map { "\($0["kind"] ?? "") \($0["key"] ?? "") \($0["new"] ?? "")" }.sorted()
+            #expect(told == ["added name Ada", "added sounds 0"])
             let read = try agent.defaults("read", "PreferencesWindow").output
             #expect(read == "{\n    name = Ada;\n    sounds = 0;\n}\n")
             try window.send("quit")

@@ -1,30 +1,60 @@
 import Foundation
 
-/// An object that holds one of each of Foundation's classes that an archive often has.
+/// An object that holds one of each of Foundation's classes that can be had back, and asks for everything as everything.
 final class Palette: NSObject, NSSecureCoding {
     static let supportsSecureCoding = true
+
+    /// What it holds.
+    private(set) var objects: [String: NSObject] = [
+        "dictionary": ["k": NSDate(timeIntervalSinceReferenceDate: 0.5)] as NSDictionary,
+        "set": NSSet(array: ["q" as NSString]),
+        "ordered": NSOrderedSet(array: [2, "b"]),
+        "changing": NSMutableArray(array: [NSMutableString(string: "a"), NSMutableData(data: Data([1]))]),
+        "changing set": NSMutableSet(array: [NSNumber(value: true), NSNumber(value: 1.5)]),
+        "changing dictionary": NSMutableDictionary(dictionary: ["a": NSNull()]),
+        "data": NSData(data: Data([1, 2])),
+        "uuid": NSUUID(uuidString: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F") ?? NSUUID(),
+        "url": NSURL(string: "b", relativeTo: URL(string: "http://a/")) ?? NSNull(),
+        "locale": NSLocale(localeIdentifier: "de_DE"),
+        "zone": NSTimeZone(name: "Europe/Berlin") ?? NSNull(),
+        "number": NSNumber(value: UInt64.max),
+        "text": "\u{1F3A8}" as NSString,
+        "color": Color(name: "sky", components: [0.5]),
+    ]
+
+    private static let classes: [AnyClass] = [
+        NSDictionary.self, NSDate.self, NSSet.self, NSOrderedSet.self, NSArray.self, NSString.self, NSData.self,
+        NSNumber.self, NSNull.self, NSUUID.self, NSURL.self, NSLocale.self, NSTimeZone.self, Color.self,
+    ]
 
     override init() {}
 
     func encode(with coder: NSCoder) {
         coder.encode(0.5, forKey: "real")
         coder.encode(true, forKey: "flag")
-        coder.encode(["k": NSDate()] as NSDictionary, forKey: "dictionary")
-        coder.encode(NSSet(array: ["q" as NSString]), forKey: "set")
-        coder.encode(NSData(data: Data([1, 2])), forKey: "data")
-        coder.encode(NSUUID(), forKey: "uuid")
-        coder.encode(NSURL(string: "b", relativeTo: URL(string: "http://a/")), forKey: "url")
-        coder.encode(Color(name: "sky", components: [0.5]), forKey: "color")
+        coder.encode(7, forKey: "count")
+        coder.encode([1, 2], count: 2, forKey: "bytes")
+        // In order, so that the same archive is made every time.
+        for (key, object) in objects.sorted(by: { $0.key < $1.key }) { coder.encode(object, forKey: key) }
     }
 
     init?(coder: NSCoder) {
-        _ = coder.decodeDouble(forKey: "real")
-        _ = coder.decodeBool(forKey: "flag")
-        _ = coder.decodeObject(of: [NSDictionary.self, NSString.self, NSDate.self], forKey: "dictionary")
-        _ = coder.decodeObject(of: [NSSet.self, NSString.self], forKey: "set")
-        _ = coder.decodeObject(of: NSData.self, forKey: "data")
-        _ = coder.decodeObject(of: NSUUID.self, forKey: "uuid")
-        _ = coder.decodeObject(of: NSURL.self, forKey: "url")
-        _ = coder.decodeObject(of: Color.self, forKey: "color")
+        guard coder.decodeDouble(forKey: "real") == 0.5, coder.decodeFloat(forKey: "real") == 0.5,
+            coder.decodeBool(forKey: "flag"), coder.decodeInteger(forKey: "count") == 7,
+            coder.decodeInt32(forKey: "count") == 7, coder.decodeInt64(forKey: "count") == 7,
+            coder.withDecodedUnsafeBytes(forKey: "bytes", body: { $0.map { [UInt8]($0) } }) == [1, 2]
+        else { return nil }
+        for key in objects.keys {
+            objects[key] = coder.decodeObject(of: Self.classes, forKey: key) as? NSObject
+            // As they would be used: shown, compared and, in an array, made values of Swift's.
+            let list = NSArray(array: [objects[key]].compactMap(\.self))
+            _ = ("\(list)", list.hash, list.isEqual(list))
+        }
+    }
+}
+
+extension NSCoder {
+    fileprivate func encode(_ bytes: [UInt8], count: Int, forKey key: String) {
+        encodeBytes(bytes, length: count, forKey: key)
     }
 }

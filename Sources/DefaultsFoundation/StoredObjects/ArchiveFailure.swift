@@ -1,0 +1,7 @@
+/// Why an archive gives no object.
+struct ArchiveFailure: Error, CustomStringConvertible {
+    /// A clause, such as "it is not a keyed archive".
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,47 @@
+import DefaultsFoundation
+import DefaultsKit
+import Foundation
+import PropertyList
+import TestSupport
+
+extension Tampering {
+    /// Has each archive of an object that was tampered with in one place tried, under the key "tampered".
+    static func tryAll(
+        of object: some NSObject & NSSecureCoding, _ attempt: (DefaultsKit.UserDefaults) -> Void
+    ) throws {
+        let (defaults, archive) = try archive(of: object)
+        for tampered in each(of: archive) {
+            guard let bytes = try? tampered.write(as: .binary) else { continue }
+            defaults.set(Data(bytes), forKey: "tampered")
+            attempt(defaults)
+        }
+    }
+
+    /// Has so many that were tampered with in two places tried, and so many of which some bytes differ.
+    static func tryAtRandom(
+        of object: some NSObject & NSSecureCoding, _ count: Int, seed: UInt64,
+        _ attempt: (DefaultsKit.UserDefaults) -> Void
+    ) throws {
+        let (defaults, archive) = try archive(of: object)
+        let bytes = try archive.write(as: .binary)
+        var random = PseudoRandom(seed: seed)
+        for number in 0..<count {
+            // What ended the process can be found again.
+            print("seed \(seed), number \(number)")
+            let twice = somewhere(in: somewhere(in: archive, using: &random), using: &random)
+            for tampered in [try? twice.write(as: .binary), somewhere(in: bytes, using: &random)].compactMap(\.self) {
+                defaults.set(Data(tampered), forKey: "tampered")
+                attempt(defaults)
+            }
+        }
+    }
+
+    private static func archive(
+        of object: some NSObject & NSSecureCoding
+    ) throws -> (DefaultsKit.UserDefaults, PropertyListValue) {
+        DefaultsKit.UserDefaults.onProblem { _ in }
+        let defaults = DefaultsKit.UserDefaults(inMemory: [:])
+        defaults.set(archiving: object, forKey: "tampered")
+        return (defaults, try PropertyListValue(parsing: [UInt8](defaults.data(forKey: "tampered") ?? Data())))
+    }
+}
