@@ -79,6 +79,16 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // What takes too long, or too quiet a machine, for the tests.
+        .executableTarget(
+            name: "defaults-bench",
+            dependencies: [
+                "DefaultsCore", "DefaultsKit", "PropertyList",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings
+        ),
+
         // Tests, a target a layer; the last runs the real programs, and one that uses Foundation's own UserDefaults.
         .executableTarget(name: "FoundationWriter", path: "Tests/FoundationWriter", swiftSettings: settings),
         // One source, compiled against Foundation's UserDefaults and against ours, with a user's settings.
