@@ -16,7 +16,9 @@ enum SoakKind: String, CaseIterable, ExpressibleByArgument, Sendable {
     case killed
     /// Apps with the library, while the agent is killed and started.
     case cooperating
+    /// The same, and the apps are killed as well, and begun again.
+    case storm
 
     /// Whether the writer knows nothing of the agent.
-    var isForeign: Bool { self != .cooperating }
+    var isForeign: Bool { self != .cooperating && self != .storm }
 }
