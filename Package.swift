@@ -79,6 +79,16 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // What takes too long, or too quiet a machine, for the tests.
+        .executableTarget(
+            name: "defaults-bench",
+            dependencies: [
+                "DefaultsCore", "DefaultsKit", "PropertyList",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: settings
+        ),
+
         // Tests, a target a layer; the last runs the real programs, and one that uses Foundation's own UserDefaults.
         .executableTarget(name: "FoundationWriter", path: "Tests/FoundationWriter", swiftSettings: settings),
         // One source, compiled against Foundation's UserDefaults and against ours, with a user's settings.
@@ -133,6 +143,15 @@ let package = Package(
                 "ReadmeExample", "TestSupport", "defaults", "defaultsd",
             ],
             swiftSettings: settings),
+        // What the fuzzers feed, and the replay of what they found; `.ci/fuzz` builds the executable as a fuzzer.
+        .target(
+            name: "FuzzTargets", dependencies: ["DefaultsCore", "PropertyList"], path: "Tests/FuzzTargets",
+            swiftSettings: settings),
+        .target(name: "CFuzzer", path: "Tests/CFuzzer"),
+        .executableTarget(
+            name: "Fuzzer", dependencies: ["CFuzzer", "FuzzTargets"], path: "Tests/Fuzzer", swiftSettings: settings),
+        .testTarget(
+            name: "FuzzTests", dependencies: ["FuzzTargets"], exclude: ["Corpora"], swiftSettings: settings),
         // The documents on Cocoa's user defaults, chapter by chapter.
         .testTarget(
             name: "CocoaTopicsTests",

@@ -17,17 +17,21 @@ extension DomainFile {
     /// - Parameters:
     ///   - bytes: the new content, or `nil` to remove the file.
     ///   - expected: the state last seen; `nil` when there should be no file.
+    ///   - newest: when the newest edit was made that is in the content, for other stores to know.
     ///   - publisher: who publishes. One that is passing waits longer for a file that is open for writing, and then
     ///     leaves it.
     /// - Returns: whether it was done, and if so, what it displaced.
     /// - Throws: `notSaved`; then the file is as it was, unless what was displaced couldn't even be opened, or one with
     ///   several names may be torn.
     package func publish(
-        _ bytes: [UInt8]?, expecting expected: FileVersion?, by publisher: Publisher = .lasting
+        _ bytes: [UInt8]?, expecting expected: FileVersion?, newest: Timestamp? = nil,
+        by publisher: Publisher = .lasting
     ) throws(DefaultsError) -> Publication {
         do throws(SystemCall.Failure) {
             let target = Self.resolvingLinks(path)
-            return try Replacement(of: self, at: target, expecting: expected, by: publisher).run(bytes)
+            return try Replacement(
+                of: self, at: target, expecting: expected, newest: newest, by: publisher
+            ).run(bytes)
         } catch {
             throw DefaultsError(
                 .notSaved, errno: error.number,

@@ -67,8 +67,8 @@ package struct DomainFile: Sendable {
             guard let (bytes, version, isOpen) = try readWhole(file, patience: patience) else { return .beingWritten }
             if known?.hash == version.hash { return .unchanged(version) }
             var reading = parse(bytes, version)
-            if case .contents(var contents) = reading, PublicationMark.isSet(version.hash, on: file) {
-                contents.isPublication = true
+            if case .contents(var contents) = reading {
+                contents.publication = PublicationMark(of: version.hash, on: file)
                 reading = .contents(contents)
             }
             // What doesn't parse while someone writes it isn't damaged, but unfinished.

@@ -8,8 +8,14 @@ package struct FileContents: Sendable {
     package var values: DomainValues
     package var format: PropertyListFormat
     package var version: FileVersion
-    /// Whether a store published it, which had merged it with what was there.
-    package var isPublication = false
+    /// The mark of the store that published it, which had merged it with what was there.
+    package var publication: PublicationMark?
+
+    /// When it came to be: when the newest edit was made of what a store published, else when the file changed.
+    package var time: Timestamp {
+        // A mark from the future says nothing; the file is no younger than its times.
+        publication?.newest.map { min($0, version.identity.changed) } ?? version.identity.changed
+    }
 }
 
 /// One state of a file: its identity, and the hash of its bytes.

@@ -6,12 +6,17 @@ struct Replacement {
     private let original: DomainFile
     private let target: String
     private let expected: FileVersion?
+    private let newest: Timestamp?
     private let publisher: Publisher
 
-    init(of original: DomainFile, at target: String, expecting expected: FileVersion?, by publisher: Publisher) {
+    init(
+        of original: DomainFile, at target: String, expecting expected: FileVersion?, newest: Timestamp?,
+        by publisher: Publisher
+    ) {
         self.original = original
         self.target = target
         self.expected = expected
+        self.newest = newest
         self.publisher = publisher
     }
 
@@ -35,7 +40,7 @@ struct Replacement {
         try new.write(bytes)
 
         guard let expected else {
-            PublicationMark.set(newHash, on: new)
+            PublicationMark(hash: newHash, newest: newest).set(on: new)
             try new.synchronize()
             guard try place(temporaryPath) else { return .overtaken }
             isNeeded = true
@@ -45,7 +50,7 @@ struct Replacement {
         guard let old = try openTarget() else { return .overtaken }
         let status = try old.status()
         try copyAttributes(from: old, status, to: new)
-        PublicationMark.set(newHash, on: new)
+        PublicationMark(hash: newHash, newest: newest).set(on: new)
         try new.synchronize()
         if let obstacle = try obstacle(to: old, expected) { return obstacle }
         if status.st_nlink > 1 {
@@ -209,7 +214,7 @@ struct Replacement {
         try SystemCall.run { lseek(file.number, 0, SEEK_SET) }
         try file.write(bytes)
         try SystemCall.run { ftruncate(file.number, off_t(bytes.count)) }
-        PublicationMark.set(hash, on: file)
+        PublicationMark(hash: hash, newest: newest).set(on: file)
         try file.synchronize()
         return try version(of: file, hash)
     }

@@ -13,6 +13,8 @@ struct PublicationPlan {
     var damage: FileDamage?
     /// All of the log up to here is in the new version.
     var revision: Revision
+    /// When the newest of the edits was made.
+    var newest: Timestamp? { edits.values.map(\.time).max() }
     /// How many versions the history has had before the new one.
     var total: Int
 }

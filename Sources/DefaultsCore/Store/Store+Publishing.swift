@@ -73,7 +73,7 @@ extension Store {
             let hash = bytes.map(ContentHash.init)
             state.withLock { $0.intend(plan, for: domain, hash: hash) }
             writeLog()
-            switch try file.publish(bytes, expecting: plan.expected, by: publisher) {
+            switch try file.publish(bytes, expecting: plan.expected, newest: plan.newest, by: publisher) {
             case .overtaken:
                 var unsettled = Unsettled()
                 relook(at: domain, &unsettled)

@@ -40,13 +40,13 @@ struct StoreState {
             domains[domain]?.missingSince = nil
             return changeFile(of: domain, to: nil, at: now) { $0.removeFile(at: time) }
         case .contents(let contents):
-            let time = contents.version.identity.changed
+            let time = contents.time
             guard isBaseline, domains[domain]?.merge.pending.isEmpty ?? true else {
                 return changeFile(of: domain, to: contents.version, format: contents.format, at: now) {
                     // What can't be written to is taken as it is: nothing of it can be kept for its next version.
                     if domain.user != .current { $0.history = VersionHistory() }
                     return $0.reload(
-                        contents.values, format: contents.format, changedAt: time, isWhole: contents.isPublication)
+                        contents.values, format: contents.format, changedAt: time, isWhole: contents.publication != nil)
                 }
             }
             var state = DomainState()
@@ -84,7 +84,7 @@ struct StoreState {
     ) -> [StoreAction] {
         change(domain, source: .file, at: now) {
             $0.merge.displace(
-                contents.values, format: contents.format, changedAt: contents.version.identity.changed,
+                contents.values, format: contents.format, changedAt: contents.time,
                 loadedBefore: total)
         }
     }
@@ -185,7 +185,7 @@ struct StoreState {
         _ plan: PublicationPlan, for domain: Domain, as version: FileVersion?, format: PropertyListFormat,
         now: Timestamp
     ) -> [StoreAction] {
-        domains[domain, default: DomainState()].merge.publish(plan.edits, at: version?.identity.changed ?? now)
+        domains[domain, default: DomainState()].merge.publish(plan.edits, at: plan.newest ?? now)
         domains[domain]?.file = version
         domains[domain]?.format = format
         domains[domain]?.damage = nil
@@ -215,7 +215,7 @@ struct StoreState {
         switch reading {
         case .contents(let contents):
             mark = marks[certain...].last { $0.hash == contents.version.hash }
-            time = contents.version.identity.changed
+            time = contents.time
             if mark == nil, marks[certain].hash == nil {
                 // There was no file: this one came since, and all that is in it.
                 let (pending, _) = unsaved(since: marks[certain], of: domain, in: records)

@@ -188,7 +188,7 @@ struct PublishingTests {
             let path = directory + "/a.plist"
             try RawFile.write(old, to: path)
             let expected = try version(of: path)
-            let replacement = Replacement(of: file(path), at: path, expecting: expected, by: .lasting)
+            let replacement = Replacement(of: file(path), at: path, expecting: expected, newest: nil, by: .lasting)
             let name = try #require(replacement.backupPath.split(separator: "/").last.map(String.init))
             let backup = try #require(TemporaryFile(name: name))
             #expect(backup.owner == getpid())

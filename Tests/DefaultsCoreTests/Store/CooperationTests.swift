@@ -42,4 +42,22 @@ struct CooperationTests {
             #expect(fixture.values(first) == ["a": 1, "b": 2, "c": 1])
         }
     }
+
+    @Test("An edit that one takes while another publishes an earlier one stands")
+    func meanwhile() throws {
+        try withStoreFixture { fixture in
+            let first = fixture.store()
+            let second = fixture.store()
+            fixture.look(second)
+            let earlier = Timestamp.now()
+            let later = Timestamp(nanoseconds: earlier.nanoseconds + 1)
+            fixture.edit(first, ["a": 1, "b": 1], at: earlier)
+            fixture.edit(second, ["a": 2], at: later)
+            // The file comes to be only now.
+            try first.publish(fixture.domain)
+            try second.publish(fixture.domain)
+            #expect(fixture.values(second) == ["a": 2, "b": 1])
+            #expect(try DomainValues.read(fixture.path) == ["a": 2, "b": 1])
+        }
+    }
 }

@@ -69,7 +69,7 @@ struct ResumeTests {
             try RawFile.write(PropertyListValue.dictionary(["a": 1, "b": 1, "c": 1]).write(as: .xml), to: fixture.path)
             let first = try fixture.storeWithLog()
             fixture.edit(first, ["a": 2, "b": 2, "new": 2])
-            try RawFile.write(PropertyListValue.dictionary(["a": 1, "b": 5, "c": 5]).write(as: .xml), to: fixture.path)
+            try fixture.writeLater(["a": 1, "b": 5, "c": 5])
 
             let second = try fixture.resumedStore()
             #expect(second.events.last == "unknown")

@@ -1,3 +1,4 @@
+import Glibc
 import PropertyList
 import Synchronization
 import TestSupport
@@ -52,6 +53,19 @@ struct StoreFixture {
     /// Looks at the domain's file, and believes bad news at once.
     func look(_ store: Store) {
         _ = store.look(at: [domain], haste: .settle)
+    }
+
+    /// Writes the file as a foreign writer does, with a time that is later than this moment: the clock of files moves in
+    /// ticks, and lags by up to one.
+    func writeLater(_ values: DomainValues) throws {
+        let now = Timestamp.now()
+        let bytes = try PropertyListValue.dictionary(values).write(as: .xml)
+        let isLater = try eventually {
+            try RawFile.write(bytes, to: path)
+            var status = stat()
+            return stat(path, &status) == 0 && FileIdentity(status).changed > now
+        }
+        #expect(isLater)
     }
 
     func values(_ store: Store) -> DomainValues { store.snapshot(of: domain).values }

@@ -1,0 +1,59 @@
+import Foundation
+import Glibc
+
+/// A process that this program started, which it talks with line by line.
+final class ChildLines {
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    private var unread: [UInt8] = []
+
+    /// Starts a program that lies beside this one.
+    init(_ program: String, _ arguments: [String], environment: [String: String]) throws {
+        process.executableURL = Bundle.main.executableURL?.deletingLastPathComponent().appending(path: program)
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+    }
+
+    deinit { kill() }
+
+    var pid: pid_t { process.processIdentifier }
+
+    /// Sends a line.
+    func send(_ line: String) throws {
+        try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
+    }
+
+    /// The next line; `nil` when the time is over, or the process has ended.
+    func line(within milliseconds: Int32) -> String? {
+        let descriptor = output.fileHandleForReading.fileDescriptor
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            if let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { unread.removeSubrange(...end) }
+                return String(decoding: unread[..<end], as: UTF8.self)
+            }
+            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&waiting, 1, milliseconds) == 1 else { return nil }
+            let count = read(descriptor, &buffer, buffer.count)
+            guard count > 0 else { return nil }
+            unread += buffer[..<count]
+        }
+    }
+
+    /// Ends it as a crash does.
+    func kill() {
+        guard process.isRunning else { return }
+        Glibc.kill(pid, SIGKILL)
+        process.waitUntilExit()
+    }
+
+    /// Says a line to the process that started this one, at once.
+    static func say(_ line: String) {
+        let bytes = Array("\(line)\n".utf8)
+        _ = write(STDOUT_FILENO, bytes, bytes.count)
+    }
+}

@@ -1,0 +1,89 @@
+import DefaultsCore
+import Foundation
+import Glibc
+import PropertyList
+
+/// Several apps with the library that write to one domain, each its own keys, while the agent is killed and started; in a
+/// storm the apps are, too.
+///
+/// What an app was told is saved must be in the file, whoever was killed since.
+struct CooperatingSoak {
+    private static let apps = 3
+    private static let keys = 20
+
+    let kind: SoakKind
+    let place: SoakPlace
+
+    func run(for seconds: Double) throws -> SoakResult {
+        var result = SoakResult(kind: kind)
+        var apps = try (0..<Self.apps).map(startApp)
+        /// What each app was told is saved, by key.
+        var saved = [[Int: Int64]](repeating: [:], count: Self.apps)
+        let end = Date.now.addingTimeInterval(seconds)
+        var number: Int64 = 0
+        var hasAgent = false
+        repeat {
+            number += 1
+            for app in apps { try app.send("\(number)") }
+            var writing = Set(apps.indices)
+            var lines = 0
+            // Somewhere in the round.
+            let toggle = Int.random(in: 0..<Self.apps * Self.keys)
+            let death = kind == .storm ? Int.random(in: 0..<Self.apps * Self.keys) : -1
+            while !writing.isEmpty {
+                for index in writing {
+                    guard let line = apps[index].line(within: 30_000) else {
+                        throw SoakFailure("App \(index) is silent in round \(number).")
+                    }
+                    if line == "done" { writing.remove(index) }
+                    note(line, number, &saved[index], &result)
+                    lines += 1
+                    if lines == toggle {
+                        if hasAgent { place.stopAgent() } else { try place.startAgent() }
+                        result.kills += hasAgent ? 1 : 0
+                        hasAgent.toggle()
+                    }
+                    if lines == death, writing.contains(index) {
+                        apps[index].kill()
+                        while let line = apps[index].line(within: 1_000) {
+                            note(line, number, &saved[index], &result)
+                        }
+                        result.kills += 1
+                        apps[index] = try startApp(index)
+                        writing.remove(index)
+                    }
+                }
+            }
+            check(saved, &result)
+            result.rounds += 1
+        } while Date.now < end
+        for app in apps { app.kill() }
+        if !hasAgent { try place.startAgent() }
+        result.findings += try place.audit()
+        place.stopAgent()
+        return result
+    }
+
+    private func startApp(_ index: Int) throws -> ChildLines {
+        try ChildLines(
+            "defaults-bench", ["write-app", SoakPlace.domain, "app\(index).", "\(Self.keys)"],
+            environment: place.environment)
+    }
+
+    private func note(_ line: String, _ number: Int64, _ saved: inout [Int: Int64], _ result: inout SoakResult) {
+        guard let key = line.split(separator: " ").first.flatMap({ Int($0) }) else { return }
+        saved[key] = number
+        result.own += 1
+    }
+
+    private func check(_ saved: [[Int: Int64]], _ result: inout SoakResult) {
+        let values = ForeignFile(path: place.path).read() ?? [:]
+        for (app, keys) in saved.enumerated() {
+            for (key, least) in keys {
+                // An app that was killed may have saved more than it could say.
+                if case .integer(let there)? = values["app\(app).\(key)"], there >= least { continue }
+                result.ownLost += 1
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import DefaultsCore
+import Foundation
+import Glibc
+import PropertyList
+
+/// A file as a program reads and writes it that knows of no other: without a lock, as a whole, at full speed.
+struct ForeignFile {
+    let path: String
+
+    /// What it holds; `nil` as long as someone else is in the middle of writing it.
+    func read() -> DomainValues? {
+        guard let bytes = FileManager.default.contents(atPath: path) else { return access(path, F_OK) == 0 ? nil : [:] }
+        guard case .dictionary(let values)? = try? PropertyListValue(parsing: [UInt8](bytes)) else { return nil }
+        return values
+    }
+
+    /// Writes another file, and renames it.
+    func replace(with values: DomainValues) throws {
+        let temporary = path + ".new"
+        try write(values, to: temporary, pause: 0)
+        guard rename(temporary, path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+    }
+
+    /// Truncates the file and writes it, with a pause in microseconds in the middle.
+    func overwrite(with values: DomainValues, pause: UInt32 = 0) throws {
+        try write(values, to: path, pause: pause)
+    }
+
+    private func write(_ values: DomainValues, to path: String, pause: UInt32) throws {
+        let bytes = try PropertyListValue.dictionary(values).write(as: .xml)
+        let file = try FileDescriptor(opening: path, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
+        let half = pause > 0 ? bytes.count / 2 : bytes.count
+        try file.write(Array(bytes[..<half]))
+        if pause > 0 {
+            usleep(pause)
+            try file.write(Array(bytes[half...]))
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import DefaultsCore
+import DefaultsKit
+import Foundation
+import Glibc
+import PropertyList
+
+/// One foreign writer at full speed, and edits of other keys through the agent at the same time.
+///
+/// A round is one write of each of the writer's keys, and one edit of each of ours; then all of them must be there, in
+/// the agent and in the file.
+struct ForeignSoak {
+    /// What each side has.
+    private static let keys = 200
+
+    let kind: SoakKind
+    let place: SoakPlace
+
+    func run(for seconds: Double) throws -> SoakResult {
+        try place.startAgent()
+        defer { place.stopAgent() }
+        var result = SoakResult(kind: kind)
+        let domain = Domain(try DomainName(SoakPlace.domain))
+        let editor = try place.connect()
+        let history = StreamHistory()
+        let subscriber = Subscriber(history)
+        subscriber.start(place.environment)
+        var writer = try startWriter()
+        var completed: [Int: Int64] = [:]
+        let end = Date.now.addingTimeInterval(seconds)
+        var number: Int64 = 0
+        repeat {
+            number += 1
+            try writer.send("\(number)")
+            var acknowledged = 0
+            var isWriting = true
+            while isWriting || acknowledged < Self.keys {
+                if acknowledged < Self.keys {
+                    try editor.edit(domain, ["a\(acknowledged)": .integer(number)], replacesAll: false)
+                    acknowledged += 1
+                    result.own += 1
+                }
+                while isWriting, let line = writer.line(within: acknowledged < Self.keys ? 0 : 10_000) {
+                    if line == "done" {
+                        isWriting = false
+                    } else if let key = line.split(separator: " ").first.flatMap({ Int($0) }) {
+                        completed[key] = number
+                        result.foreign += 1
+                        if kind == .killed, Int.random(in: 0..<60) == 0 { isWriting = false }
+                    }
+                }
+                if isWriting, acknowledged == Self.keys, kill(writer.pid, 0) != 0 {
+                    throw SoakFailure("The writer has ended.")
+                }
+            }
+            if kind == .killed {
+                writer.kill()
+                // What it had completed by then, as far as it could say so.
+                while let line = writer.line(within: 1_000) {
+                    if let key = line.split(separator: " ").first.flatMap({ Int($0) }) { completed[key] = number }
+                }
+                result.kills += 1
+                // Its last write may be half done; an edit has the agent repair the file.
+                try editor.edit(domain, ["a0": .integer(number)], replacesAll: false)
+                writer = try startWriter()
+            }
+            let cursor = try editor.barrier(domain).cursor
+            try check(number, completed, try editor.snapshot(of: domain).values, &result)
+            guard eventually({ history.hasCome(cursor) }) else { throw SoakFailure("The subscriber heard nothing.") }
+            result.rounds += 1
+        } while Date.now < end
+        writer.kill()
+        _ = try editor.barrier(domain)
+        subscriber.stop()
+        history.compare(with: try editor.snapshot(of: domain).values)
+        result.records = history.records
+        result.findings += history.findings
+        result.findings += try place.audit()
+        return result
+    }
+
+    private func startWriter() throws -> ChildLines {
+        try ChildLines(
+            "defaults-bench", ["write-foreign", kind.rawValue, place.path, "\(Self.keys)"],
+            environment: place.environment)
+    }
+
+    private func check(
+        _ number: Int64, _ completed: [Int: Int64], _ values: DomainValues, _ result: inout SoakResult
+    ) throws {
+        let file = ForeignFile(path: place.path).read()
+        if file != values { result.findings.append("Round \(number): the file is not what the agent has.") }
+        for (key, least) in completed {
+            // A killed writer may have completed more than it could say.
+            guard case .integer(let there)? = values["f\(key)"], there >= least else {
+                result.foreignLost += 1
+                continue
+            }
+        }
+        for key in 0..<Self.keys where values["a\(key)"] != .integer(number) { result.ownLost += 1 }
+    }
+}
+
+/// Asks until something is so, for ten seconds at most.
+func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
+    for _ in 0..<10_000 {
+        if try condition() { return true }
+        usleep(1_000)
+    }
+    return false
+}

@@ -1,0 +1,35 @@
+import ArgumentParser
+
+/// `defaults-bench soak`.
+struct Soak: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Writes to a domain from all sides at full speed, and counts what is lost.",
+        discussion: """
+            One writer that knows nothing of the agent rewrites the file, key by key, while other keys are set through the \
+            agent; after each round all of it must be there, in the agent and in the file, and a subscriber must have been \
+            told each change, in order, with the right old values. Each kind of writer has its turn; the last are apps with \
+            the library, while the agent is killed and started, and then the apps too. It exits with 1 when anything was lost.
+            """)
+
+    @Option(help: "How long it takes, all kinds together.") var seconds = 600.0
+    @Option(help: "Only this kind of writer: \(SoakKind.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var only: SoakKind?
+
+    func run() throws {
+        let kinds = only.map { [$0] } ?? SoakKind.allCases
+        var isClean = true
+        ChildLines.say(SoakResult.header)
+        for kind in kinds {
+            let place = try SoakPlace()
+            let share = seconds / Double(kinds.count)
+            let result =
+                kind.isForeign
+                ? try ForeignSoak(kind: kind, place: place).run(for: share)
+                : try CooperatingSoak(kind: kind, place: place).run(for: share)
+            ChildLines.say(result.line)
+            for finding in result.findings.prefix(20) { ChildLines.say("    \(finding)") }
+            isClean = isClean && result.isClean
+        }
+        if !isClean { throw ExitCode(1) }
+    }
+}

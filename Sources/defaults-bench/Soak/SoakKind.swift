@@ -1,0 +1,24 @@
+import ArgumentParser
+
+/// Who writes to the file beside the agent, and how.
+enum SoakKind: String, CaseIterable, ExpressibleByArgument, Sendable {
+    /// Writes another file and renames it over the first, as editors do.
+    case rename
+    /// Truncates the file and writes it anew, as plistlib and many others do.
+    case truncate
+    /// The two by turns.
+    case mixed
+    /// Truncates, writes half, waits, and writes the rest.
+    case slow
+    /// Foundation's own UserDefaults.
+    case foundation
+    /// As `mixed`, and killed in the middle again and again.
+    case killed
+    /// Apps with the library, while the agent is killed and started.
+    case cooperating
+    /// The same, and the apps are killed as well, and begun again.
+    case storm
+
+    /// Whether the writer knows nothing of the agent.
+    var isForeign: Bool { self != .cooperating && self != .storm }
+}

@@ -1,0 +1,82 @@
+import DefaultsCore
+import DefaultsKit
+import Foundation
+
+/// Directories of a soak's own, and the agent that keeps them.
+final class SoakPlace {
+    static let domain = "org.example.soak"
+    private let root: URL
+    private var agent: ChildLines?
+
+    init() throws {
+        root = FileManager.default.temporaryDirectory.appending(path: "defaults-soak-\(UUID().uuidString.prefix(8))")
+        for name in ["preferences", "runtime"] {
+            try FileManager.default.createDirectory(
+                at: root.appending(path: name), withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+        }
+    }
+
+    deinit {
+        stopAgent()
+        try? FileManager.default.removeItem(at: root)
+    }
+
+    var path: String { root.appending(path: "preferences/\(Self.domain).plist").path }
+    var preferences: String { root.appending(path: "preferences").path }
+
+    /// What has programs, and Foundation, use the place.
+    var environment: [String: String] {
+        [
+            "DEFAULTS_DIRECTORY": preferences, "XDG_CONFIG_HOME": preferences,
+            "XDG_RUNTIME_DIR": root.appending(path: "runtime").path, "DEFAULTS_SYSTEM_DIRECTORIES": root.path + "/none",
+            "DEFAULTS_MANAGED_DIRECTORY": root.path + "/none",
+        ]
+    }
+
+    /// Starts the agent, and waits until it answers.
+    func startAgent() throws {
+        agent = try ChildLines("defaultsd", ["--log-level", "error"], environment: environment)
+        for _ in 0..<3_000 {
+            if let connection = try? connect() { return _ = connection }
+            usleep(10_000)
+        }
+        throw SoakFailure("The agent didn't become ready.")
+    }
+
+    /// Kills the agent.
+    func stopAgent() {
+        agent?.kill()
+        agent = nil
+    }
+
+    /// Connects to the agent.
+    func connect() throws -> AgentConnection { try Self.connect(environment) }
+
+    /// Connects to the agent that these variables lead to.
+    static func connect(_ variables: [String: String]) throws -> AgentConnection {
+        let environment = Environment(variables)
+        let directory = try PreferencesDirectory(environment: environment)
+        let address = try AgentAddress(for: directory, environment: environment)
+        guard let connection = try AgentConnection.open(address, for: directory) else {
+            throw SoakFailure("No agent answers.")
+        }
+        return connection
+    }
+
+    /// What is wrong between the agent, the files and the log.
+    func audit() throws -> [String] {
+        let environment = Environment(environment)
+        let directory = try PreferencesDirectory(environment: environment)
+        return try Auditor(directory, AgentAddress(for: directory, environment: environment)).findings()
+    }
+}
+
+/// Why a soak can't go on.
+struct SoakFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

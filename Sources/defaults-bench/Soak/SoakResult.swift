@@ -1,0 +1,31 @@
+/// What came of one kind of soak.
+struct SoakResult {
+    var kind: SoakKind
+    var rounds = 0
+    /// Writes that their writer completed, and edits that were acknowledged.
+    var foreign = 0
+    var own = 0
+    /// Those of them that weren't there at the end of their round.
+    var foreignLost = 0
+    var ownLost = 0
+    var kills = 0
+    var records = 0
+    var findings: [String] = []
+
+    var isClean: Bool { foreignLost == 0 && ownLost == 0 && findings.isEmpty }
+
+    static let header = "kind          rounds   writes     lost    edits     lost    kills  records"
+
+    var line: String {
+        let name = kind.rawValue.padding(to: 12)
+        let numbers = [rounds, foreign, foreignLost, own, ownLost, kills, records]
+        return name + numbers.map { " " + "\($0)".leftPadding(to: 8) }.joined()
+    }
+}
+
+extension String {
+    fileprivate func padding(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+    fileprivate func leftPadding(to width: Int) -> String {
+        String(repeating: " ", count: max(0, width - count)) + self
+    }
+}

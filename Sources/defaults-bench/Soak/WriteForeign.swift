@@ -1,0 +1,54 @@
+import ArgumentParser
+import DefaultsCore
+import Foundation
+import Glibc
+import PropertyList
+
+/// The foreign writer's process: for each number that it reads, it sets all its keys to it, one write a key.
+///
+/// It says `KEY NUMBER` when a write is complete, and `done` after the last.
+struct WriteForeign: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "write-foreign", shouldDisplay: false)
+
+    @Argument var kind: SoakKind
+    @Argument var path: String
+    @Argument var keys: Int
+
+    func run() throws {
+        var turn = 0
+        let suite = URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
+        let foundation = kind == .foundation ? UserDefaults(suiteName: suite) : nil
+        while let line = readLine(), let number = Int64(line) {
+            for key in 0..<keys {
+                if let foundation {
+                    foundation.set(Int(number), forKey: "f\(key)")
+                    guard foundation.synchronize() else { throw ExitCode(74) }
+                } else {
+                    try write(key, number, turn)
+                }
+                turn += 1
+                ChildLines.say("\(key) \(number)")
+            }
+            ChildLines.say("done")
+        }
+    }
+
+    private func write(_ key: Int, _ number: Int64, _ turn: Int) throws {
+        let file = ForeignFile(path: path)
+        var values = file.read()
+        // Who else writes is soon done; a file that a killed writer left half written is repaired by the next edit.
+        while values == nil { values = file.read() }
+        values?["f\(key)"] = .integer(number)
+        switch kind {
+        case .rename: try file.replace(with: values ?? [:])
+        case .truncate: try file.overwrite(with: values ?? [:])
+        case .slow: try file.overwrite(with: values ?? [:], pause: UInt32.random(in: 1...5_000))
+        default:
+            if turn.isMultiple(of: 2) {
+                try file.replace(with: values ?? [:])
+            } else {
+                try file.overwrite(with: values ?? [:])
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+/// A write without an agent, in which a crash or an error comes at each system call in turn.
+@Suite("A write that is broken off", .enabled(if: Injection.isPossible))
+struct FaultTests {
+    private static let domain = "org.example.app"
+    private static let before: [String: PropertyListValue] = ["old": "kept", "key": "before"]
+    private static let after = before.merging(["key": "after"]) { $1 }
+    /// What has no part in it, or ends the process by itself.
+    private static let others: Set<String> = [
+        "exit_group", "munmap", "mmap", "brk", "rt_sigprocmask", "gettid", "getpid",
+    ]
+
+    private func write(_ key: String, _ value: String) -> [String] { ["write", Self.domain, key, value] }
+
+    /// Runs a test for each system call that a write makes in the directory.
+    private func forEachCall(_ body: (AgentProcess.Place, (call: String, number: Int)) throws -> Void) throws {
+        try AgentProcess.withPlace { place in
+            try prepare(place)
+            let calls = try Injection.calls(
+                of: Programs.defaults, write("key", "after"), from: place.preferences, environment: environment(place))
+            #expect(calls.count > 20)
+            for call in calls where !Self.others.contains(call.call) {
+                try prepare(place)
+                try body(place, call)
+            }
+        }
+    }
+
+    private func prepare(_ place: AgentProcess.Place) throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: place.preferences) {
+            removeTree("\(place.preferences)/\(name)")
+        }
+        try RawFile.replace(
+            place.path(Self.domain), with: PropertyListValue.dictionary(Self.before).write(as: .xml))
+    }
+
+    private func environment(_ place: AgentProcess.Place) -> [String: String] {
+        // No socket is named, so that the command works without an agent.
+        place.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 }
+    }
+
+    private func values(_ place: AgentProcess.Place) throws -> [String: PropertyListValue] {
+        let value = try PropertyListValue(parsing: RawFile.read(place.path(Self.domain)))
+        guard case .dictionary(let values) = value else { return [:] }
+        return values
+    }
+
+    /// The next write succeeds, and leaves nothing behind but what is told to be a copy.
+    private func expectRecovery(_ place: AgentProcess.Place, _ injection: Injection) throws {
+        let values = try values(place)
+        let outcome = try Programs.run(
+            Programs.defaults, write("next", "1"), environment: environment(place))
+        #expect(outcome.status == 0, "\(injection): \(outcome.errors)")
+        #expect(try self.values(place) == values.merging(["next": "1"]) { $1 }, "\(injection)")
+        let left = try FileManager.default.contentsOfDirectory(atPath: place.preferences).filter {
+            $0 != "\(Self.domain).plist" && !$0.contains(".displaced-")
+        }
+        #expect(left == [], "\(injection)")
+    }
+
+    @Test("by a crash leaves the file as it was or as it was to be, and the next one cleans up")
+    func crash() throws {
+        try forEachCall { place, call in
+            let injection = Injection(call: call.call, number: call.number, fault: "signal=KILL")
+            let outcome = try injection.run(
+                Programs.defaults, write("key", "after"), environment: environment(place))
+            #expect(outcome.status != 0, "\(injection)")
+            let values = try values(place)
+            #expect([Self.before, Self.after].contains(values), "\(injection): \(values)")
+            try expectRecovery(place, injection)
+        }
+    }
+
+    /// All of them at each call with `FAULTS=all`; else each call has one, in turn.
+    private static let errors = ["ENOSPC", "EIO", "EACCES", "EROFS", "EINTR", "EDQUOT", "EMFILE"]
+
+    @Test("by an error says so, or succeeds all the same")
+    func errors() throws {
+        var turn = 0
+        let hasAll = ProcessInfo.processInfo.environment["FAULTS"] == "all"
+        try forEachCall { place, call in
+            turn += 1
+            for error in hasAll ? Self.errors : [Self.errors[turn % Self.errors.count]] {
+                if hasAll { try prepare(place) }
+                let injection = Injection(call: call.call, number: call.number, fault: "error=\(error)")
+                let outcome = try injection.run(
+                    Programs.defaults, write("key", "after"), environment: environment(place))
+                let values = try values(place)
+                #expect([Self.before, Self.after].contains(values), "\(injection): \(values)")
+                if outcome.status == 0 {
+                    #expect(values == Self.after, "\(injection): it said that it was saved.")
+                } else {
+                    #expect(outcome.errors.hasPrefix("defaults: "), "\(injection): \(outcome.errors)")
+                }
+                try expectRecovery(place, injection)
+            }
+        }
+    }
+}

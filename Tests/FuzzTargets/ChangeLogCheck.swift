@@ -1,0 +1,47 @@
+import DefaultsCore
+import Glibc
+import PropertyList
+
+/// What is recovered of a change log is in order, whatever the file holds.
+///
+/// The first byte says whether the file is the rest as it is, or a sound frame around entries that the rest holds as
+/// property lists, one a line: hashes would keep mutations out of the entries.
+enum ChangeLogCheck {
+    static func check(_ bytes: [UInt8]) throws(FuzzTarget.Finding) {
+        guard let first = bytes.first else { return }
+        let rest = Array(bytes.dropFirst())
+        let contents = first == UInt8(ascii: "=") ? rest : framed(rest)
+        // In memory, since there are thousands a second.
+        let path = "/dev/shm/defaultsd-fuzz-\(getpid())-\(pthread_self())"
+        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        defer {
+            close(file)
+            unlink(path)
+        }
+        guard file >= 0, contents.withUnsafeBytes({ write(file, $0.baseAddress, $0.count) }) == contents.count else {
+            return
+        }
+        let limits = PropertyListLimits(depth: 64, bytes: 1 << 20, objects: 10_000)
+        guard let recovered = ChangeLogFile.recover(from: path, limits: limits) else { return }
+        if let last = recovered.records.last, last.revision != recovered.head {
+            throw FuzzTarget.Finding(description: "The head is \(recovered.head), the last record \(last.revision).")
+        }
+        for (record, next) in zip(recovered.records, recovered.records.dropFirst())
+        where next.revision != record.revision + 1 {
+            throw FuzzTarget.Finding(description: "\(next.revision) follows \(record.revision).")
+        }
+    }
+
+    private static func framed(_ lines: [UInt8]) -> [UInt8] {
+        var bytes = Array("defaultsd log 1\n".utf8) + bigEndian(7) + bigEndian(0)
+        bytes += bigEndian(ContentHash(bytes).value)
+        for line in lines.split(separator: UInt8(ascii: "\n")) {
+            guard let value = try? PropertyListValue(parsing: Array(line)), let entry = try? value.write(as: .binary)
+            else { continue }
+            bytes += bigEndian(UInt64(entry.count)).suffix(4) + bigEndian(ContentHash(entry).value) + entry
+        }
+        return bytes
+    }
+
+    private static func bigEndian(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value.bigEndian, Array.init) }
+}
