@@ -43,7 +43,9 @@ extension DefaultsKit.UserDefaults {
         do throws(PropertyListError) {
             value = try PropertyListValue(parsing: [UInt8](contents))
         } catch {
-            throw DefaultsProblem(factoryDefaults: path, "is not a property list, or is damaged; correct it or install it again. \(error)")
+            throw DefaultsProblem(
+                factoryDefaults: path,
+                "is not a property list, or is damaged; correct it or install it again. \(error)")
         }
         guard case .dictionary(let values) = value else {
             throw DefaultsProblem(

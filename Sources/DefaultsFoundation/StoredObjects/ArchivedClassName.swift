@@ -12,7 +12,8 @@ struct ArchivedClassName: Hashable, CustomStringConvertible {
         let name = String(reflecting: type)
         let isTopLevel = name.count(where: { $0 == "." }) == 1 && !name.contains("<")
         // A private class's name has an address in it, which is another in each run.
-        description = isTopLevel ? NSStringFromClass(type) : name.replacing(/\(unknown context at \$[0-9a-f]+\)\./, with: "")
+        description =
+            isTopLevel ? NSStringFromClass(type) : name.replacing(/\(unknown context at \$[0-9a-f]+\)\./, with: "")
     }
 
     init(_ name: String) { description = name }

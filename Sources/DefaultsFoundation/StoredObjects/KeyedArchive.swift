@@ -77,7 +77,8 @@ struct KeyedArchive {
         guard found.count < 2 else { throw ArchiveFailure("two of the classes asked for are called \(name)") }
         guard let type = found.first ?? name.topLevelClass else {
             throw ArchiveFailure(
-                "this program has no class \(name.description.debugDescription), unless it is nested and must be asked for")
+                "this program has no class \(name.description.debugDescription), or none that is found unless asked for"
+            )
         }
         return type
     }

@@ -48,7 +48,9 @@ final class KeyedArchiveDecoder: NSCoder {
         }
         if let last = frames.indices.last {
             frames[last].size += known.size
-            if frames[last].size > KeyedArchive.maximumSize { throw ArchiveFailure("it is too large when it is laid out") }
+            if frames[last].size > KeyedArchive.maximumSize {
+                throw ArchiveFailure("it is too large when it is laid out")
+            }
         }
         guard classes.contains(where: { known.object.isKind(of: $0) }) else {
             throw ArchiveFailure("\(ArchivedClassName(type(of: known.object))) is not a class that was asked for")

@@ -142,8 +142,9 @@ final class KeyedArchiveEncoder: NSCoder {
 
     private func refuseUnkeyed() {
         guard failure == nil else { return }
-        let type = frames.last.flatMap { frame in known.values.first { $0.index == frame.index } }?.object
-        failure = ArchiveFailure("\(type.map { "\(ArchivedClassName(Swift.type(of: $0)))" } ?? "a class") encodes without keys")
+        let object = frames.last.flatMap { frame in known.values.first { $0.index == frame.index } }?.object
+        let name = object.map { "\(ArchivedClassName(Swift.type(of: $0)))" } ?? "a class"
+        failure = ArchiveFailure("\(name) encodes without keys")
     }
 
     // MARK: NSCoder

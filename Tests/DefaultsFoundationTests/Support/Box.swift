@@ -7,7 +7,8 @@ final class Box: NSObject, NSSecureCoding {
     var content: Any?
     private let body: (Box, NSCoder) -> Void
 
-    init(_ content: Any? = nil, _ body: @escaping (Box, NSCoder) -> Void = { $1.encode($0.content, forKey: "content") }) {
+    init(_ content: Any? = nil, _ body: @escaping (Box, NSCoder) -> Void = { $1.encode($0.content, forKey: "content") })
+    {
         self.content = content
         self.body = body
     }

@@ -17,7 +17,7 @@ enum Unarchivable {
         init?(coder: NSCoder) { nil }
     }
 
-    final class Number: NSDateComponents {}
+    final class Text: NSMutableAttributedString {}
 
     struct Value {}
 
@@ -27,7 +27,7 @@ enum Unarchivable {
             (Plain(), "DefaultsFoundationTests.Unarchivable.Plain has no secure coding"),
             (WithoutSecurity(), "DefaultsFoundationTests.Unarchivable.WithoutSecurity has no secure coding"),
             (CodingOnly(), "DefaultsFoundationTests.Unarchivable.CodingOnly has no secure coding"),
-            (Number(), "Unarchivable.Number is a NSDateComponents"),
+            (Text(string: "a"), "Unarchivable.Text is a NSMutableAttributedString"),
             (Value(), "DefaultsFoundationTests.Unarchivable.Value is no object"),
             (NSDecimalNumber(value: 1.5), "NSDecimalNumber is a class of Foundation's"),
             (NSError(domain: "a", code: 1), "NSError is a class of Foundation's"),
