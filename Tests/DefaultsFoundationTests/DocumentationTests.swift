@@ -28,8 +28,8 @@ struct DocumentationTests {
         #expect(defaults.string(forKey: "NSShortTimeDateFormatString") == "dd.MM.yy, HH:mm")
         #expect(defaults.string(forKey: "NSDateFormatString") == "EEEE, d. MMMM y")
         #expect(defaults.stringArray(forKey: "NSNextNextDayDesignations") == ["übermorgen"])
-        #expect(defaults.stringArray(forKey: "NSShortWeekDayNameArray")?.first == "So")
-        #expect((defaults.array(forKey: "NSHourNameDesignations")?.first as? [Any])?.last as? String == "Mitternacht")
+        #expect(defaults.stringArray(forKey: "NSShortWeekDayNameArray")?.first == "So.")
+        #expect((defaults.array(forKey: "NSHourNameDesignations")?.first as? [Any])?.last as? String == "AM")
     }
 
     @Test("of stored objects does what it says")

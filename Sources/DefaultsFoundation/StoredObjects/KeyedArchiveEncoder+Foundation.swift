@@ -45,10 +45,12 @@ extension KeyedArchiveEncoder {
             return ["NS.time": .real(seconds)]
         case .null: return [:]
         case .array, .mutableArray:
-            let elements = (object as? NSArray)?.map(\.self) ?? []
+            guard let array = object as? NSArray else { return [:] }
+            let elements = contents(of: array, count: array.count) ?? array.map(\.self)
             return ["NS.objects": .array(try references(to: elements))]
         case .set, .mutableSet:
-            let elements = try inOrder(try hashables((object as? NSSet)?.allObjects ?? []))
+            guard let set = object as? NSSet else { return [:] }
+            let elements = try inOrder(try hashables(contents(of: set, count: set.count) ?? set.allObjects))
             return ["NS.objects": .array(try references(to: elements))]
         case .orderedSet, .mutableOrderedSet:
             let elements = try references(to: try hashables((object as? NSOrderedSet)?.array ?? []))
@@ -57,10 +59,14 @@ extension KeyedArchiveEncoder {
         case .dictionary, .mutableDictionary:
             guard let dictionary = object as? NSDictionary else { return [:] }
             let keys = try inOrder(try hashables(dictionary.allKeys))
-            return [
-                "NS.keys": .array(try references(to: keys)),
-                "NS.objects": .array(try references(to: keys.compactMap { dictionary.object(forKey: $0) })),
-            ]
+            let entries = contents(of: dictionary, count: dictionary.count)?.compactMap {
+                $0 as? (key: NSObject, value: AnyObject)
+            }
+            let objects = Dictionary(entries?.map { ($0.key, $0.value) } ?? []) { $1 }
+            let values = keys.compactMap { key in
+                (key as? NSObject).flatMap { objects[$0] } ?? dictionary.object(forKey: key)
+            }
+            return ["NS.keys": .array(try references(to: keys)), "NS.objects": .array(try references(to: values))]
         case .url:
             guard let url = object as? NSURL else { return [:] }
             return ["NS.base": try reference(to: url.baseURL), "NS.relative": try reference(to: url.relativeString)]
@@ -73,6 +79,15 @@ extension KeyedArchiveEncoder {
             guard let zone = object as? NSTimeZone else { return [:] }
             return ["NS.name": try reference(to: zone.name), "NS.data": try reference(to: zone.data)]
         }
+    }
+
+    /// The very objects that a collection holds; nil if it doesn't show them.
+    ///
+    /// Its own calls give values of Swift's for them: copies that can't change, and none of which is another's same; and for a
+    /// collection that holds itself they never return.
+    private func contents(of collection: NSObject, count: Int) -> [Any]? {
+        let contents = Mirror(reflecting: collection).children.map(\.value)
+        return contents.count == count ? contents : nil
     }
 
     private func references(to elements: [Any]) throws(ArchiveFailure) -> [PropertyListValue] {

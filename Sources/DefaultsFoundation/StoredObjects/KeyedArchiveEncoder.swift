@@ -78,7 +78,7 @@ final class KeyedArchiveEncoder: NSCoder {
             return try number(ofClass: ArchivedClassName(type.rawValue), type.ancestors, Swift.type(of: object))
         }
         let type: AnyClass = object.classForCoder
-        let name = NSKeyedArchiver.classNameForClass(type).map(ArchivedClassName.init) ?? ArchivedClassName(type)
+        let name = ArchivedClassName(type)
         guard let secure = type as? any NSSecureCoding.Type, secure.supportsSecureCoding,
             let coding = object as? any NSSecureCoding
         else { throw ArchiveFailure("\(name) has no secure coding; have it conform to NSSecureCoding") }

@@ -44,7 +44,7 @@ enum Unarchivable {
             (Box { $1.encode($0, forKey: "self") }, "an object of DefaultsFoundationTests.Box holds itself"),
             (Box { $1.encodeConditionalObject($0, forKey: "self") }, "DefaultsFoundationTests.Box holds itself"),
             (Box { $1.encode([["k": $0]], forKey: "self") }, "an object of DefaultsFoundationTests.Box holds itself"),
-            (Box { $1.failWithError(CocoaError(.coderInvalidValue)) }, ""),
+            (Box { $1.failWithError(CocoaError(.coderInvalidValue)) }, "Code="),
             ((0..<200).reduce(Box()) { box, _ in Box(box) }, "it is too deep"),
         ]
     }
