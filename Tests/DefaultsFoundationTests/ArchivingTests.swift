@@ -2,6 +2,7 @@ import DefaultsKit
 import Foundation
 import PropertyList
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import DefaultsFoundation
@@ -119,7 +120,7 @@ struct ArchivingTests {
         let text = NSMutableString(string: "a")
         let dictionary = NSDictionary(dictionary: ["k": text, "l": NSMutableArray()])
         let array = NSArray(array: [text, dictionary, NSSet(array: [text])])
-        #expect(try objects(of: array).count { $0 == ["NS.string": "a", "$class": .uid(4)] } == 1)
+        #expect(try objects(of: array).count { $0 == ["NS.string": "a", "$class": .uid(3)] } == 1)
         let read = try KeyedArchive(archiving: array)
             .object(of: [NSArray.self, NSDictionary.self, NSSet.self, NSMutableString.self])
         let elements = Mirror(reflecting: read).children.map(\.value)
@@ -166,6 +167,31 @@ struct ArchivingTests {
         let bytes = try KeyedArchive(archiving: palette).bytes
         let read = try NSKeyedUnarchiver.unarchivedObject(ofClass: Palette.self, from: Data(bytes))
         for (key, object) in palette.objects { #expect(read?.objects[key] == object, "\(key)") }
+    }
+
+    @Test("makes what Python reads as a keyed archive", .enabled(if: ForeignProcess.hasPython))
+    func python() throws {
+        let bytes = try KeyedArchive(archiving: Color(name: "sky", components: [0.5, 1])).bytes
+        let script = """
+            import plistlib, sys
+            archive = plistlib.loads(bytes.fromhex(sys.argv[1]))
+            print(sorted(archive), archive["$archiver"], archive["$version"], archive["$top"])
+            for value in archive["$objects"]: print(sorted(value.items()) if isinstance(value, dict) else value)
+            """
+        let hex = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        #expect(
+            try ForeignProcess.run(python: script, [hex]) == """
+                ['$archiver', '$objects', '$top', '$version'] NSKeyedArchiver 100000 {'root': UID(1)}
+                $null
+                [('$class', UID(7)), ('components', UID(3)), ('name', UID(2))]
+                sky
+                [('$class', UID(6)), ('NS.objects', [UID(4), UID(5)])]
+                0.5
+                1.0
+                [('$classes', ['NSArray', 'NSObject']), ('$classname', 'NSArray')]
+                [('$classes', ['DefaultsFoundationTests.Color', 'NSObject']), ('$classname', 'DefaultsFoundationTests.Color')]
+
+                """)
     }
 
     @Test("takes a collection, which is had back with the classes in it named")

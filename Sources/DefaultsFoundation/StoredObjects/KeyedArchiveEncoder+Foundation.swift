@@ -23,9 +23,18 @@ extension KeyedArchiveEncoder {
             .map { ArchivedClassName($0).description }
         let name = names.first { !$0.hasPrefix("_") } ?? ""
         guard let type = FoundationClass(rawValue: name) else {
+            // A collection has a structure of Swift's in a box.
+            if name == "NSObject", let value = Mirror(reflecting: object).descendant("value") {
+                throw noObject(value)
+            }
             throw ArchiveFailure("\(name) is a class of Foundation's that isn't archived here")
         }
         return type
+    }
+
+    /// That a value is of a type without objects, such as a structure of the program's.
+    func noObject(_ value: Any) -> ArchiveFailure {
+        ArchiveFailure("\(String(reflecting: type(of: value))) is no object that can be archived")
     }
 
     private func isOwn(_ object: NSObject) -> Bool { FoundationClass.isFoundations(type(of: object)) }

@@ -47,7 +47,7 @@ final class KeyedArchiveEncoder: NSCoder {
         guard let object = value as? NSObject else {
             let mirror = Mirror(reflecting: value)
             if mirror.displayStyle == .optional, mirror.children.isEmpty { return .uid(0) }
-            throw ArchiveFailure("\(String(reflecting: Swift.type(of: value))) is no object that can be archived")
+            throw noObject(value)
         }
         if let known = known[ObjectIdentifier(object)] {
             if frames.contains(where: { $0.index == known.index }) {
