@@ -153,11 +153,13 @@ struct ArchivingTests {
                 coder.encode(1, forKey: "$class")
                 coder.encode(nil as NSString?, forKey: "nil")
                 coder.encode(Float(0.5), forKey: "float")
+                coder.encode(NSPoint(x: 1, y: 2), forKey: "point")
                 coder.encodeBytes([7], length: 1, forKey: "bytes")
             })
         #expect(
             objects[1] == [
-                "$$class": 1, "$class": .uid(2), "nil": .uid(0), "float": .real32(0.5), "bytes": .data([7]),
+                "$$class": 1, "$class": .uid(3), "nil": .uid(0), "float": .real32(0.5), "bytes": .data([7]),
+                "point": .uid(2),
             ])
     }
 

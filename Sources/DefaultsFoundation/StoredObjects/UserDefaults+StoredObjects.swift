@@ -8,7 +8,11 @@ extension DefaultsKit.UserDefaults {
     /// The data is a keyed archive, as Foundation makes it on all systems. An object that can't be archived is told to
     /// `onProblem`, and nothing is set: one of which a part has no secure coding, encodes without keys, holds itself, or is of
     /// a class of Foundation's that `unarchivedObject(of:forKey:)` doesn't give back. A class is called by its module and its
-    /// name. A type of your own is better kept as a Codable value, which is a native tree that people can read and edit.
+    /// name.
+    ///
+    /// A class of yours is given a coder in `encode(with:)` that isn't an `NSKeyedArchiver`. Of the calls without a key, those
+    /// for points, sizes and rectangles end the process in Foundation. A type of your own is better kept as a Codable value,
+    /// which is a native tree that people can read and edit.
     ///
     /// ```swift
     /// extension UserDefaults {
