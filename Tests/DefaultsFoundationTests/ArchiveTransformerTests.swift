@@ -92,9 +92,21 @@ struct ArchiveTransformerTests {
             #expect(colorWell.color == nil)
             let told = problems.withLock(\.self)
             #expect(told.first?.matter == .archive)
-            #expect(told.first?.description.contains("is not a keyed archive") == true)
-            binding.unbind()
+            #expect(told.first?.description.hasPrefix("\"theColor\" of ") == true, "\(told)")
+            #expect(told.first?.description.contains(" gives no Color: it is not a keyed archive. ") == true)
+            // Once, however often it is presented.
+            controller.revert()
+            binding.commit()
+            controller.values["theColor"] = .data([1, 2, 3])
+            binding.commit()
+            #expect(problems.withLock(\.count) == 1)
             #expect(defaults.data(forKey: "theColor") == Data([1, 2, 3]))
+            defaults.set("red", forKey: "theColor")
+            binding.commit()
+            #expect(problems.withLock(\.last)?.description.contains(" gives no Color: its value is not data. ") == true)
+            #expect(problems.withLock(\.count) == 2)
+            #expect(colorWell.color == nil)
+            binding.unbind()
         }
     }
 

@@ -22,6 +22,14 @@ struct DocumentationTests {
         defaults.useLanguagesDomains()
         #expect(defaults.stringArray(forKey: "NSWeekDayNameArray")?.first == "Sonntag")
         #expect(defaults.string(forKey: "NSDecimalSeparator") == ",")
+        #expect(defaults.volatileDomain(forName: "de").count == 27)
+        #expect(defaults.volatileDomain(forName: "en").count == 30)
+        // The table's examples.
+        #expect(defaults.string(forKey: "NSShortTimeDateFormatString") == "dd.MM.yy, HH:mm")
+        #expect(defaults.string(forKey: "NSDateFormatString") == "EEEE, d. MMMM y")
+        #expect(defaults.stringArray(forKey: "NSNextNextDayDesignations") == ["übermorgen"])
+        #expect(defaults.stringArray(forKey: "NSShortWeekDayNameArray")?.first == "So.")
+        #expect((defaults.array(forKey: "NSHourNameDesignations")?.first as? [Any])?.last as? String == "AM")
     }
 
     @Test("of stored objects does what it says")
@@ -29,16 +37,26 @@ struct DocumentationTests {
         let color = Color(name: "sky", components: [0.25, 0.5, 1])
         defaults.setColor(color, forKey: "color")
         #expect(defaults.color(forKey: "color") == color)
+
+        let (sky, sun) = (color, Color(name: "sun", components: [1, 1, 0]))
+        defaults.set(archiving: [sky, sun] as NSArray, forKey: "recentColors")
+        let colors =
+            defaults.unarchivedObject(ofClasses: [NSArray.self, Color.self], forKey: "recentColors") as? [Color]
+        #expect(colors == [sky, sun])
     }
 
+    /// But for the bundle, which stands for `.module`.
     @Test("of factory defaults does what it says")
     func factoryDefaults() throws {
-        let url = FileManager.default.temporaryDirectory.appending(path: "factory-\(UUID().uuidString).plist")
-        defer { try? FileManager.default.removeItem(at: url) }
-        try Data("{ color = red; font = Menlo; size = <*I12>; }".utf8).write(to: url)
-        let factory = try defaults.registerDefaults(contentsOf: url)
-        let initialValues = factory.filter { ["color", "font"].contains($0.key) }
+        let directory = FileManager.default.temporaryDirectory.appending(path: "factory-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let file = directory.appending(path: "FactoryDefaults.plist")
+        try Data("{ color = red; font = Menlo; size = <*I12>; }".utf8).write(to: file)
+        let module = try #require(Bundle(path: directory.path))
 
+        let factory = try defaults.registerDefaults(fromResource: "FactoryDefaults", in: module)
+        let initialValues = factory.filter { ["color", "font"].contains($0.key) }
         let controller = UserDefaultsController(defaults: defaults, initialValues: initialValues)
         controller.values["color"] = "blue"
         controller.revertToInitialValues()

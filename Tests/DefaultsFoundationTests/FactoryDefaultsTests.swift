@@ -62,6 +62,12 @@ struct FactoryDefaultsTests {
         let damaged = try problem(with: Array("<?xml version=\"1.0\"?>\n<plist><dict><key>a</dict></plist>".utf8))
         #expect(damaged.description.contains("line 2"))
         #expect(damaged.matter == .file)
+        let text = try problem(with: Array("Dear reader,\n".utf8))
+        #expect(text.description.contains("is not a property list, or is damaged; "))
+        #expect(text.description.contains("line 1"))
+        #expect(text.localizedDescription == text.description)
+        let directory = try #require(throws: DefaultsProblem.self) { try defaults.registerDefaults(contentsOf: "/tmp") }
+        #expect(directory.description.hasSuffix("\"/tmp\" is a directory; name the property-list file that is in it."))
         #expect(defaults.object(forKey: "a") == nil)
     }
 }

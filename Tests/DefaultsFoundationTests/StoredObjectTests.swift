@@ -119,8 +119,9 @@ struct StoredObjectTests {
     }
 
     private func expectRefusal<Object: NSObject & NSSecureCoding>(of object: Object) throws {
-        let archive = try KeyedArchive(archiving: object)
-        let failure = #expect(throws: ArchiveFailure.self) { try archive.object(of: Object.self) }
+        #expect(throws: ArchiveFailure.self) { try KeyedArchive(archiving: object) }
+        let data = try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true)
+        let failure = #expect(throws: ArchiveFailure.self) { try KeyedArchive([UInt8](data)).object(of: [Object.self]) }
         #expect(
             failure?.description.contains("\(NSStringFromClass(Object.self)) is a class of Foundation's") == true,
             "\(failure?.description ?? "none")")
@@ -137,7 +138,7 @@ struct StoredObjectTests {
             "$archiver": "NSKeyedArchiver", "$version": 100_000, "$top": ["root": .uid(1)], "$objects": .array(all),
         ]
         let bytes = try value.write(as: .binary)
-        let failure = #expect(throws: ArchiveFailure.self) { try KeyedArchive(bytes).object(of: NSArray.self) }
+        let failure = #expect(throws: ArchiveFailure.self) { try KeyedArchive(bytes).object(of: [NSArray.self]) }
         #expect(failure?.description.contains(reason) == true, "\(failure?.description ?? "none")")
         defaults.set(Data(bytes), forKey: "bad")
         #expect(defaults.unarchivedObject(of: NSArray.self, forKey: "bad") == nil)

@@ -37,19 +37,15 @@ extension DefaultsKit.UserDefaults {
         do {
             contents = try Data(contentsOf: URL(fileURLWithPath: path))
         } catch {
-            let reason = error as NSError
-            let isMissing = reason.code == CocoaError.Code.fileReadNoSuchFile.rawValue
-            throw DefaultsProblem(
-                factoryDefaults: path,
-                isMissing
-                    ? "does not exist; install it with the program, or correct the path."
-                    : "can't be read; see that it is a file and that its permissions allow it (\(reason.code)).")
+            throw DefaultsProblem(factoryDefaults: path, DefaultsProblem.why(error, isUnreadable: path))
         }
         let value: PropertyListValue
         do throws(PropertyListError) {
             value = try PropertyListValue(parsing: [UInt8](contents))
         } catch {
-            throw DefaultsProblem(factoryDefaults: path, "is damaged; correct it or install it again. \(error)")
+            throw DefaultsProblem(
+                factoryDefaults: path,
+                "is not a property list, or is damaged; correct it or install it again. \(error)")
         }
         guard case .dictionary(let values) = value else {
             throw DefaultsProblem(
@@ -88,5 +84,18 @@ extension DefaultsKit.UserDefaults {
 extension DefaultsProblem {
     fileprivate init(factoryDefaults path: String, _ predicate: String) {
         self.init(.file, describedBy: "The factory defaults: \"\(path)\" \(predicate)")
+    }
+
+    /// Why a file can't be read, for people.
+    fileprivate static func why(_ error: any Error, isUnreadable path: String) -> String {
+        var isDirectory: ObjCBool = false
+        if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory.boolValue {
+            return "is a directory; name the property-list file that is in it."
+        }
+        return switch (error as? CocoaError)?.code {
+        case .fileReadNoSuchFile: "does not exist; install it with the program, or correct the path."
+        case .fileReadNoPermission: "may not be read; see that its permissions allow it."
+        default: "can't be read; see that it is a file, and whole."
+        }
     }
 }

@@ -2,49 +2,44 @@ import Foundation
 import PropertyList
 
 extension KeyedArchiveDecoder {
-    /// Whether a class is one of Foundation's, whichever of its libraries it is in.
-    static func isFoundations(_ type: AnyClass) -> Bool {
-        let module = String(reflecting: type).prefix { $0 != "." }
-        return ["Foundation", "FoundationEssentials", "FoundationNetworking", "FoundationXML"].contains(module)
-    }
-
     /// The object of one of Foundation's classes that is being decoded.
     ///
     /// Foundation's own `init(coder:)` takes its fields for granted; so there are the classes here whose fields are looked
     /// at, and no others.
     func foundationObject(of name: String) throws(ArchiveFailure) -> NSObject {
-        switch name {
-        case "NSString": return NSString(string: try text("NS.string"))
-        case "NSMutableString": return NSMutableString(string: try text("NS.string"))
-        case "NSData": return NSData(data: try data("NS.data"))
-        case "NSMutableData": return NSMutableData(data: try data("NS.data"))
-        case "NSDate":
+        guard let type = FoundationClass(rawValue: name) else {
+            throw ArchiveFailure("\(name) is a class of Foundation's that isn't decoded here")
+        }
+        switch type {
+        case .string: return NSString(string: try text("NS.string"))
+        case .mutableString: return NSMutableString(string: try text("NS.string"))
+        case .data: return NSData(data: try data("NS.data"))
+        case .mutableData: return NSMutableData(data: try data("NS.data"))
+        case .date:
             guard let date = self["NS.time"]?.double.flatMap({ NSDate(secondsSinceReferenceDate: $0) }) else {
                 throw ArchiveFailure("a date is not a number")
             }
             return date
-        case "NSNull": return NSNull()
-        case "NSArray": return NSArray(array: try elements("NS.objects"))
-        case "NSMutableArray": return NSMutableArray(array: try elements("NS.objects"))
-        case "NSSet": return NSSet(array: try hashables("NS.objects"))
-        case "NSMutableSet": return NSMutableSet(array: try hashables("NS.objects"))
-        case "NSOrderedSet": return NSOrderedSet(array: distinct(try hashables("NS.objects")))
-        case "NSMutableOrderedSet": return NSMutableOrderedSet(array: distinct(try hashables("NS.objects")))
-        case "NSDictionary": return NSDictionary(dictionary: try dictionary())
-        case "NSMutableDictionary": return NSMutableDictionary(dictionary: try dictionary())
-        case "NSURL": return try url()
-        case "NSUUID":
+        case .null: return NSNull()
+        case .array: return NSArray(array: try elements("NS.objects"))
+        case .mutableArray: return NSMutableArray(array: try elements("NS.objects"))
+        case .set: return NSSet(array: try hashables("NS.objects"))
+        case .mutableSet: return NSMutableSet(array: try hashables("NS.objects"))
+        case .orderedSet: return NSOrderedSet(array: distinct(try hashables("NS.objects")))
+        case .mutableOrderedSet: return NSMutableOrderedSet(array: distinct(try hashables("NS.objects")))
+        case .dictionary: return NSDictionary(dictionary: try dictionary())
+        case .mutableDictionary: return NSMutableDictionary(dictionary: try dictionary())
+        case .url: return try url()
+        case .uuid:
             let bytes = try data("NS.uuidbytes")
             guard bytes.count == 16 else { throw ArchiveFailure("a UUID has not 16 bytes") }
             return NSUUID(uuidBytes: [UInt8](bytes))
-        case "NSLocale": return NSLocale(localeIdentifier: try text("NS.identifier"))
-        case "NSTimeZone":
+        case .locale: return NSLocale(localeIdentifier: try text("NS.identifier"))
+        case .timeZone:
             guard let zone = NSTimeZone(name: try text("NS.name")) else {
                 throw ArchiveFailure("a time zone is unknown")
             }
             return zone
-        default:
-            throw ArchiveFailure("\(name) is a class of Foundation's that isn't decoded here")
         }
     }
 

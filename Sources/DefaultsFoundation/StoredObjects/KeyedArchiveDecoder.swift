@@ -7,11 +7,6 @@ import PropertyList
 /// decoder, in `init(coder:)`. A call for what the archive hasn't, or has of another type, gives `nil` or zero; so does every
 /// call after one that failed, and then the whole archive is refused. A key that is absent is no failure.
 final class KeyedArchiveDecoder: NSCoder {
-    /// Deeper ones would exhaust the stack.
-    private static let maximumDepth = 128
-    /// Laid out as a tree; comparing, printing and hashing don't see that parts are shared, and would take for ever.
-    private static let maximumSize = 1_000_000
-
     private struct Decoded {
         var object: NSObject
         var size: Int
@@ -53,10 +48,12 @@ final class KeyedArchiveDecoder: NSCoder {
         }
         if let last = frames.indices.last {
             frames[last].size += known.size
-            if frames[last].size > Self.maximumSize { throw ArchiveFailure("it is too large when it is laid out") }
+            if frames[last].size > KeyedArchive.maximumSize {
+                throw ArchiveFailure("it is too large when it is laid out")
+            }
         }
         guard classes.contains(where: { known.object.isKind(of: $0) }) else {
-            throw ArchiveFailure("\(NSStringFromClass(type(of: known.object))) is not a class that was asked for")
+            throw ArchiveFailure("\(ArchivedClassName(type(of: known.object))) is not a class that was asked for")
         }
         return known.object
     }
@@ -68,28 +65,28 @@ final class KeyedArchiveDecoder: NSCoder {
         }
         guard underWay.insert(index).inserted else { throw ArchiveFailure("an object holds itself") }
         defer { underWay.remove(index) }
-        guard frames.count < Self.maximumDepth else { throw ArchiveFailure("it is too deep") }
+        guard frames.count < KeyedArchive.maximumDepth else { throw ArchiveFailure("it is too deep") }
         frames.append(Frame(fields: fields, classes: classes))
         defer { frames.removeLast() }
-        let object = try object(of: archive.type(of: fields), classes)
+        let object = try object(of: archive.type(of: fields, among: classes), classes)
         if let failure { throw failure }
         return Decoded(object: object, size: frames.last?.size ?? 1)
     }
 
     private func object(of type: AnyClass, _ classes: [AnyClass]) throws(ArchiveFailure) -> NSObject {
-        let name = NSStringFromClass(type)
+        let name = ArchivedClassName(type)
         let ancestors = sequence(first: type) { _getSuperclass($0) }
         // Only what was asked for is made, so that an archive can't have any class of the program's do its work.
         guard ancestors.contains(where: { ancestor in classes.contains { $0 == ancestor } }) else {
             throw ArchiveFailure("\(name) is not a class that was asked for")
         }
-        if Self.isFoundations(type) { return try foundationObject(of: name) }
+        if FoundationClass.isFoundations(type) { return try foundationObject(of: name.description) }
         guard let secure = type as? any NSSecureCoding.Type, secure.supportsSecureCoding else {
             throw ArchiveFailure("\(name) has no secure coding")
         }
         // Its `init(coder:)` goes on in Foundation's, which takes for granted what isn't looked at here.
-        if let parent = ancestors.first(where: { Self.isFoundations($0) && $0 != NSObject.self }) {
-            throw ArchiveFailure("\(name) is a subclass of \(NSStringFromClass(parent)), and these aren't decoded here")
+        if let parent = ancestors.first(where: { FoundationClass.isFoundations($0) && $0 != NSObject.self }) {
+            throw ArchiveFailure("\(name) is a subclass of \(ArchivedClassName(parent)), and these aren't decoded here")
         }
         guard let object = secure.init(coder: self) as? NSObject else {
             throw failure ?? ArchiveFailure("\(name) made no object of it")

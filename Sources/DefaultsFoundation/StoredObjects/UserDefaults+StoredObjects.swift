@@ -6,9 +6,13 @@ extension DefaultsKit.UserDefaults {
     /// Sets a key to data that an object is archived in; `nil` removes it.
     ///
     /// The data is a keyed archive, as Foundation makes it on all systems. An object that can't be archived is told to
-    /// `onProblem`, and nothing is set. On Linux, Foundation ends the process when an object within has no secure coding, and
-    /// when there is an `NSDecimalNumber` or `NSError` within. A type of your own is better kept as a Codable value, which is
-    /// a native tree that people can read and edit.
+    /// `onProblem`, and nothing is set: one of which a part has no secure coding, encodes without keys, holds itself, or is of
+    /// a class of Foundation's that `unarchivedObject(of:forKey:)` doesn't give back. A class is called by its module and its
+    /// name.
+    ///
+    /// A class of yours is given a coder in `encode(with:)` that isn't an `NSKeyedArchiver`. Of the calls without a key, those
+    /// for points, sizes and rectangles end the process in Foundation. A type of your own is better kept as a Codable value,
+    /// which is a native tree that people can read and edit.
     ///
     /// ```swift
     /// extension UserDefaults {
@@ -28,8 +32,7 @@ extension DefaultsKit.UserDefaults {
             Self.report(
                 DefaultsProblem(
                     .archive,
-                    describedBy: "\"\(key)\": the object can't be archived, and nothing was set: \(error). "
-                        + "See that all it encodes has secure coding."))
+                    describedBy: "\"\(key)\": the object can't be archived, and nothing was set: \(error)."))
         }
     }
 
@@ -54,11 +57,27 @@ extension DefaultsKit.UserDefaults {
     public func unarchivedObject<Object: NSObject & NSSecureCoding>(
         of type: Object.Type, forKey key: String
     ) -> Object? {
+        unarchivedObject(ofClasses: [type], forKey: key) as? Object
+    }
+
+    /// The object that a key's data is an archive of, of one of some classes: a collection, and what it holds.
+    ///
+    /// It does what `unarchivedObject(of:forKey:)` does with one class. Numbers, text, data and dates may be in a collection
+    /// without their classes' being named.
+    ///
+    /// ```swift
+    /// defaults.set(archiving: [sky, sun] as NSArray, forKey: "recentColors")
+    /// let colors = defaults.unarchivedObject(ofClasses: [NSArray.self, Color.self], forKey: "recentColors") as? [Color]
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - classes: the classes of the object and of those in it, with secure coding; subclasses will do.
+    ///   - key: the key.
+    /// - Returns: the object; `nil` when there is no value, and when it is no such archive, which `onProblem` is told.
+    public func unarchivedObject(ofClasses classes: [AnyClass], forKey key: String) -> Any? {
         guard let value = propertyListValue(forKey: key) else { return nil }
-        guard case .data(let bytes) = value else {
-            KeyedArchive.report("\"\(key)\"", type, ArchiveFailure("its value is not data"))
-            return nil
+        return KeyedArchive.object(of: classes, in: value) { failure in
+            Self.report(KeyedArchive.problem(describe(key, having: value), classes, failure))
         }
-        return KeyedArchive.object(of: type, in: bytes, "\"\(key)\"")
     }
 }

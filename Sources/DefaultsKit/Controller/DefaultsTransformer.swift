@@ -1,3 +1,5 @@
+package import PropertyList
+
 /// Turns what is stored into what is presented, and back if it can.
 ///
 /// A transformer is a plain value; its closures are called on the actor of a binding, and must not wait. One for values
@@ -13,6 +15,8 @@ public struct DefaultsTransformer<Stored: DefaultsValue, Presented>: Sendable {
     public let present: @Sendable (Stored) -> Presented
     /// Makes what is stored of what is presented; `nil` when there is no way back.
     public let store: (@Sendable (Presented) throws -> Stored)?
+    /// Makes what is presented of a bound key's value, for which it can tell of problems, as `present` can't.
+    package let presentBound: (@Sendable (Stored, PropertyListValue?, BoundKey) -> Presented)?
 
     /// Makes a transformer.
     ///
@@ -24,6 +28,18 @@ public struct DefaultsTransformer<Stored: DefaultsValue, Presented>: Sendable {
         present: @escaping @Sendable (Stored) -> Presented, store: (@Sendable (Presented) throws -> Stored)? = nil
     ) {
         self.present = present
+        self.store = store
+        presentBound = nil
+    }
+
+    /// Makes a transformer that tells of values that it can make nothing of.
+    package init(
+        present: @escaping @Sendable (Stored) -> Presented,
+        presentBound: @escaping @Sendable (Stored, PropertyListValue?, BoundKey) -> Presented,
+        store: @escaping @Sendable (Presented) throws -> Stored
+    ) {
+        self.present = present
+        self.presentBound = presentBound
         self.store = store
     }
 }

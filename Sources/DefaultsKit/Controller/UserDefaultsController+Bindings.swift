@@ -80,7 +80,8 @@ extension UserDefaultsController {
         bind(
             object, property, key.name,
             ObjectProperty<Object, Presented>.Conversion(
-                present: { transformer.present(key.read($0)) }, store: transformer.storing(forKey: key.name)),
+                present: transformer.presenting(BoundKey(key.name, of: defaults)) { key.read($0) },
+                store: transformer.storing(forKey: key.name)),
             commit, isolation: isolation)
     }
 
@@ -106,7 +107,9 @@ extension UserDefaultsController {
         return bind(
             object, property, name,
             ObjectProperty<Object, Presented>.Conversion(
-                present: { ($0.flatMap { Stored(propertyListValue: $0) } ?? nothing).map(transformer.present) },
+                present: transformer.presenting(BoundKey(name, of: defaults)) {
+                    $0.flatMap { Stored(propertyListValue: $0) } ?? nothing
+                },
                 store: transformer.storing(forKey: name)),
             commit, isolation: isolation)
     }
@@ -127,6 +130,17 @@ extension UserDefaultsController {
 }
 
 extension DefaultsTransformer {
+    /// The way there, from what is kept in the defaults; `nil` when there is nothing to present.
+    fileprivate func presenting(
+        _ key: BoundKey, _ read: @escaping (PropertyListValue?) -> Stored?
+    ) -> (PropertyListValue?) -> Presented? {
+        { value in
+            guard let stored = read(value) else { return nil }
+            guard let presentBound else { return present(stored) }
+            return presentBound(stored, value, key)
+        }
+    }
+
     /// The way back, to what is kept in the defaults.
     fileprivate func storing(
         forKey key: String

@@ -1,6 +1,6 @@
 import DefaultsKit
+import FoundationEssentials
 import Observation
-import PropertyList
 import Testing
 
 extension DefaultsKey where Value == String {
@@ -15,6 +15,7 @@ extension DefaultsKey where Value == Bool {
 private final class Editor {
     var title = ""
     var isSilent = false
+    var showsHint = false
 }
 
 @MainActor
@@ -76,5 +77,21 @@ struct PreferencesWindowGuideTests {
             store: { Double($0) / 100 })
 
         #expect(percent.present(0.5) == 50)
+
+        let hint = controller.bind(editor, \.showsHint, to: DefaultsKey<String?>("nickname"), transformer: .isNil)
+        #expect(editor.showsHint)
+        controller.values["nickname"] = "Ada"
+        hint.commit()
+        #expect(!editor.showsHint)
+
+        let name = controller.bind(editor, \.title, to: .title, commit: .onDemand)
+        editor.title = "Memo"
+        name.commit()
+        #expect(controller.values[.title] == "Memo")
+
+        let suite = UserDefaults(inMemory: [:])
+        let shared = UserDefaultsController(defaults: suite, initialValues: ["title": "Untitled"])
+        shared.values.setValue(Date.now, forKey: "opened")
+        #expect(suite.object(forKey: "opened") is Date)
     }
 }
