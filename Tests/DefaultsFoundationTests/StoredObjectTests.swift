@@ -95,9 +95,7 @@ struct StoredObjectTests {
         await #expect(processExitsWith: .success) {
             NSKeyedUnarchiver.setClass(MacColor.self, forClassName: "NSColor")
             let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/Fixtures/MacColor.plist"
-            guard case .dictionary(let values) = try PropertyListValue(parsing: try RawFile.read(source)) else {
-                return
-            }
+            let values = try dictionary(in: source)
             let defaults = DefaultsKit.UserDefaults(inMemory: values)
             let color = try #require(defaults.unarchivedObject(of: MacColor.self, forKey: "color"))
             #expect(color.components == [0.1, 0.2, 0.3])
@@ -184,15 +182,13 @@ struct StoredObjectTests {
         }
     }
 
-    @Test("that a Mac archived survives editing other keys, and is none where its class isn't known")
+    @Test("in the form of a Mac's archives survives editing other keys, and is none where its class isn't known")
     func fromMac() throws {
         try withTemporaryDirectory { path in
             let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/Fixtures/MacColor.plist"
             let file = path + "/org.example.mac.plist"
             try RawFile.replace(file, with: try RawFile.read(source))
-            guard case .dictionary(let before) = try PropertyListValue(parsing: try RawFile.read(source)) else {
-                return
-            }
+            let before = try dictionary(in: source)
             let environment = Environment(["DEFAULTS_DIRECTORY": path, "XDG_RUNTIME_DIR": path])
             let live = LiveDomains(.success(try LivePlace(environment: environment)))
             defer { live.close() }
@@ -201,12 +197,19 @@ struct StoredObjectTests {
             defaults.set(13, forKey: "size")
             defaults.set(defaults.object(forKey: "tree"), forKey: "copy")
             try defaults.save()
-            guard case .dictionary(let after) = try PropertyListValue(parsing: try RawFile.read(file)) else { return }
+            let after = try dictionary(in: file)
             #expect(after["size"] == 13)
             #expect(after["color"] == before["color"])
             #expect(after["tree"] == before["tree"])
             #expect(after["copy"] == before["tree"])
             #expect(defaults.color(forKey: "color") == nil)
         }
+    }
+
+    private func dictionary(in path: String) throws -> [String: PropertyListValue] {
+        guard case .dictionary(let values) = try PropertyListValue(parsing: RawFile.read(path)) else {
+            throw TestSystemError("no dictionary in \(path)")
+        }
+        return values
     }
 }
