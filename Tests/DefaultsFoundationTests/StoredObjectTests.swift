@@ -95,7 +95,7 @@ struct StoredObjectTests {
         await #expect(processExitsWith: .success) {
             NSKeyedUnarchiver.setClass(MacColor.self, forClassName: "NSColor")
             let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/Fixtures/MacColor.plist"
-            let values = try dictionary(in: source)
+            let values = try Self.dictionary(in: source)
             let defaults = DefaultsKit.UserDefaults(inMemory: values)
             let color = try #require(defaults.unarchivedObject(of: MacColor.self, forKey: "color"))
             #expect(color.components == [0.1, 0.2, 0.3])
@@ -188,7 +188,7 @@ struct StoredObjectTests {
             let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/Fixtures/MacColor.plist"
             let file = path + "/org.example.mac.plist"
             try RawFile.replace(file, with: try RawFile.read(source))
-            let before = try dictionary(in: source)
+            let before = try Self.dictionary(in: source)
             let environment = Environment(["DEFAULTS_DIRECTORY": path, "XDG_RUNTIME_DIR": path])
             let live = LiveDomains(.success(try LivePlace(environment: environment)))
             defer { live.close() }
@@ -197,7 +197,7 @@ struct StoredObjectTests {
             defaults.set(13, forKey: "size")
             defaults.set(defaults.object(forKey: "tree"), forKey: "copy")
             try defaults.save()
-            let after = try dictionary(in: file)
+            let after = try Self.dictionary(in: file)
             #expect(after["size"] == 13)
             #expect(after["color"] == before["color"])
             #expect(after["tree"] == before["tree"])
@@ -206,7 +206,7 @@ struct StoredObjectTests {
         }
     }
 
-    private func dictionary(in path: String) throws -> [String: PropertyListValue] {
+    private static func dictionary(in path: String) throws -> [String: PropertyListValue] {
         guard case .dictionary(let values) = try PropertyListValue(parsing: RawFile.read(path)) else {
             throw TestSystemError("no dictionary in \(path)")
         }
