@@ -10,7 +10,10 @@ struct ForeignFile {
     /// What it holds; `nil` as long as someone else is in the middle of writing it.
     func read() -> DomainValues? {
         guard let bytes = FileManager.default.contents(atPath: path) else { return access(path, F_OK) == 0 ? nil : [:] }
-        guard case .dictionary(let values)? = try? PropertyListValue(parsing: [UInt8](bytes)) else { return nil }
+        // An empty file is one that someone has truncated; as old-style text it would be an empty dictionary.
+        guard !bytes.isEmpty, case .dictionary(let values)? = try? PropertyListValue(parsing: [UInt8](bytes)) else {
+            return nil
+        }
         return values
     }
 
