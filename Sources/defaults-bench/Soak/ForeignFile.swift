@@ -29,6 +29,13 @@ struct ForeignFile {
         try write(values, to: path, pause: pause)
     }
 
+    /// Truncates the file, and writes the first half of what it held.
+    func breakOff() throws {
+        let bytes = [UInt8](FileManager.default.contents(atPath: path) ?? Data())
+        let file = try FileDescriptor(opening: path, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
+        try file.write(Array(bytes[..<(bytes.count / 2)]))
+    }
+
     private func write(_ values: DomainValues, to path: String, pause: UInt32) throws {
         let bytes = try PropertyListValue.dictionary(values).write(as: .xml)
         let file = try FileDescriptor(opening: path, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)

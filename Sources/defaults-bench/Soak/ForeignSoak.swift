@@ -58,8 +58,14 @@ struct ForeignSoak {
                 while let line = writer.line(within: 1_000) {
                     if let key = line.split(separator: " ").first.flatMap({ Int($0) }) { completed[key] = number }
                 }
-                result.kills += 1
-                // Its last write may be half done; an edit has the agent repair the file.
+                _ = try editor.barrier(domain)
+                writer = try startWriter()
+                try writer.send("half")
+                guard writer.line(within: 10_000) == "half" else { throw SoakFailure("The writer is silent.") }
+                writer.kill()
+                result.kills += 2
+                // An edit has the agent repair the file.
+                try editor.edit(domain, ["a0": nil], replacesAll: false)
                 try editor.edit(domain, ["a0": .integer(number)], replacesAll: false)
                 writer = try startWriter()
             }

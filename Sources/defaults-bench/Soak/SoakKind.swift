@@ -12,7 +12,10 @@ enum SoakKind: String, CaseIterable, ExpressibleByArgument, Sendable {
     case slow
     /// Foundation's own UserDefaults.
     case foundation
-    /// As `mixed`, and killed in the middle again and again.
+    /// As `rename`, and killed in the middle again and again, at last half-way through writing the file itself.
+    ///
+    /// What a writer destroys by truncating the file that held it can be saved only as far as anyone has read it; so the
+    /// agent is let see the file before.
     case killed
     /// Apps with the library, while the agent is killed and started.
     case cooperating

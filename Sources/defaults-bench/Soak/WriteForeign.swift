@@ -6,7 +6,7 @@ import PropertyList
 
 /// The foreign writer's process: for each number that it reads, it sets all its keys to it, one write a key.
 ///
-/// It says `KEY NUMBER` when a write is complete, and `done` after the last.
+/// It says `KEY NUMBER` when a write is complete, and `done` after the last. Told "half", it leaves the file half written.
 struct WriteForeign: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "write-foreign", shouldDisplay: false)
 
@@ -18,7 +18,12 @@ struct WriteForeign: ParsableCommand {
         var turn = 0
         let suite = URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
         let foundation = kind == .foundation ? UserDefaults(suiteName: suite) : nil
-        while let line = readLine(), let number = Int64(line) {
+        while let line = readLine() {
+            guard let number = Int64(line) else {
+                try ForeignFile(path: path).breakOff()
+                ChildLines.say("half")
+                continue
+            }
             for key in 0..<keys {
                 if let foundation {
                     foundation.set(Int(number), forKey: "f\(key)")
@@ -40,7 +45,7 @@ struct WriteForeign: ParsableCommand {
         while values == nil { values = file.read() }
         values?["f\(key)"] = .integer(number)
         switch kind {
-        case .rename: try file.replace(with: values ?? [:])
+        case .rename, .killed: try file.replace(with: values ?? [:])
         case .truncate: try file.overwrite(with: values ?? [:])
         case .slow: try file.overwrite(with: values ?? [:], pause: UInt32.random(in: 1...5_000))
         default:
