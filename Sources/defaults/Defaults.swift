@@ -14,7 +14,10 @@ struct Defaults: ParsableCommand {
             app reads. The command speaks with the agent where one runs, and works on the files where none does.
             """,
         version: "0.1.0 (protocol \(Request.protocolVersion))",
-        subcommands: [Read.self, Write.self, Delete.self, Domains.self, Tail.self, Status.self]
+        subcommands: [
+            Read.self, Write.self, Delete.self, Domains.self, Tail.self, Status.self, Explain.self, Diff.self, Edit.self,
+            Convert.self, Sync.self,
+        ]
     )
 
     @OptionGroup var place: PlaceOptions
@@ -22,7 +25,9 @@ struct Defaults: ParsableCommand {
     /// Turns what goes wrong into one line on standard error and an exit status.
     static func main() {
         do {
-            var command = try parseAsRoot(Arguments.prepared(CommandLine.arguments.dropFirst()))
+            let arguments = Arguments.prepared(CommandLine.arguments.dropFirst())
+            try UnknownVerb.check(arguments)
+            var command = try parseAsRoot(arguments)
             try command.run()
         } catch let error as DefaultsError {
             Failure.end(error.description, ExitStatus(error))

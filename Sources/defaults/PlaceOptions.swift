@@ -17,6 +17,9 @@ struct PlaceOptions: ParsableArguments {
     @Option(name: .customLong("host", withSingleDash: true), help: "Only what is for the host with this identifier.")
     var host: String?
 
+    /// How long the command waits for an agent's answer, in milliseconds: one that takes longer is stopped.
+    static let patience: Int64 = 5_000
+
     /// The directory and the address of its agent.
     func resolve() throws(DefaultsError) -> (PreferencesDirectory, AgentAddress) {
         let environment = Environment.current
@@ -27,7 +30,8 @@ struct PlaceOptions: ParsableArguments {
     /// The agent, or a store of the command's own.
     func open() throws(DefaultsError) -> any Backend {
         let (directory, address) = try resolve()
-        return try BackendChoice.open(directory, address)
+        return try BackendChoice.open(
+            directory, address, environment: .current, patience: Self.patience)
     }
 
     /// A domain by its name, for the host that the options name.

@@ -23,6 +23,8 @@ package final class AgentConnection: Backend {
 
     /// How long an agent may take to answer, in milliseconds, before it is given up.
     private let patience: Int64
+    /// How long it may take to save: its disk, or who writes to a file, may be slow.
+    private static let patienceOfDisk: Int64 = 30_000
 
     /// Connects to the agent of a directory.
     ///
@@ -35,7 +37,7 @@ package final class AgentConnection: Backend {
     package static func open(
         _ address: AgentAddress, for directory: PreferencesDirectory, patience: Int64 = 30_000
     ) throws(DefaultsError) -> AgentConnection? {
-        guard let socket = try UnixSocket.connect(to: address) else { return nil }
+        guard let socket = try UnixSocket.connect(to: address, patience: min(patience, 5_000)) else { return nil }
         let connection = AgentConnection(socket, patience: patience)
         try connection.greet(directory, address)
         return connection
@@ -66,6 +68,8 @@ package final class AgentConnection: Backend {
 
     // MARK: Requests
 
+    package var system: SystemDirectories { welcome.system }
+
     package func snapshot(of domain: Domain) throws(DefaultsError) -> DomainSnapshot {
         guard case .values(let snapshot) = try answer(to: .read(domain)) else { throw Self.unexpected("read") }
         return snapshot
@@ -92,7 +96,10 @@ package final class AgentConnection: Backend {
     /// - Returns: where the log ends then, and what couldn't be saved.
     /// - Throws: `agentUnavailable` when the connection is lost.
     package func barrier(_ domain: Domain? = nil) throws(DefaultsError) -> (cursor: Cursor, failures: [String]) {
-        guard case .synchronized(let cursor, let failures) = try answer(to: .synchronize(domain)) else {
+        let patience = max(patience, Self.patienceOfDisk)
+        guard
+            case .synchronized(let cursor, let failures) = try answer(to: .synchronize(domain), within: patience)
+        else {
             throw Self.unexpected("synchronize")
         }
         return (cursor, failures)
@@ -178,7 +185,10 @@ package final class AgentConnection: Backend {
     /// The next message that has come, whatever it is.
     func nextMessage() throws(DefaultsError) -> NumberedMessage? { try socket.next() }
 
-    private func answer(to request: Request) throws(DefaultsError) -> Message {
+    private func answer(
+        to request: Request, within milliseconds: Int64? = nil
+    ) throws(DefaultsError) -> Message {
+        let patience = milliseconds ?? patience
         try send(request)
         let end = MonotonicTime.now() + patience
         while true {
@@ -223,13 +233,22 @@ package final class AgentConnection: Backend {
 
     /// The error of an agent that doesn't answer.
     func silence(of milliseconds: Int64) -> DefaultsError {
-        DefaultsError(
+        // Tenths, where it isn't whole seconds.
+        let (seconds, tenth) = (milliseconds / 1_000, milliseconds % 1_000 / 100)
+        let time = tenth == 0 ? "\(seconds)" : "\(seconds).\(tenth)"
+        return DefaultsError(
             .agentUnavailable,
-            "The agent (pid \(welcome.pid)) hasn't answered for \(milliseconds / 1_000) s; it may be stopped: "
-                + "`kill -CONT \(welcome.pid)` lets it go on, `kill -KILL \(welcome.pid)` lets others do without it.")
+            "The agent (pid \(welcome.pid)) hasn't answered for \(time) s; it may be stopped: "
+                + "`kill -CONT \(welcome.pid)` lets it go on, `kill -KILL \(welcome.pid)` lets others do without it.",
+            errno: ETIMEDOUT)
     }
 
     private static func unexpected(_ request: String) -> DefaultsError {
         DefaultsError(.protocolViolation, "The agent's answer to \"\(request)\" is none; is it of another version?")
     }
+}
+
+extension DefaultsError {
+    /// Whether an agent is there that doesn't answer, or takes no connections.
+    package var isOfSilence: Bool { code == .agentUnavailable && (errno == ETIMEDOUT || errno == EAGAIN) }
 }

@@ -4,6 +4,8 @@ package import DefaultsCore
 ///
 /// Calls are synchronous and made by one thread at a time.
 package protocol Backend: AnyObject {
+    /// The directories of the system's whose domains it has beside the user's.
+    var system: SystemDirectories { get }
     /// A domain's values in force; the newest there are.
     func snapshot(of domain: Domain) throws(DefaultsError) -> DomainSnapshot
     /// The domains that have values, in order.

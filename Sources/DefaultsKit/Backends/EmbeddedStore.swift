@@ -21,6 +21,8 @@ package final class EmbeddedStore: Backend {
         self.identity = .current
     }
 
+    package var system: SystemDirectories { store.system }
+
     package func snapshot(of domain: Domain) throws(DefaultsError) -> DomainSnapshot {
         look(at: domain)
         return store.snapshot(of: domain)

@@ -8,8 +8,8 @@ struct Delete: ParsableCommand {
         abstract: "Removes a domain, or a key of it.", aliases: ["remove"])
 
     @OptionGroup var place: PlaceOptions
-    @Argument(help: "The domain.") var domain: String
-    @Argument(help: "The key; the whole domain when it is left out.") var key: String?
+    @Argument(help: "The domain.", completion: Candidates.domain) var domain: String
+    @Argument(help: "The key; the whole domain when it is left out.", completion: Candidates.key) var key: String?
 
     func run() throws {
         let domain = try place.domain(domain)
@@ -17,11 +17,11 @@ struct Delete: ParsableCommand {
         let snapshot = try backend.snapshot(of: domain)
         if let damage = snapshot.damage, snapshot.values.isEmpty { throw Failure(damage, .dataError) }
         guard !snapshot.values.isEmpty else {
-            throw Failure("The domain \(domain) does not exist; nothing is deleted.", .notFound)
+            throw NotFound.domain(domain, in: backend, "; nothing is deleted")
         }
         if let key {
             guard snapshot.values[key] != nil else {
-                throw Failure("The domain \(domain) has no key \"\(key)\"; nothing is deleted.", .notFound)
+                throw NotFound.key(key, in: snapshot, "; nothing is deleted")
             }
             try backend.edit(domain, [key: nil], replacesAll: false)
         } else {

@@ -10,8 +10,8 @@ struct Read: ParsableCommand {
 
     @OptionGroup var place: PlaceOptions
     @Flag(help: "Prints JSON.") var json = false
-    @Argument(help: "The domain; all when it is left out.") var domain: String?
-    @Argument(help: "The key; all when it is left out.") var key: String?
+    @Argument(help: "The domain; all when it is left out.", completion: Candidates.domain) var domain: String?
+    @Argument(help: "The key; all when it is left out.", completion: Candidates.key) var key: String?
 
     func run() throws {
         let backend = try place.open()
@@ -23,20 +23,21 @@ struct Read: ParsableCommand {
             try show(.dictionary(all))
             return
         }
-        let snapshot = try backend.snapshot(of: place.domain(domain))
+        let place = try place.domain(domain)
+        let snapshot = try backend.snapshot(of: place)
         if let damage = snapshot.damage {
             guard !snapshot.values.isEmpty else { throw Failure(damage, .dataError) }
             Failure.note("\(damage) What follows is the last good state.")
         }
         guard !snapshot.values.isEmpty else {
-            throw Failure("The domain \(domain) does not exist.", .notFound)
+            throw NotFound.domain(place, in: backend)
         }
         guard let key else {
             try show(.dictionary(snapshot.values))
             return
         }
         guard let value = snapshot.values[key] else {
-            throw Failure("The domain \(domain) has no key \"\(key)\".", .notFound)
+            throw NotFound.key(key, in: snapshot)
         }
         try show(value)
     }

@@ -23,8 +23,10 @@ struct Tail: ParsableCommand {
 
     @OptionGroup var place: PlaceOptions
     @OptionGroup var options: TailOptions
-    @Argument(help: "The domain, or a pattern of names; all when it is left out.") var domain: String?
-    @Argument(help: "Keys, or patterns of them; all when they are left out.") var keys: [String] = []
+    @Argument(help: "The domain, or a pattern of names; all when it is left out.", completion: Candidates.domain)
+    var domain: String?
+    @Argument(help: "Keys, or patterns of them; all when they are left out.", completion: Candidates.key)
+    var keys: [String] = []
 
     func validate() throws {
         if let count = options.count, count < 1 { throw ValidationError("-n needs a number from 1 on.") }

@@ -18,8 +18,9 @@ struct Write: ParsableCommand {
             """)
 
     @OptionGroup var place: PlaceOptions
-    @Argument(help: "The domain.") var domain: String
-    @Argument(parsing: .captureForPassthrough, help: "The key and its value.") var operands: [String] = []
+    @Argument(help: "The domain.", completion: Candidates.domain) var domain: String
+    @Argument(parsing: .captureForPassthrough, help: "The key and its value.", completion: Candidates.key)
+    var operands: [String] = []
 
     func run() throws {
         let domain = try place.domain(domain)

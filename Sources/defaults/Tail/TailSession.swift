@@ -36,7 +36,7 @@ struct TailSession {
                 return
             } catch {
                 // An agent that was there and has gone comes back: it was upgraded, or ended and another took over.
-                guard error.code == .agentUnavailable else { throw error }
+                guard error.code == .agentUnavailable, !error.isOfSilence else { throw error }
                 Failure.note("\(error) Connecting again.")
                 isAgain = true
             }
@@ -62,10 +62,13 @@ struct TailSession {
         while true {
             var obstacle: DefaultsError?
             do throws(DefaultsError) {
-                if let agent = try AgentConnection.open(address, for: directory) { return agent }
+                let left = milliseconds()
+                // A short time is meant for changes, not for an agent that has much to do.
+                let patience = left < 0 ? PlaceOptions.patience : min(max(Int64(left), 1_000), PlaceOptions.patience)
+                if let agent = try AgentConnection.open(address, for: directory, patience: patience) { return agent }
             } catch {
                 // One that is being killed may still take a connection, and lose it while it is greeted.
-                guard error.code == .agentUnavailable else { throw error }
+                guard error.code == .agentUnavailable, !error.isOfSilence else { throw error }
                 obstacle = error
             }
             if let status = child?.status {

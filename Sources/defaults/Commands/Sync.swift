@@ -1,0 +1,31 @@
+import ArgumentParser
+import DefaultsCore
+import DefaultsKit
+
+/// `defaults sync [domain…]`.
+struct Sync: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Waits until all that was done before is on the disk, and has been sent to all who follow it.",
+        discussion: """
+            That is so of edits by any program, and of files that were changed or replaced. Without an agent nobody holds \
+            anything back, and there is nothing to wait for.
+
+            EXAMPLES
+              cp backup.plist ~/.config/org.example.editor.plist && defaults sync
+              defaults sync org.example.editor -g
+            """)
+
+    @OptionGroup var place: PlaceOptions
+    @Argument(help: "The domains; all when they are left out.", completion: Candidates.domain)
+    var domains: [String] = []
+
+    func run() throws {
+        let domains: [Domain?] = try domains.isEmpty ? [nil] : domains.map { try place.domain($0) }
+        guard let agent = try place.open() as? AgentConnection else { return }
+        var failures: [String] = []
+        for domain in domains { failures += try agent.barrier(domain).failures }
+        guard let last = failures.popLast() else { return }
+        failures.forEach { Failure.note($0) }
+        throw Failure(last, .inputOutput)
+    }
+}
