@@ -73,7 +73,7 @@ let package = Package(
         .executableTarget(
             name: "defaults",
             dependencies: [
-                "DefaultsCore", "DefaultsKit", "PropertyList",
+                "CLinux", "DefaultsCore", "DefaultsKit", "PropertyList",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

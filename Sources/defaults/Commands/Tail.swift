@@ -18,6 +18,14 @@ struct Tail: ParsableCommand {
             current user's; "changes" is a list of objects with "key", "kind" (added, changed, removed, initial), \
             "old" and "new"; "overruled" lists what lost against a later writer. Data is {"$data": base64}, a date \
             {"$date": RFC 3339}.
+
+            With --exec a command is run for each change set, one after the other, and none is left out. It has the object             that --json would print on its standard input, and in its environment DEFAULTS_DOMAIN, DEFAULTS_HOST (empty for             any), DEFAULTS_KEYS (one a line; unset when they are more than 64 KiB), DEFAULTS_CURSOR and DEFAULTS_SOURCE             (app, file or agent; for an app DEFAULTS_SOURCE_PID and DEFAULTS_SOURCE_EXECUTABLE too; empty for --initial). A             command that fails is told of. What ends this one ends the command and all that it has started.
+
+            EXAMPLES
+              defaults tail
+              defaults tail 'org.example.*' --json | jq .changes
+              defaults tail org.example.editor theme --exec 'pkill -USR1 editor'
+              defaults tail --cursor-file ~/.cache/seen --exec 'logger -t defaults "$DEFAULTS_DOMAIN: $DEFAULTS_KEYS"'
             """,
         aliases: ["watch"])
 
@@ -33,6 +41,10 @@ struct Tail: ParsableCommand {
         if let timeout = options.timeout, !(timeout >= 0 && timeout < 1e9) {
             throw ValidationError("--timeout needs a number of seconds.")
         }
+        if let command = options.exec {
+            if command.allSatisfy(\.isWhitespace) { throw ValidationError("--exec needs a command.") }
+            if options.json { throw ValidationError("--json and --exec don't go together: the command gets JSON.") }
+        }
         if options.since != nil, options.initial { throw ValidationError("--since and --initial don't go together.") }
     }
 
@@ -41,6 +53,10 @@ struct Tail: ParsableCommand {
         signal(SIGPIPE, SIG_IGN)
         // What can't be a domain's name never shows anything; a pattern may be any text.
         if let domain, !domain.contains(where: { "*?\\".contains($0) }) { _ = try DomainName(domain) }
+        if let variable = Environment.current[BackendChoice.noAgentVariable] {
+            throw Failure(
+                "Changes can't be followed without an agent; unset \(BackendChoice.noAgentVariable)=\(variable).", .usage)
+        }
         let (directory, address) = try place.resolve()
         try directory.checkExistence()
         var session = TailSession(

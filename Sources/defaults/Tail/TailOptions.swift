@@ -24,6 +24,9 @@ struct TailOptions: ParsableArguments {
     @Option(help: "What to show when changes come faster than they are read: each key's latest, or everything.")
     var mode: Mode = .everything
 
+    @Option(help: "Runs this command of the shell for each change set, instead of printing it.")
+    var exec: String?
+
     @Option(help: "Colours: auto, always or never.")
     var color: ColorChoice = .auto
 
