@@ -4,10 +4,11 @@ import DefaultsKit
 
 /// Which directory, which agent, which host.
 struct PlaceOptions: ParsableArguments {
-    @Option(help: "The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.")
+    @Option(
+        help: "The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.", completion: .directory)
     var directory: String?
 
-    @Option(help: "The agent's socket, instead of DEFAULTSD_SOCKET and the usual one.")
+    @Option(help: "The agent's socket, instead of DEFAULTSD_SOCKET and the usual one.", completion: .file())
     var socket: String?
 
     @Flag(
