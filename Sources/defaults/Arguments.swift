@@ -5,7 +5,9 @@ enum Arguments {
     /// The options of `PlaceOptions`, and whether a value follows.
     private static let place = ["--directory": true, "--socket": true, "-host": true, "-currentHost": false]
     /// The options that a value follows, of the commands that have a domain.
-    private static let valued: Set<String> = ["--since", "--cursor-file", "-n", "--timeout", "--mode", "--color", "--exec"]
+    private static let valued: Set<String> = [
+        "--since", "--cursor-file", "-n", "--timeout", "--mode", "--color", "--exec",
+    ]
     /// The verbs that take several domains.
     private static let plural: Set<String> = ["diff", "sync"]
 

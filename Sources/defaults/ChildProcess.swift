@@ -17,6 +17,8 @@ struct ChildProcess {
     ///   - outputToErrors: whether its output goes to standard error, since ours is data.
     ///   - input: what it has for standard input; ours if left out.
     ///   - leadsGroup: whether it has a process group of its own, to be ended with all that it starts.
+    /// - Returns: the process.
+    /// - Throws: when it can't be started.
     static func start(
         _ program: String, _ arguments: [String], environment added: [String: String] = [:],
         outputToErrors: Bool = false, input: Int32? = nil, leadsGroup: Bool = false

@@ -15,7 +15,8 @@ struct Defaults: ParsableCommand {
             """,
         version: "0.1.0 (protocol \(Request.protocolVersion))",
         subcommands: [
-            Read.self, Write.self, Delete.self, Domains.self, Tail.self, Status.self, Explain.self, Diff.self, Edit.self,
+            Read.self, Write.self, Delete.self, Domains.self, Tail.self, Status.self, Explain.self, Diff.self,
+            Edit.self,
             Convert.self, Sync.self,
         ]
     )

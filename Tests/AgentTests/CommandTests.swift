@@ -187,7 +187,7 @@ struct CommandTests {
     @Test("Usage that is wrong is told, with status 64, and help with 0")
     func usage() throws {
         for arguments in [
-            ["bogus"], ["read", "a", "b", "c"], ["write"], ["delete"], ["read", "--what"], ["tail", "-x"],
+            ["read", "a", "b", "c"], ["write"], ["delete"], ["read", "--what"], ["tail", "-x"],
         ] {
             let outcome = try Programs.run(Programs.defaults, arguments)
             #expect(outcome.status == 64 && outcome.output == "")

@@ -12,12 +12,15 @@ struct ConvertTests {
     ]
 
     private static func run(_ arguments: [String], in root: String, input: String = "") throws -> Programs.Outcome {
-        try Programs.run("/bin/sh", ["-c", "cd '\(root)'; exec \"$@\"", "sh", Programs.defaults, "convert"] + arguments, input: input)
+        try Programs.run(
+            "/bin/sh", ["-c", "cd '\(root)'; exec \"$@\"", "sh", Programs.defaults, "convert"] + arguments, input: input
+        )
     }
 
     @Test(
         "A property list in any format becomes one in any other",
-        arguments: PropertyListFormat.allCases, [("xml", PropertyListFormat.xml), ("binary", .binary), ("old-style", .oldStyle)])
+        arguments: PropertyListFormat.allCases,
+        [("xml", PropertyListFormat.xml), ("binary", .binary), ("old-style", .oldStyle)])
     func formats(from: PropertyListFormat, to: (name: String, format: PropertyListFormat)) throws {
         try withTemporaryDirectory { root in
             try RawFile.write(Self.value.write(as: from), to: root + "/in")
@@ -57,8 +60,14 @@ struct ConvertTests {
     @Test(
         "What is wrong is told with the file and the place in it",
         arguments: [
-            ("{a = 1;\n b = ", [], 65, "bad: Old-style property list, line 2, column 6 (byte 13): expected a value, found the end of the text."),
-            ("<plist>\n<dict>\n<key>k</kex>", [], 65, "bad: XML property list, line 3, column 7 (byte 22): expected </key>, found </kex>."),
+            (
+                "{a = 1;\n b = ", [], 65,
+                "bad: Old-style property list, line 2, column 6 (byte 13): expected a value, found the end of the text."
+            ),
+            (
+                "<plist>\n<dict>\n<key>k</kex>", [], 65,
+                "bad: XML property list, line 3, column 7 (byte 21): expected </key>, found </kex>."
+            ),
             ("bplist00junk", [], 65, nil),
             ("{a = \"\\001\";}", ["--to", "xml"], 65, nil),
         ] as [(String, [String], Int32, String?)])
@@ -79,7 +88,8 @@ struct ConvertTests {
     func missing() throws {
         try withTemporaryDirectory { root in
             let missing = try Self.run(["none"], in: root)
-            #expect(missing.status == 66 && missing.errors == "defaults: none can't be read: No such file or directory.\n")
+            #expect(
+                missing.status == 66 && missing.errors == "defaults: none can't be read: No such file or directory.\n")
             #expect(try Self.run(["."], in: root).status == 66)
             try RawFile.write("{}", to: root + "/in")
             let nowhere = try Self.run(["in", "none/out"], in: root)

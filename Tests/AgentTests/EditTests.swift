@@ -91,11 +91,12 @@ struct EditTests {
 
     @Test("A text that can't be read is told of with its line, and edited further")
     func goingOn() throws {
-        let editor = "sh -c 'if test -e \"$ROOT/once\"; then sed -i s/oops/new\\;/ \"$0\"; else touch \"$ROOT/once\"; "
+        let editor =
+            "sh -c 'if test -e \"$ROOT/once\"; then sed -i s/oops/new\\;/ \"$0\"; else touch \"$ROOT/once\"; "
             + "sed -i s/old\\;/oops/ \"$0\"; fi'"
         let result = try Self.edit(editor, hasAgent: true, input: "\n")
         #expect(result.outcome.status == 0)
-        let place = "<root>/t/defaults-X/a.b.plist: Old-style property list, line 16, column 5 "
+        let place = "<root>/t/defaults-X/a.b.plist: Old-style property list, line 17, column 5 "
         #expect(result.outcome.errors.hasPrefix("defaults: \(place)"))
         #expect(
             result.outcome.errors.hasSuffix(
@@ -107,7 +108,7 @@ struct EditTests {
 
     @Test("What is given up is kept, and nothing is set", arguments: ["", "q\n"])
     func givingUp(_ answer: String) throws {
-        let result = try Self.edit("sed -i 's/text = //'", hasAgent: false, input: answer)
+        let result = try Self.edit("sed -i 's/text = old;/text old/'", hasAgent: false, input: answer)
         #expect(result.outcome.status == 65 && result.values == .dictionary(Self.values))
         #expect(
             result.outcome.errors.hasSuffix(
@@ -125,9 +126,12 @@ struct EditTests {
         #expect(result.outcome.status == 0 && (result.values == nil || result.values == [:]))
     }
 
-    @Test("What changes elsewhere meanwhile stays, but for a key that was edited too, which is told", arguments: [true, false])
+    @Test(
+        "What changes elsewhere meanwhile stays, but for a key that was edited too, which is told",
+        arguments: [true, false])
     func meanwhile(_ hasAgent: Bool) throws {
-        let editor = "sh -c '\"$DEFAULTS\" write a.b text theirs; \"$DEFAULTS\" write a.b number -int 7; "
+        let editor =
+            "sh -c '\"$DEFAULTS\" write a.b text theirs; \"$DEFAULTS\" write a.b number -int 7; "
             + "\"$DEFAULTS\" delete a.b flag; sed -i s/old/mine/ \"$0\"'"
         let result = try Self.edit(editor, hasAgent: hasAgent)
         #expect(result.outcome.status == 0)
@@ -146,7 +150,9 @@ struct EditTests {
         try AgentProcess.withAgent { agent in
             try agent.defaults("write", "a.b", "{one = 1; two = 2;}")
             let follower = try agent.follow()
-            let environment = agent.place.environment.merging(["VISUAL": "sed -i 's/[12];/3;/'", "EDITOR": "false"]) { $1 }
+            let environment = agent.place.environment.merging(["VISUAL": "sed -i 's/[12];/3;/'", "EDITOR": "false"]) {
+                $1
+            }
             try follower.expect(["a.b: one 1>3, two 2>3 (app)"]) {
                 try Programs.run(Programs.defaults, ["edit", "a.b"], environment: environment)
             }

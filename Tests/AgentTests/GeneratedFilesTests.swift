@@ -49,7 +49,8 @@ struct GeneratedFilesTests {
         "mandoc finds nothing wrong with the manual pages", .enabled(if: access("/usr/bin/mandoc", X_OK) == 0),
         arguments: ["defaults.1", "defaultsd.8"])
     func lint(name: String) throws {
-        let outcome = try Programs.run("/usr/bin/mandoc", ["-T", "lint", "-W", "warning", "\(Self.config)/man/\(name)"])
+        let outcome = try Programs.run(
+            "/usr/bin/mandoc", ["-T", "lint", "-W", "warning", "\(Self.config)/man/\(name)"])
         #expect(outcome.status == 0 && outcome.output == "", "\(outcome.output)")
     }
 }

@@ -10,7 +10,9 @@ import Testing
 @Suite("defaults tail --exec")
 struct TailExecTests {
     /// Runs `tail` to its end on what has happened since an agent began.
-    private static func past(_ agent: AgentProcess, _ command: String, _ arguments: String...) throws -> Programs.Outcome {
+    private static func past(_ agent: AgentProcess, _ command: String, _ arguments: String...) throws
+        -> Programs.Outcome
+    {
         let epoch = try Cursor(try Fields(agent.status()).string("cursor")).epoch
         return try Programs.run(
             Programs.defaults, ["tail", "--since", "\(epoch):0", "--exec", command] + arguments,
@@ -99,7 +101,8 @@ struct TailExecTests {
         try AgentProcess.withAgent { agent in
             let file = agent.place.root + "/pid"
             // The shell waits for a child of its own, in whose stead the signal must be sent.
-            let tail = try agent.start("tail", "--exec", "sleep 1000 & echo $!; wait", "--initial", "--cursor-file", file)
+            let tail = try agent.start(
+                "tail", "--exec", "sleep 1000 & echo $!; wait", "--initial", "--cursor-file", file)
             try agent.defaults("write", "a.b", "k", "v")
             let line = try #require(tail.line())
             let pid = try #require(Int32(line))
@@ -142,14 +145,19 @@ struct TailExecTests {
         }) { agent in
             let outcome = try Programs.run(
                 Programs.defaults,
-                ["tail", "--initial", "--timeout", "1", "--exec", "echo $DEFAULTS_DOMAIN $DEFAULTS_KEYS $DEFAULTS_SOURCE."],
+                [
+                    "tail", "--initial", "--timeout", "1", "--exec",
+                    "echo $DEFAULTS_DOMAIN $DEFAULTS_KEYS $DEFAULTS_SOURCE.",
+                ],
                 environment: agent.place.environment)
             #expect(outcome.output == "a.b k .\n")
             #expect(outcome.errors.hasPrefix("defaults: c.d damaged: \(agent.place.path("c.d"))"))
         }
     }
 
-    @Test("--exec and --json don't go together, and no command is none", arguments: [["--exec", "x", "--json"], ["--exec", " "]])
+    @Test(
+        "--exec and --json don't go together, and no command is none",
+        arguments: [["--exec", "x", "--json"], ["--exec", " "]])
     func usage(_ arguments: [String]) throws {
         #expect(try Programs.run(Programs.defaults, ["tail"] + arguments).status == 64)
     }

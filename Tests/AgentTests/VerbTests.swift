@@ -38,7 +38,8 @@ struct VerbTests {
             files: layers, commands: [["explain", "-host", "H", "write", "x"]], status: 1,
             errors: "defaults: No layer of write has the key \"x\".\n"),
         VerbCase(
-            files: layers, commands: [["-host", "H", "write", "a.b", "size", "9"], ["explain", "-host", "H", "a.b", "size"]],
+            files: layers,
+            commands: [["-host", "H", "write", "a.b", "size", "9"], ["explain", "-host", "H", "a.b", "size"]],
             output: """
                 * this host         <root>/p/ByHost/a.b.H.plist             "9"
                   any host          <root>/p/a.b.plist                      "12"
@@ -53,8 +54,7 @@ struct VerbTests {
         VerbCase(
             files: ["p/a.b.plist": "oops"], commands: [["explain", "a.b", "k"]], status: 1,
             errors: """
-                defaults: <root>/p/a.b.plist: Old-style property list, line 1, column 1 (byte 0): \
-                expected a value, found the end of the text.
+                defaults: <root>/p/a.b.plist holds no dictionary at its top, so it holds no preferences.
                 defaults: No layer of a.b has the key "k".
 
                 """),
@@ -74,12 +74,14 @@ struct VerbTests {
 
                 """),
         VerbCase(
-            files: ["p/a.b.plist": "{old = x;}"], commands: [["diff", "--color", "always", "a.b", "-"]], input: "{old = y;}",
+            files: ["p/a.b.plist": "{old = x;}"], commands: [["diff", "--color", "always", "a.b", "-"]],
+            input: "{old = y;}",
             status: 1, output: "\u{1B}[1mold\u{1B}[0m  \u{1B}[31m\"x\"\u{1B}[0m → \u{1B}[32m\"y\"\u{1B}[0m\n"),
         VerbCase(files: ["p/a.b.plist": "{k = v;}"], commands: [["diff", "a.b", "<root>/p/a.b.plist"]]),
         VerbCase(files: ["p/.GlobalPreferences.plist": "{k = v;}"], commands: [["diff", "-g", "NSGlobalDomain"]]),
         VerbCase(
-            files: ["p/.GlobalPreferences.plist": "{k = v;}", "p/a.b.plist": "{k = v;}"], commands: [["diff", "a.b", "-g"]]),
+            files: ["p/.GlobalPreferences.plist": "{k = v;}", "p/a.b.plist": "{k = v;}"],
+            commands: [["diff", "a.b", "-g"]]),
         VerbCase(
             commands: [["write", "a.b", "when", "-date", "2020-01-02 03:04:05 +0100"], ["diff", "a.b", "-"]],
             input: "{when = \"2020-01-02 02:04:05 +0000\";}"),
@@ -139,8 +141,10 @@ struct VerbTests {
     @Test(
         "Colours: the option first, then NO_COLOR, then CLICOLOR_FORCE or FORCE_COLOR, then the terminal",
         arguments: [
-            ([:], [], false), (["NO_COLOR": "1", "CLICOLOR_FORCE": "1"], [], false), (["CLICOLOR_FORCE": "1"], [], true),
-            (["FORCE_COLOR": "1"], [], true), (["CLICOLOR_FORCE": "0"], [], false), (["NO_COLOR": "", "FORCE_COLOR": "1"], [], true),
+            ([:], [], false), (["NO_COLOR": "1", "CLICOLOR_FORCE": "1"], [], false),
+            (["CLICOLOR_FORCE": "1"], [], true),
+            (["FORCE_COLOR": "1"], [], true), (["CLICOLOR_FORCE": "0"], [], false),
+            (["NO_COLOR": "", "FORCE_COLOR": "1"], [], true),
             (["NO_COLOR": "1"], ["--color", "always"], true), (["CLICOLOR_FORCE": "1"], ["--color", "never"], false),
         ] as [([String: String], [String], Bool)])
     func colors(environment: [String: String], options: [String], isColored: Bool) throws {
@@ -160,7 +164,8 @@ struct VerbTests {
         try AgentProcess.withAgent { agent in
             try agent.holdEdits()
             let connection = try agent.connect()
-            _ = try connection.subscribe(.now, filter: SubscriptionFilter(domains: [GlobPattern("a.*")]), mode: .everything)
+            _ = try connection.subscribe(
+                .now, filter: SubscriptionFilter(domains: [GlobPattern("a.*")]), mode: .everything)
             try connection.edit(Domain(DomainName("a.edited")), ["k": 1], replacesAll: false)
             try RawFile.replace(agent.place.path("a.file"), with: "{k = v;}".utf8)
             #expect(try agent.defaults("sync").status == 0)

@@ -12,6 +12,7 @@ package enum BackendChoice {
     ///   - address: where its agent would listen.
     ///   - environment: what may say that no agent is wanted.
     ///   - patience: how long an agent may take to answer, in milliseconds.
+    /// - Returns: the agent's connection, or a store.
     /// - Throws: when an agent was asked for by a socket of its own and doesn't answer, or the directory is missing that
     ///   someone named.
     package static func open(

@@ -60,7 +60,8 @@ struct Tail: ParsableCommand {
         if let domain, !domain.contains(where: { "*?\\".contains($0) }) { _ = try DomainName(domain) }
         if let variable = Environment.current[BackendChoice.noAgentVariable] {
             throw Failure(
-                "Changes can't be followed without an agent; unset \(BackendChoice.noAgentVariable)=\(variable).", .usage)
+                "Changes can't be followed without an agent; unset \(BackendChoice.noAgentVariable)=\(variable).",
+                .usage)
         }
         let (directory, address) = try place.resolve()
         try directory.checkExistence()

@@ -22,6 +22,7 @@ struct OutputDocument {
     /// - Parameters:
     ///   - bytes: what it is to hold.
     ///   - input: the file that the values are from; `nil` for none.
+    /// - Throws: when it can't be written; then it is as it was.
     func write(_ bytes: [UInt8], from input: String?) throws(Failure) {
         do throws(SystemCall.Failure) {
             var status = stat()

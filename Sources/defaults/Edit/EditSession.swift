@@ -30,7 +30,8 @@ struct EditSession {
         let snapshot = try backend.snapshot(of: domain)
         if let damage = snapshot.damage {
             guard !snapshot.values.isEmpty else { throw Failure(damage, .dataError) }
-            Failure.note("\(damage) You edit the last good state; the file is copied beside itself before it is replaced.")
+            Failure.note(
+                "\(damage) You edit the last good state; the file is copied beside itself before it is replaced.")
         }
         return snapshot
     }

@@ -14,6 +14,7 @@ struct EditableText {
     ///   - values: the values.
     ///   - title: what the domain is called, and where it is.
     ///   - isXML: whether to write XML, and not old-style text.
+    /// - Throws: when the format can't express a value.
     init(_ values: DomainValues, title: String, isXML: Bool) throws(Failure) {
         do throws(PropertyListError) {
             let value = PropertyListValue.dictionary(values)

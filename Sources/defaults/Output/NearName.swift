@@ -4,7 +4,7 @@
 /// whatever the case of their letters: two, or a third of the name's length where that is more; half of it where the name
 /// is short, since all short names are near.
 enum NearName {
-    /// The nearest of some names; `nil` when none is near. Of equally near ones the first in their order is taken.
+    /// The nearest of some names, `nil` when none is near; of equally near ones the first in their order.
     static func of(_ name: String, among names: some Sequence<String>) -> String? {
         let wanted = Array(name.lowercased().unicodeScalars)
         let limit = max(min(2, wanted.count / 2), wanted.count / 3)

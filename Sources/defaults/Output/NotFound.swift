@@ -9,6 +9,7 @@ enum NotFound {
     ///   - domain: the domain.
     ///   - backend: among whose domains there may be a near name.
     ///   - consequence: what isn't done therefore, as the end of the sentence.
+    /// - Returns: the failure, with the status for what isn't found.
     static func domain(_ domain: Domain, in backend: any Backend, _ consequence: String = "") -> Failure {
         let names = ((try? backend.domains()) ?? []).filter { $0.host == domain.host }.map(\.name.description)
         let near = NearName.question(domain.name.description, among: names)

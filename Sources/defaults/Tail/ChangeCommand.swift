@@ -55,6 +55,7 @@ struct ChangeCommand {
     ///
     /// - Parameter end: when to end the command, and its group.
     /// - Returns: false when it was ended for that.
+    /// - Throws: when it can't be started.
     func run(until end: ContinuousClock.Instant?) throws(Failure) -> Bool {
         let signals = try SignalWatch()
         var feed = try CommandInput(input)
@@ -65,6 +66,8 @@ struct ChangeCommand {
         var ending: Int32?
         while true {
             if let status = process.status {
+                // A shell has what it starts in the background ignore SIGINT.
+                if ending != nil { kill(-process.pid, SIGTERM) }
                 if let ending, ending != SIGALRM { signals.end(by: ending) }
                 if ending == nil, status != 0 { Failure.note(Self.complaint(status, title)) }
                 return ending == nil

@@ -62,8 +62,10 @@ struct ManualPage {
     }
 
     private func synopsis(of command: CommandDescription, without common: Set<Option>) -> [String] {
-        options(of: command).filter { !common.contains($0) && !$0.names.contains("-help") && !$0.names.contains("-version") }
-            .map { ".Op \($0.macro.replacingOccurrences(of: " , ", with: " | "))" }
+        options(of: command).filter {
+            !common.contains($0) && !$0.names.contains("-help") && !$0.names.contains("-version")
+        }
+        .map { ".Op \($0.macro.replacingOccurrences(of: " , ", with: " | "))" }
             + (command.arguments ?? []).filter { $0.kind == "positional" && $0.shouldDisplay }.map {
                 let words = "Ar \($0.valueName ?? "argument")\($0.isRepeating ? " ..." : "")"
                 return $0.isOptional ? ".Op \(words)" : ".\(words)"
