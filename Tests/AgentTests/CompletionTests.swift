@@ -34,7 +34,7 @@ struct CompletionTests {
         ("defaults read 'My App' ", keysOfMyApp), ("defaults -host H read ", ["NSGlobalDomain"]),
         ("defaults diff a.b a", ["a.b"]), ("defaults sync a.b M", ["My App"]), ("defaults exp", ["explain"]),
         ("defaults explain a.b t", ["two words"]), ("defaults tail a.b size t", ["two words"]),
-        ("defaults read nothing ", []), ("defaults convert --to b", ["binary"]),
+        ("defaults read nothing ", []), ("defaults write a.b size ", []), ("defaults convert --to b", ["binary"]),
         ("defaults edit -cur", ["-currentHost"]),
     ]
 

@@ -4,6 +4,8 @@
 /// written whole.
 struct OldStyleWriter {
     /// Whether numbers, Booleans and dates are written in GNUstep's form, `<*I5>`, which keeps their types.
+    ///
+    /// Containers then begin behind their keys, without macOS's gap.
     var isTyped = false
 
     private var output: [UInt8] = []
@@ -46,15 +48,15 @@ struct OldStyleWriter {
             if CivilTime(date) == nil { append(date.oldStyleText) } else { append("D", date.oldStyleText) }
         case .data(let bytes): append(bytes)
         case .array(let values):
-            indent()
+            if !isTyped { indent() }
             output.append("(\n")
             return try levels.open(WriterLevel(values), format: .oldStyle)
         case .dictionary(let values):
-            indent()
+            if !isTyped { indent() }
             output.append("{\n")
             return try levels.open(WriterLevel(values), format: .oldStyle)
         case .uid(let number):
-            indent()
+            if !isTyped { indent() }
             output.append("{\n")
             return try levels.open(WriterLevel(["CF$UID": .number(number)]), format: .oldStyle)
         }

@@ -26,7 +26,10 @@ enum Candidates {
         guard let verb = rest.first,
             let place = try? PlaceOptions.parse(Array(prepared.prefix(prepared.count - rest.count)))
         else { return [] }
-        let domain = Arguments.isPlural(verb) ? nil : Arguments.operands(rest.dropFirst()).first
+        let operands = Arguments.operands(rest.dropFirst())
+        // What follows the key is a value, or a new name; tail alone takes several keys.
+        if operands.count > 1, !Arguments.isPlural(verb), verb != "tail", verb != "watch" { return [] }
+        let domain = Arguments.isPlural(verb) ? nil : operands.first
         let names = (try? domain.map { try keys(of: $0, place) } ?? domains(place)) ?? []
         return names.filter { !$0.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F } }.sorted()
             .map(ShellWord.candidate)
