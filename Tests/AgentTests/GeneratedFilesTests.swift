@@ -40,6 +40,8 @@ struct GeneratedFilesTests {
         for verb in try CommandDescription(of: Programs.defaults).verbs where Self.ours.contains(verb.commandName) {
             #expect((2...4).contains(verb.examples.count), "\(verb.commandName)")
             #expect(verb.examples.allSatisfy { $0.contains(verb.commandName) }, "\(verb.commandName)")
+            // With their indentation: --help breaks longer lines.
+            #expect(verb.examples.allSatisfy { $0.count <= 78 }, "\(verb.commandName)")
         }
     }
 

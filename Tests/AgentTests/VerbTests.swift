@@ -52,6 +52,9 @@ struct VerbTests {
             files: layers, commands: [["explain", "a.b", "sizee"]], status: 1,
             errors: "defaults: No layer of a.b has the key \"sizee\". Did you mean \"size\"?\n"),
         VerbCase(
+            files: ["p/a.bc.plist": "{only = 1;}"], commands: [["explain", "a.b", "only"]], status: 1,
+            errors: "defaults: No layer of a.b has the key \"only\". Did you mean \"a.bc\"?\n"),
+        VerbCase(
             files: ["p/a.b.plist": "oops"], commands: [["explain", "a.b", "k"]], status: 1,
             errors: """
                 defaults: <root>/p/a.b.plist holds no dictionary at its top, so it holds no preferences.

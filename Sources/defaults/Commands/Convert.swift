@@ -17,7 +17,7 @@ struct Convert: ParsableCommand {
             EXAMPLES
               defaults convert ~/.config/org.example.editor.plist
               defaults convert --to binary settings.plist settings.plist
-              curl -s https://example.org/settings.plist | defaults convert --to json - | jq .
+              curl -s $URL | defaults convert --to json - | jq .
             """)
 
     @Option(help: "The format: xml, binary, old-style or json; json for an output named so, else xml.")

@@ -18,7 +18,7 @@ struct Diff: ParsableCommand {
             EXAMPLES
               defaults diff org.example.editor org.example.editor-beta
               defaults diff org.example.editor ~/backup/org.example.editor.plist
-              ssh elsewhere cat .config/org.example.editor.plist | defaults diff --json org.example.editor -
+              ssh elsewhere cat editor.plist | defaults diff org.example.editor -
             """)
 
     @OptionGroup var place: PlaceOptions

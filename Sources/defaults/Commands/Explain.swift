@@ -45,7 +45,13 @@ struct Explain: ParsableCommand {
                     wins: layers.isEmpty))
         }
         if layers.isEmpty {
-            let near = NearName.question(key, among: keys)
+            var near = NearName.question(key, among: keys)
+            if near.isEmpty {
+                // Perhaps it is the domain that was misspelt.
+                let names = ((try? backend.domains()) ?? []).map(\.name)
+                let isKnown = names.contains(application.name)
+                near = isKnown ? "" : NearName.question(domain, among: names.map(\.description))
+            }
             throw Failure("No layer of \(application.name) has the key \"\(key)\".\(near)", .notFound)
         }
         if json {

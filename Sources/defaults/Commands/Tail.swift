@@ -30,7 +30,7 @@ struct Tail: ParsableCommand {
               defaults tail
               defaults tail 'org.example.*' --json | jq .changes
               defaults tail org.example.editor theme --exec 'pkill -USR1 editor'
-              defaults tail --cursor-file ~/.cache/seen --exec 'logger -t defaults "$DEFAULTS_DOMAIN: $DEFAULTS_KEYS"'
+              defaults tail --cursor-file ~/.cache/seen --exec 'logger "$DEFAULTS_KEYS"'
             """,
         aliases: ["watch"])
 

@@ -22,7 +22,7 @@ extension ManualPage {
 
                 """,
             examples: [
-                "systemctl --user enable --now defaultsd", "defaultsd --directory /tmp/preferences --log-level debug",
+                "defaultsd", "defaultsd --directory /tmp/preferences --log-level debug",
             ],
             end: seeAlso("defaults 1"))
     }

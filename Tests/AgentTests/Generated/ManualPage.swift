@@ -25,7 +25,7 @@ struct ManualPage {
         }
         if command.verbs.isEmpty { lines += [".Nm"] + synopsis(of: command, without: []) }
         lines += [".Sh DESCRIPTION"] + Self.prose(command.paragraphs)
-        lines += [command.verbs.isEmpty ? "The options are:" : "Every verb has these options:"]
+        lines += [".Pp", command.verbs.isEmpty ? "The options are:" : "Every verb has these options:"]
         lines += list(of: options(of: command))
         if !command.verbs.isEmpty { lines += [".Ss Verbs"] }
         for verb in command.verbs {
@@ -37,7 +37,7 @@ struct ManualPage {
         }
         lines.append(middle.trimmingCharacters(in: .newlines))
         let all = examples + command.examples + command.verbs.flatMap(\.examples)
-        lines += [".Sh EXAMPLES"] + all.map { ".Dl \(Self.literal($0))" }
+        lines += [".Sh EXAMPLES", ".Bd -literal -offset indent"] + all.map(Self.literal) + [".Ed"]
         lines.append(end.trimmingCharacters(in: .newlines))
         return lines.joined(separator: "\n") + "\n"
     }
