@@ -221,7 +221,8 @@ struct VerbTests {
             let start = ContinuousClock.now
             let outcome = try Programs.run(Programs.defaults, arguments, environment: agent.place.environment)
             let time = (ContinuousClock.now - start) / .seconds(1)
-            #expect(time >= seconds && time < seconds + 3)
+            // A loaded machine takes longer, but nobody waits for half a minute.
+            #expect(time >= seconds && time < seconds + 15)
             #expect(outcome.status == 75 && outcome.output == "")
             let number = Int(seconds)
             #expect(
