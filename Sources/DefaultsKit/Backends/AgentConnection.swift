@@ -18,11 +18,12 @@ package final class AgentConnection: Backend {
     /// Who answers.
     package private(set) var welcome: Welcome
     private var socket: AgentSocket
-    private var lastNumber: UInt64 = 0
+    /// The number of the last request.
+    private(set) var lastNumber: UInt64 = 0
     private var events: [StreamEvent] = []
 
     /// How long an agent may take to answer, in milliseconds, before it is given up.
-    private let patience: Int64
+    let patience: Int64
 
     /// Connects to the agent of a directory.
     ///
@@ -76,9 +77,11 @@ package final class AgentConnection: Backend {
         return domains
     }
 
-    package func edit(_ domain: Domain, _ values: Difference, replacesAll: Bool) throws(DefaultsError) {
+    package func edit(
+        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?
+    ) throws(DefaultsError) {
         let edit = EditRequest(
-            domain: domain, values: values, replacesAll: replacesAll, writer: .app(.current))
+            domain: domain, values: values, replacesAll: replacesAll, writer: .app(.current), expecting: expected)
         guard case .edited = try answer(to: .edit(edit)) else { throw Self.unexpected("edit") }
     }
 
@@ -142,6 +145,9 @@ package final class AgentConnection: Backend {
         return events.removeFirst()
     }
 
+    /// Drops the events that have come, once their stream has ended.
+    func forgetEvents() { events = [] }
+
     private func keep(_ message: NumberedMessage) {
         if case .event(let event) = message.message { events.append(event) }
     }
@@ -178,7 +184,8 @@ package final class AgentConnection: Backend {
     /// The next message that has come, whatever it is.
     func nextMessage() throws(DefaultsError) -> NumberedMessage? { try socket.next() }
 
-    private func answer(to request: Request) throws(DefaultsError) -> Message {
+    /// Sends a request and waits for its answer.
+    func answer(to request: Request) throws(DefaultsError) -> Message {
         try send(request)
         let end = MonotonicTime.now() + patience
         while true {
@@ -229,7 +236,8 @@ package final class AgentConnection: Backend {
                 + "`kill -CONT \(welcome.pid)` lets it go on, `kill -KILL \(welcome.pid)` lets others do without it.")
     }
 
-    private static func unexpected(_ request: String) -> DefaultsError {
+    /// The error of an agent whose answer is that of another request.
+    static func unexpected(_ request: String) -> DefaultsError {
         DefaultsError(.protocolViolation, "The agent's answer to \"\(request)\" is none; is it of another version?")
     }
 }

@@ -31,11 +31,19 @@ package final class EmbeddedStore: Backend {
         return store.domains()
     }
 
-    package func edit(_ domain: Domain, _ values: Difference, replacesAll: Bool) throws(DefaultsError) {
+    package func snapshots() throws(DefaultsError) -> [DomainSnapshot] {
+        _ = try store.lookAtAll(haste: .settle, isBaseline: true)
+        return store.snapshots()
+    }
+
+    package func edit(
+        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?
+    ) throws(DefaultsError) {
+        let request = EditRequest(
+            domain: domain, values: values, replacesAll: replacesAll, writer: .app(identity), expecting: expected)
         try domain.checkWritable()
         look(at: domain)
-        store.edit(
-            EditRequest(domain: domain, values: values, replacesAll: replacesAll, writer: .app(identity)))
+        if expected == nil { store.edit(request) } else { try store.commit(request) }
     }
 
     package func synchronize(_ domain: Domain) throws(DefaultsError) {
