@@ -14,7 +14,10 @@ struct Defaults: ParsableCommand {
             app reads. The command speaks with the agent where one runs, and works on the files where none does.
             """,
         version: "0.1.0 (protocol \(Request.protocolVersion))",
-        subcommands: [Read.self, Write.self, Delete.self, Domains.self, Tail.self, Status.self]
+        subcommands: [
+            Read.self, ReadType.self, Write.self, Rename.self, Delete.self, DeleteAll.self, Domains.self, Find.self,
+            Import.self, Export.self, PrintHostIdentifier.self, Tail.self, Status.self,
+        ]
     )
 
     @OptionGroup var place: PlaceOptions
@@ -22,14 +25,21 @@ struct Defaults: ParsableCommand {
     /// Turns what goes wrong into one line on standard error and an exit status.
     static func main() {
         do {
-            var command = try parseAsRoot(Arguments.prepared(CommandLine.arguments.dropFirst()))
+            var command = try parseAsRoot(try Arguments.prepared(CommandLine.arguments.dropFirst()))
             try command.run()
         } catch let error as DefaultsError {
             Failure.end(error.description, ExitStatus(error))
         } catch let failure as Failure {
             Failure.end(failure.message, failure.status)
         } catch {
-            exit(withError: error)
+            // Help and versions are wanted, and go to standard output as they are.
+            let status = exitCode(for: error)
+            if status != .validationFailure { exit(withError: error) }
+            let verb = CommandLine.arguments.dropFirst().first { !$0.hasPrefix("-") }?.lowercased()
+            let names = configuration.subcommands.map { $0.configuration.commandName ?? "\($0)".lowercased() }
+            let command = names.first { $0 == verb }.map { "help \($0)" } ?? "help"
+            let message = message(for: error)
+            Failure.end("\(message)\(message.hasSuffix(".") ? "" : ".") See `defaults \(command)`.", .usage)
         }
     }
 }

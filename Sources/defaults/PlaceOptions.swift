@@ -17,6 +17,16 @@ struct PlaceOptions: ParsableArguments {
     @Option(name: .customLong("host", withSingleDash: true), help: "Only what is for the host with this identifier.")
     var host: String?
 
+    // `Arguments` has put the domain in its place by the time the parser runs.
+    @Option(
+        name: .customLong("app", withSingleDash: true),
+        help: "The domain of an application, by its name, its desktop file or its executable's name.")
+    var app: String?
+
+    func validate() throws {
+        if currentHost, host != nil { throw ValidationError("-currentHost and -host don't go together.") }
+    }
+
     /// The directory and the address of its agent.
     func resolve() throws(DefaultsError) -> (PreferencesDirectory, AgentAddress) {
         let environment = Environment.current
@@ -30,15 +40,27 @@ struct PlaceOptions: ParsableArguments {
         return try BackendChoice.open(directory, address)
     }
 
+    /// A domain by its name or a file by its path, with what reads and writes it.
+    func open(_ argument: String) throws -> OpenDomain {
+        let (directory, address) = try resolve()
+        let place = try DomainPlace(argument, host: chosenHost(), in: directory)
+        guard let own = place.directory else {
+            return OpenDomain(place: place, backend: try BackendChoice.open(directory, address))
+        }
+        return OpenDomain(place: place, backend: EmbeddedStore(own, system: .none))
+    }
+
+    /// The host that the options name.
+    func chosenHost() throws(DefaultsError) -> DomainHost {
+        guard currentHost else { return try DomainHost(identifier: host) }
+        guard let current = HostIdentifier.current() else {
+            throw DefaultsError(.invalidDomainName, "This host has no identifier: /etc/machine-id is missing.")
+        }
+        return try DomainHost(identifier: current)
+    }
+
     /// A domain by its name, for the host that the options name.
     func domain(_ name: String) throws(DefaultsError) -> Domain {
-        var identifier = host
-        if currentHost {
-            guard let current = HostIdentifier.current() else {
-                throw DefaultsError(.invalidDomainName, "This host has no identifier: /etc/machine-id is missing.")
-            }
-            identifier = current
-        }
-        return Domain(try DomainName(name), host: try DomainHost(identifier: identifier))
+        Domain(try DomainName(name), host: try chosenHost())
     }
 }

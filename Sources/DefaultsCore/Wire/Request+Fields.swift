@@ -85,7 +85,8 @@ extension EditRequest {
             time: Timestamp(nanoseconds: try fields.integer("time")), writer: .app(app),
             identity: try EditIdentity(fields),
             replacing: fields.values["replacing"] == nil ? nil : try fields.dictionary("replacing"),
-            expecting: fields.values["expected"] == nil ? nil : try fields.difference(set: "expected", removed: "absent"))
+            expecting: fields.values["expected"] == nil
+                ? nil : try fields.difference(set: "expected", removed: "absent"))
     }
 }
 

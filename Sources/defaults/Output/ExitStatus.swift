@@ -6,7 +6,9 @@ enum ExitStatus: Int32 {
     case notFound = 1
     case usage = 64
     case dataError = 65
+    case noInput = 66
     case unavailable = 69
+    case cantCreate = 73
     case inputOutput = 74
     case temporaryFailure = 75
 
@@ -15,7 +17,7 @@ enum ExitStatus: Int32 {
         switch error.code {
         case .invalidDomainName, .invalidCursor: self = .usage
         case .damaged, .untrusted, .invalidValue, .protocolViolation: self = .dataError
-        case .locked, .agentRefused: self = .temporaryFailure
+        case .locked, .changed, .agentRefused: self = .temporaryFailure
         case .agentUnavailable: self = .unavailable
         default: self = .inputOutput
         }

@@ -1,0 +1,32 @@
+import ArgumentParser
+import DefaultsCore
+
+/// `defaults rename domain old new`.
+struct Rename: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Gives the value of a key to another key, and removes the old one.",
+        discussion: """
+            What the new key held before is replaced. Both keys are taken as they are, dots and all.
+
+            EXAMPLES
+              defaults rename org.example.editor FontSize TextSize
+              defaults rename -g com.example.old com.example.new
+            """)
+
+    @OptionGroup var place: PlaceOptions
+    @Argument(help: "The domain, or the path of a file.") var domain: String
+    @Argument(help: "The key that is there.") var old: String
+    @Argument(help: "The key that it is to be.") var new: String
+
+    func run() throws {
+        let open = try place.open(domain)
+        try open.change(from: try open.valuesToChange()) { values in
+            guard let value = values[old] else {
+                throw Failure(
+                    "Key \"\(old)\" does not exist in \(open.place.name); leaving defaults unchanged.", .notFound)
+            }
+            let changes: Difference = old == new ? [:] : [old: nil, new: value]
+            return ConditionalEdit(values: changes, expected: [old: value])
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import DefaultsCore
+
+/// Where a domain is: in the preferences directory, or in a file anywhere else.
+struct DomainPlace: Hashable {
+    /// The domain, of the preferences directory or of `directory`.
+    let domain: Domain
+    /// The directory of a file that isn't in the preferences directory; `nil` for what is.
+    let directory: PreferencesDirectory?
+
+    /// Names a domain of the preferences directory, or of another.
+    init(_ domain: Domain, directory: PreferencesDirectory? = nil) {
+        self.domain = domain
+        self.directory = directory
+    }
+
+    /// Reads the name of a domain or the path of a file, which begins with `/`, `./`, `../` or `~/`.
+    ///
+    /// - Parameters:
+    ///   - argument: the name or the path, with or without `.plist`.
+    ///   - host: the host that was asked for; a path has its own.
+    ///   - preferences: the preferences directory, whose files are its domains.
+    /// - Throws: what is wrong with the name, or with a host beside a path.
+    init(_ argument: String, host: DomainHost, in preferences: PreferencesDirectory) throws {
+        guard ["/", "./", "../", "~/"].contains(where: argument.hasPrefix) else {
+            let isGlobal = argument == "Apple Global Domain"
+            self.init(Domain(isGlobal ? .global : try DomainName(argument), host: host))
+            return
+        }
+        if host != .any {
+            throw Failure("A path names one file; leave -host and -currentHost away with \(argument).", .usage)
+        }
+        var path = argument
+        if path.hasPrefix("~/") { path = (Environment.current.home ?? "~") + path.dropFirst() }
+        if !path.hasSuffix(".plist") { path += ".plist" }
+        let cut = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
+        let (parent, name) = (String(path[...cut]), String(path[path.utf8.index(after: cut)...]))
+        // Two paths of one directory are known by what they lead to.
+        let real = PreferencesDirectory(path: PreferencesDirectory(path: parent).resolvedPath)
+        let home = preferences.resolvedPath
+        if real.path == home, let domain = Domain(fileName: name) {
+            self.init(domain)
+        } else if real.path == "\(home)/\(Domain.hostDirectory)",
+            let domain = Domain(fileName: "\(Domain.hostDirectory)/\(name)")
+        {
+            self.init(domain)
+        } else {
+            guard let domain = Domain(fileName: name) else {
+                // Which rule the name breaks.
+                _ = try DomainName(String(name.dropLast(".plist".count)))
+                throw Failure("\(path) can't be a domain's file; rename it, or use `import` and `export`.", .usage)
+            }
+            self.init(domain, directory: real)
+        }
+    }
+
+    /// The place as a sentence has it in its middle.
+    var name: String { directory.map { "the file \($0.path(of: domain))" } ?? "the domain \(domain)" }
+    /// The place as a sentence begins with it.
+    var subject: String { directory.map { "The file \($0.path(of: domain))" } ?? "The domain \(domain)" }
+}
