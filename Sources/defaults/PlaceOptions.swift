@@ -23,10 +23,6 @@ struct PlaceOptions: ParsableArguments {
         help: "The domain of an application, by its name, its desktop file or its executable's name.")
     var app: String?
 
-    func validate() throws {
-        if currentHost, host != nil { throw ValidationError("-currentHost and -host don't go together.") }
-    }
-
     /// The directory and the address of its agent.
     func resolve() throws(DefaultsError) -> (PreferencesDirectory, AgentAddress) {
         let environment = Environment.current
@@ -53,6 +49,7 @@ struct PlaceOptions: ParsableArguments {
     /// The host that the options name.
     func chosenHost() throws(DefaultsError) -> DomainHost {
         guard currentHost else { return try DomainHost(identifier: host) }
+        if host != nil { throw DefaultsError(.invalidDomainName, "-currentHost and -host don't go together; name one.") }
         guard let current = HostIdentifier.current() else {
             throw DefaultsError(.invalidDomainName, "This host has no identifier: /etc/machine-id is missing.")
         }

@@ -4,6 +4,7 @@ import DefaultsCore
 /// `defaults read-type domain key`.
 struct ReadType: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "read-type",
         abstract: "Prints the type of a key's value.",
         discussion: """
             It is string, data, integer, float, boolean, date, array or dictionary.

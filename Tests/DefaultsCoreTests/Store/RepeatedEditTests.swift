@@ -1,4 +1,5 @@
 import PropertyList
+import Synchronization
 import TestSupport
 import Testing
 
