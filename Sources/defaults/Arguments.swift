@@ -23,6 +23,8 @@ enum Arguments {
         var placeOptions: [String] = []
         var others: [String] = []
         var verb: String?
+        // What is the verb's, and stands before it.
+        var early: [String] = []
         // Of an application that is named before the verb.
         var domain: String?
         while let argument = rest.popFirst() {
@@ -37,12 +39,15 @@ enum Arguments {
             } else if verb != nil, globalDomain.contains(argument) {
                 others.append("NSGlobalDomain")
                 break
+            } else if verb == nil, argument == "--key-path" {
+                early.append(argument)
             } else if argument.hasPrefix("-"), argument != "-", argument != "--" {
                 others.append(argument)
                 if valued.contains(argument), let value = rest.popFirst() { others.append(value) }
             } else if verb == nil, argument != "--" {
                 verb = argument.lowercased()
                 others.append(argument.lowercased())
+                others += early
             } else {
                 rest = [argument] + rest
                 break

@@ -49,7 +49,9 @@ struct PlaceOptions: ParsableArguments {
     /// The host that the options name.
     func chosenHost() throws(DefaultsError) -> DomainHost {
         guard currentHost else { return try DomainHost(identifier: host) }
-        if host != nil { throw DefaultsError(.invalidDomainName, "-currentHost and -host don't go together; name one.") }
+        guard host == nil else {
+            throw DefaultsError(.invalidDomainName, "-currentHost and -host don't go together; name one.")
+        }
         guard let current = HostIdentifier.current() else {
             throw DefaultsError(.invalidDomainName, "This host has no identifier: /etc/machine-id is missing.")
         }

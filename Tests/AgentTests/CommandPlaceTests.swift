@@ -1,5 +1,7 @@
 import DefaultsCore
+import DefaultsKit
 import Glibc
+import PropertyList
 import TestSupport
 import Testing
 
@@ -97,6 +99,24 @@ struct CommandPlaceTests {
             agent.signal(SIGSTOP)
             defer { agent.signal(SIGCONT) }
             #expect(try agent.defaults("read", "\(directory)/x", "k").output == "3\n")
+        }
+    }
+
+    @Test("A link to a file of the preferences is that domain, and a link there is followed and stays")
+    func links() throws {
+        try AgentProcess.withAgent { agent in
+            let (link, other) = (agent.place.root + "/link.plist", agent.place.root + "/other.plist")
+            try agent.holdEdits()
+            try agent.connect().edit(Domain(DomainName("a.b")), ["k": "v"], replacesAll: false)
+            try agent.defaults("write", "a.b", "l", "w")
+            #expect(symlink(agent.place.path("a.b"), link) == 0)
+            #expect(try agent.defaults("write", link, "m", "x").status == 0)
+            #expect(try agent.defaults("read", "--json", "a.b").output == #"{"k":"v","l":"w","m":"x"}"# + "\n")
+            try RawFile.write("{k = v;}", to: other)
+            #expect(symlink(other, agent.place.path("c.d")) == 0)
+            #expect(try agent.defaults("write", agent.place.path("c.d"), "l", "w").status == 0)
+            #expect(try agent.defaults("read", "--json", other).output == #"{"k":"v","l":"w"}"# + "\n")
+            #expect(try RawFile.status(agent.place.path("c.d")).st_mode & S_IFMT == S_IFLNK)
         }
     }
 

@@ -78,6 +78,7 @@ struct KeyPathTests {
         .prints(["write", "a.b", #"x\\y"#, "1"], json(), output: #"{"x\\y":"1"}"#),
         .prints(["write", "a.b", #"x\y"#, "1"], json(), output: #"{"x\\y":"1"}"#),
         .prints(["write", "--key-path", "a.b", "x.y.z", "-int", "1"], json(), output: #"{"x":{"y":{"z":1}}}"#),
+        .prints(["--key-path", "write", "a.b", "x.y", "-int", "1"], json(), output: #"{"x":{"y":1}}"#),
         .prints(["write", "a.b", "--key-path", "x.y", "-int", "1"], json(), output: #"{"x":{"y":1}}"#),
         .prints(["write", "--key-path", "a.b", "x.y", "-array-add", "1"], json(), output: #"{"x":{"y":["1"]}}"#),
         .fails(

@@ -32,25 +32,34 @@ struct DomainPlace: Hashable {
         var path = argument
         if path.hasPrefix("~/") { path = (Environment.current.home ?? "~") + path.dropFirst() }
         if !path.hasSuffix(".plist") { path += ".plist" }
-        let cut = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
-        let (parent, name) = (String(path[...cut]), String(path[path.utf8.index(after: cut)...]))
-        // Two paths of one directory are known by what they lead to.
-        let real = PreferencesDirectory(path: PreferencesDirectory(path: parent).resolvedPath)
-        let home = preferences.resolvedPath
-        if real.path == home, let domain = Domain(fileName: name) {
-            self.init(domain)
-        } else if real.path == "\(home)/\(Domain.hostDirectory)",
-            let domain = Domain(fileName: "\(Domain.hostDirectory)/\(name)")
-        {
-            self.init(domain)
-        } else {
+        // A link to one of the preferences' files is that domain too; but a file there may itself be a link.
+        let linked = PreferencesDirectory(path: path).resolvedPath
+        guard let domain = Self.domain(at: path, in: preferences) ?? Self.domain(at: linked, in: preferences) else {
+            let (parent, name) = Self.split(path)
             guard let domain = Domain(fileName: name) else {
                 // Which rule the name breaks.
                 _ = try DomainName(String(name.dropLast(".plist".count)))
                 throw Failure("\(path) can't be a domain's file; rename it, or use `import` and `export`.", .usage)
             }
-            self.init(domain, directory: real)
+            self.init(domain, directory: PreferencesDirectory(path: parent))
+            return
         }
+        self.init(domain)
+    }
+
+    /// The domain of the preferences directory, or of its `ByHost`, whose file has a path.
+    private static func domain(at path: String, in preferences: PreferencesDirectory) -> Domain? {
+        let (parent, name) = split(path)
+        let home = preferences.resolvedPath
+        if parent == home { return Domain(fileName: name) }
+        return parent == "\(home)/\(Domain.hostDirectory)" ? Domain(fileName: "\(Domain.hostDirectory)/\(name)") : nil
+    }
+
+    /// A path's directory, as its links lead to it, and its last name.
+    private static func split(_ path: String) -> (parent: String, name: String) {
+        let cut = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
+        let parent = PreferencesDirectory(path: PreferencesDirectory(path: String(path[...cut])).resolvedPath)
+        return (parent.path, String(path[path.utf8.index(after: cut)...]))
     }
 
     /// The place as a sentence has it in its middle.

@@ -24,7 +24,8 @@ enum HostileValues {
     /// Values of every type.
     static let scalars: DomainValues = [
         "string": "text", "integer": 5, "negative": -1, "least": .integer(.min), "greatest": .integer(.max),
-        "unsigned": .unsigned(.max), "real": 1.5, "whole": .real(3), "small": .real(.leastNonzeroMagnitude), "large": .real(1.7e308),
+        "unsigned": .unsigned(.max), "real": 1.5, "whole": .real(3), "small": .real(.leastNonzeroMagnitude),
+        "large": .real(1.7e308),
         "tenth": .real(0.1), "minus zero": .real(-0.0), "true": true, "false": false,
         "data": .data([0, 10, 255, 1, 2]),
         "no data": .data([]), "date": .date(PropertyListDate(secondsSinceReferenceDate: 599_626_985)),
@@ -33,9 +34,9 @@ enum HostileValues {
     ]
 
     /// A domain with all of it, strings as values and as keys.
-    static func domain(withControls: Bool) -> DomainValues {
+    static func domain(withControls: Bool, where isWanted: (String) -> Bool = { _ in true }) -> DomainValues {
         var values = scalars
-        let texts = strings + (withControls ? controls : [])
+        let texts = (strings + (withControls ? controls : [])).filter(isWanted)
         values["strings"] = .array(texts.map { .string($0) })
         for (number, text) in texts.enumerated() { values["key \(text)"] = .array([.integer(Int64(number))]) }
         return values
