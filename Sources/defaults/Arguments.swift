@@ -11,6 +11,23 @@ enum Arguments {
         "--since", "--cursor-file", "-n", "--timeout", "--mode", "--color", "--plist",
     ]
 
+    /// The arguments that this process was given, without its name.
+    ///
+    /// - Throws: when one isn't UTF-8; Swift would silently have other text in its place.
+    static func ofProcess() throws(Failure) -> [String] {
+        var arguments: [String] = []
+        for index in 1..<max(Int(CommandLine.argc), 1) {
+            guard let text = CommandLine.unsafeArgv[index] else { continue }
+            guard let argument = String(validatingCString: text) else {
+                throw Failure(
+                    "\"\(String(cString: text))\" is not UTF-8, which all text of preferences is; nothing was done. "
+                        + "Bytes are written with -data.", .usage)
+            }
+            arguments.append(argument)
+        }
+        return arguments
+    }
+
     /// Names the global domain and that of an application by their names, puts the options of the place before the verb,
     /// and writes the verb in lower case.
     ///

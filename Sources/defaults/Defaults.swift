@@ -25,7 +25,7 @@ struct Defaults: ParsableCommand {
     /// Turns what goes wrong into one line on standard error and an exit status.
     static func main() {
         do {
-            var command = try parseAsRoot(try Arguments.prepared(CommandLine.arguments.dropFirst()))
+            var command = try parseAsRoot(try Arguments.prepared(try Arguments.ofProcess()))
             try command.run()
         } catch let error as DefaultsError {
             Failure.end(error.description, ExitStatus(error))

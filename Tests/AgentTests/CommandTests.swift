@@ -54,6 +54,18 @@ struct CommandTests {
         }
     }
 
+    @Test("An argument that isn't UTF-8 is refused, and nothing else is written in its place")
+    func notText() throws {
+        try AgentProcess.withPlace { place in
+            let outcome = try Programs.shell(
+                "'\(Programs.defaults)' write a.b k -string \"$(printf 'a\\377b')\"", in: place.runtime,
+                environment: place.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 })
+            #expect(outcome.status == 64)
+            #expect(outcome.errors.hasPrefix("defaults: \"a\u{FFFD}b\" is not UTF-8"))
+            #expect(namesOfFiles(in: place.preferences) == [])
+        }
+    }
+
     @Test("This host's identifier is printed as Apple's tool does", .enabled(if: HostIdentifier.current() != nil))
     func hostIdentifier() throws {
         let outcome = try Programs.run(Programs.defaults, ["printHostIdentifier"])
