@@ -55,27 +55,6 @@ struct CommandFindTests {
     @Test("Listing and finding", arguments: finding)
     func find(_ row: CommandCase) throws { try row.check() }
 
-    @Test("What is damaged is told of by what reads everything", arguments: [true, false])
-    func damaged(_ hasAgent: Bool) throws {
-        try AgentProcess.withPlace { place in
-            try RawFile.write("{", to: place.path("bad"))
-            try RawFile.write("{k = v;}", to: place.path("good"))
-            let agent = hasAgent ? try AgentProcess(place) : nil
-            defer { agent?.kill() }
-            let environment = place.environment.merging(hasAgent ? [:] : ["DEFAULTSD_SOCKET": ""]) { $1 }
-            for (arguments, output) in [
-                (["read"], "{\n    good =     {\n        k = v;\n    };\n}\n"),
-                (["find", "v"], "Found 1 keys in domain 'good': {\n    k = v;\n}\n"),
-            ] {
-                let outcome = try Programs.run(Programs.defaults, arguments, environment: environment)
-                #expect(outcome.output == output)
-                #expect(outcome.status == 65)
-                #expect(outcome.errors.hasPrefix("defaults: \(place.path("bad")): Old-style property list, line 1"))
-                #expect(outcome.errors.hasSuffix(" It is left out.\n"))
-            }
-        }
-    }
-
     @Test("What the agent hasn't saved yet is found")
     func unsaved() throws {
         try AgentProcess.withAgent { agent in

@@ -23,13 +23,12 @@ struct Delete: ParsableCommand {
 
     func run() throws {
         let open = try place.open(domain)
-        let snapshot = try open.backend.snapshot(of: open.domain)
-        if let damage = snapshot.damage, snapshot.values.isEmpty { throw Failure(damage, .dataError) }
-        guard !snapshot.values.isEmpty else {
+        let values = try open.valuesIfAny()
+        guard !values.isEmpty else {
             throw Failure("\(open.place.subject) does not exist; nothing is deleted.", .notFound)
         }
         guard let key else { return try open.edit([:], replacesAll: true) }
-        try open.change(from: snapshot.values) { values in
+        try open.change(from: values) { values in
             let found = try path.key(key).path(in: values)
             do throws(Failure) {
                 _ = try found.value(in: values, of: open.place)

@@ -33,7 +33,7 @@ struct Import: ParsableCommand {
                 "The property list from \(name) was not a dictionary but of type \(value.typeName); "
                     + "\(open.place.name) is unchanged.", .dataError)
         }
-        _ = try open.valuesToChange()
+        _ = try open.valuesToReplace()
         try open.edit(values.mapValues { $0 })
     }
 }

@@ -20,7 +20,7 @@ struct Rename: ParsableCommand {
 
     func run() throws {
         let open = try place.open(domain)
-        try open.change(from: try open.valuesToChange()) { values in
+        try open.change(from: try open.valuesIfAny()) { values in
             guard let value = values[old] else {
                 throw Failure(
                     "Key \"\(old)\" does not exist in \(open.place.name); leaving defaults unchanged.", .notFound)

@@ -38,7 +38,7 @@ struct Write: ParsableCommand {
         if operands == ["--help"] || operands == ["-h"] { throw CleanExit.helpRequest(self) }
         let operands = try WriteOperands(operands, isPath: path.isPath)
         let open = try place.open(domain)
-        let values = try open.valuesToChange()
+        let values = try open.valuesToReplace()
         switch operands {
         case .all(let values): try open.edit(values.mapValues { $0 }, replacesAll: true)
         case .key(let key, let new):

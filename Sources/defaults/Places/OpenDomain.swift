@@ -22,8 +22,17 @@ struct OpenDomain {
         return snapshot.values
     }
 
-    /// The values that are about to be changed, perhaps none; a damaged file is told of.
-    func valuesToChange() throws(DefaultsError) -> DomainValues {
+    /// The values in force, perhaps none.
+    ///
+    /// - Throws: why the file can't be taken, unless it had good values before.
+    func valuesIfAny() throws -> DomainValues {
+        let snapshot = try backend.snapshot(of: domain)
+        if let damage = snapshot.damage, snapshot.values.isEmpty { throw Failure(damage, .dataError) }
+        return snapshot.values
+    }
+
+    /// The values that are about to be set, perhaps none; a damaged file is told of.
+    func valuesToReplace() throws(DefaultsError) -> DomainValues {
         let snapshot = try backend.snapshot(of: domain)
         if let damage = snapshot.damage { Failure.note("\(damage) It is copied beside itself before it is replaced.") }
         return snapshot.values
