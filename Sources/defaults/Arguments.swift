@@ -1,47 +1,92 @@
+import DefaultsCore
+
 /// The arguments as people write them, brought into the form that the parser takes.
 enum Arguments {
     /// Apple's names of the global domain, which look like options or have spaces.
     private static let globalDomain: Set<String> = ["-g", "-globalDomain", "Apple Global Domain"]
-    /// The options of `PlaceOptions`, and whether a value follows.
+    /// The options of `PlaceOptions` that may stand anywhere before the domain, and whether a value follows.
     private static let place = ["--directory": true, "--socket": true, "-host": true, "-currentHost": false]
     /// The options that a value follows, of the commands that have a domain.
     private static let valued: Set<String> = [
-        "--since", "--cursor-file", "-n", "--timeout", "--mode", "--color", "--exec",
+        "--since", "--cursor-file", "-n", "--timeout", "--mode", "--color", "--exec", "--plist", "--to",
     ]
     /// The verbs that take several domains.
     private static let plural: Set<String> = ["diff", "sync"]
 
-    /// Names the global domain by its name, and puts the options of the place before the verb.
+    /// The arguments that this process was given, without its name.
+    ///
+    /// - Throws: when they can't be had, or one isn't UTF-8; Swift would silently have other text in its place.
+    static func ofProcess() throws(Failure) -> [String] {
+        var arguments: [String] = []
+        // Swift has them from /proc.
+        guard CommandLine.argc > 0 else { throw Failure("The arguments can't be read; is /proc mounted?", .system) }
+        for index in 1..<Int(CommandLine.argc) {
+            guard let text = CommandLine.unsafeArgv[index] else { continue }
+            guard let argument = String(validatingCString: text) else {
+                throw Failure(
+                    "\"\(String(cString: text))\" is not UTF-8, which all text of preferences is; nothing was done. "
+                        + "Bytes are written with -data.", .usage)
+            }
+            arguments.append(argument)
+        }
+        return arguments
+    }
+
+    /// Names the global domain and that of an application by their names, puts the options of the place before the verb,
+    /// and writes the verb in lower case.
     ///
     /// Only what comes before the domain is touched: behind it `-g` and `-host` are a key or a value like any other, and
     /// the parser takes all of it as it is, options before the domain of `write` included.
-    static func prepared(_ arguments: some Sequence<String>) -> [String] {
+    ///
+    /// - Throws: when an application is named that isn't there.
+    static func prepared(_ arguments: some Sequence<String>) throws(Failure) -> [String] {
         var rest = Array(arguments)[...]
         var placeOptions: [String] = []
         var others: [String] = []
-        var hasVerb = false
-        var isPlural = false
+        var verb: String?
+        // What is the verb's, and stands before it.
+        var early: [String] = []
+        // Of an application that is named before the verb.
+        var domain: String?
         while let argument = rest.popFirst() {
             if let hasValue = place[argument], !hasValue || !rest.isEmpty {
                 placeOptions.append(argument)
                 if hasValue, let value = rest.popFirst() { placeOptions.append(value) }
             } else if argument.hasPrefix("--directory=") || argument.hasPrefix("--socket=") {
                 placeOptions.append(argument)
-            } else if hasVerb, globalDomain.contains(argument) {
-                others.append("NSGlobalDomain")
-                if !isPlural { break }
-            } else {
-                others.append(argument)
-                if argument == "--" { break }
-                if valued.contains(argument), let value = rest.popFirst() {
-                    others.append(value)
-                } else if !argument.hasPrefix("-") {
-                    if hasVerb, !isPlural { break }
-                    if !hasVerb { isPlural = plural.contains(argument) }
-                    hasVerb = true
+            } else if argument == "-app", let name = rest.popFirst() {
+                let application = try Application(named: name, .current).domain
+                if let verb, isPlural(verb) {
+                    others.append(application)
+                } else {
+                    domain = application
+                    if verb != nil { break }
                 }
+            } else if let verb, globalDomain.contains(argument) {
+                others.append("NSGlobalDomain")
+                if !isPlural(verb) { break }
+            } else if verb == nil, argument == "--key-path" {
+                early.append(argument)
+            } else if argument.hasPrefix("-"), argument != "-", argument != "--" {
+                others.append(argument)
+                if valued.contains(argument), let value = rest.popFirst() { others.append(value) }
+            } else if verb == nil, argument != "--" {
+                let name = argument.lowercased()
+                others.append(name)
+                others += early
+                verb = name
+                if isPlural(name), let first = domain {
+                    others.append(first)
+                    domain = nil
+                }
+            } else if let verb, isPlural(verb), argument != "--" {
+                others.append(argument)
+            } else {
+                rest = [argument] + rest
+                break
             }
         }
+        if let domain { others.append(domain) }
         return placeOptions + others + rest
     }
 

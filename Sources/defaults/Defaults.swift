@@ -1,7 +1,7 @@
 import ArgumentParser
 import DefaultsCore
 
-/// The command line of `defaults`: Apple's verbs, and `tail` and `status`.
+/// The command line of `defaults`: Apple's verbs, and our own.
 ///
 /// It is synchronous throughout, so that it starts in a few milliseconds.
 @main
@@ -15,9 +15,9 @@ struct Defaults: ParsableCommand {
             """,
         version: "0.1.0 (protocol \(Request.protocolVersion))",
         subcommands: [
-            Read.self, Write.self, Delete.self, Domains.self, Tail.self, Status.self, Explain.self, Diff.self,
-            Edit.self,
-            Convert.self, Sync.self,
+            Read.self, ReadType.self, Write.self, Rename.self, Delete.self, DeleteAll.self, Domains.self, Find.self,
+            Import.self, Export.self, Convert.self, Diff.self, Edit.self, Explain.self, Tail.self, Status.self,
+            Sync.self, PrintHostIdentifier.self,
         ]
     )
 
@@ -25,8 +25,9 @@ struct Defaults: ParsableCommand {
 
     /// Turns what goes wrong into one line on standard error and an exit status.
     static func main() {
+        var arguments: [String] = []
         do {
-            let arguments = Arguments.prepared(CommandLine.arguments.dropFirst())
+            arguments = try Arguments.prepared(try Arguments.ofProcess())
             try UnknownVerb.check(arguments)
             var command = try parseAsRoot(arguments)
             try command.run()
@@ -35,7 +36,13 @@ struct Defaults: ParsableCommand {
         } catch let failure as Failure {
             Failure.end(failure.message, failure.status)
         } catch {
-            exit(withError: error)
+            // Help and versions are wanted, and go to standard output as they are.
+            let status = exitCode(for: error)
+            if status != .validationFailure { exit(withError: error) }
+            let command = UnknownVerb.named(in: arguments).map { "help \($0)" } ?? "help"
+            let message = message(for: error)
+            let end = message.hasSuffix(".") || message.hasSuffix("?") ? "" : "."
+            Failure.end("\(message)\(end) See `defaults \(command)`.", .usage)
         }
     }
 }

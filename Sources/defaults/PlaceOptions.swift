@@ -18,6 +18,13 @@ struct PlaceOptions: ParsableArguments {
     @Option(name: .customLong("host", withSingleDash: true), help: "Only what is for the host with this identifier.")
     var host: String?
 
+    // `Arguments` has put the domain in its place by the time the parser runs.
+    @Option(
+        name: .customLong("app", withSingleDash: true),
+        help: "The domain of an application, by its name, its desktop file or its executable's name.",
+        completion: Candidates.application)
+    var app: String?
+
     /// How long the command waits for an agent's answer, in milliseconds: one that takes longer is stopped.
     static let patience: Int64 = 5_000
 
@@ -31,19 +38,40 @@ struct PlaceOptions: ParsableArguments {
     /// The agent, or a store of the command's own.
     func open() throws(DefaultsError) -> any Backend {
         let (directory, address) = try resolve()
-        return try BackendChoice.open(
-            directory, address, environment: .current, patience: Self.patience)
+        return try BackendChoice.open(directory, address, environment: .current, patience: Self.patience)
     }
 
-    /// A domain by its name, for the host that the options name.
-    func domain(_ name: String) throws(DefaultsError) -> Domain {
-        var identifier = host
-        if currentHost {
-            guard let current = HostIdentifier.current() else {
-                throw DefaultsError(.invalidDomainName, "This host has no identifier: /etc/machine-id is missing.")
-            }
-            identifier = current
+    /// Where a domain is, by its name or the path of a file.
+    func find(_ argument: String) throws -> DomainPlace {
+        try DomainPlace(argument, host: chosenHost(), in: resolve().0)
+    }
+
+    /// The directory of a domain.
+    func directory(of place: DomainPlace) throws(DefaultsError) -> PreferencesDirectory {
+        if let directory = place.directory { return directory }
+        return try resolve().0
+    }
+
+    /// A domain by its name or a file by its path, with what reads and writes it.
+    func open(_ argument: String) throws -> OpenDomain {
+        try open(find(argument))
+    }
+
+    /// A domain with what reads and writes it: the agent's are its alone, a file elsewhere is nobody's.
+    func open(_ place: DomainPlace) throws(DefaultsError) -> OpenDomain {
+        guard let directory = place.directory else { return OpenDomain(place: place, backend: try open()) }
+        return OpenDomain(place: place, backend: EmbeddedStore(directory, system: .none))
+    }
+
+    /// The host that the options name.
+    func chosenHost() throws(DefaultsError) -> DomainHost {
+        guard currentHost else { return try DomainHost(identifier: host) }
+        guard host == nil else {
+            throw DefaultsError(.invalidDomainName, "-currentHost and -host don't go together; name one.")
         }
-        return Domain(try DomainName(name), host: try DomainHost(identifier: identifier))
+        guard let current = HostIdentifier.current() else {
+            throw DefaultsError(.invalidDomainName, "This host has no identifier: /etc/machine-id is missing.")
+        }
+        return try DomainHost(identifier: current)
     }
 }

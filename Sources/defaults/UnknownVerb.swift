@@ -15,6 +15,11 @@ enum UnknownVerb {
         throw Failure("There is no verb \"\(verb)\"\(near) See defaults --help.", .usage)
     }
 
+    /// The verb of prepared arguments, if there is such a one.
+    static func named(in arguments: [String]) -> String? {
+        Arguments.withoutPlace(arguments).first { !$0.hasPrefix("-") }.flatMap { names.contains($0) ? $0 : nil }
+    }
+
     /// All verbs, under all their names.
     private static var names: [String] {
         Defaults.configuration.subcommands.flatMap { [$0._commandName] + $0.configuration.aliases } + ["help"]

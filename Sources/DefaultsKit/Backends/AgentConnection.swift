@@ -18,11 +18,12 @@ package final class AgentConnection: Backend {
     /// Who answers.
     package private(set) var welcome: Welcome
     private var socket: AgentSocket
-    private var lastNumber: UInt64 = 0
+    /// The number of the last request.
+    private(set) var lastNumber: UInt64 = 0
     private var events: [StreamEvent] = []
 
     /// How long an agent may take to answer, in milliseconds, before it is given up.
-    private let patience: Int64
+    let patience: Int64
     /// How long it may take to save: its disk, or who writes to a file, may be slow.
     private static let patienceOfDisk: Int64 = 30_000
 
@@ -80,9 +81,11 @@ package final class AgentConnection: Backend {
         return domains
     }
 
-    package func edit(_ domain: Domain, _ values: Difference, replacesAll: Bool) throws(DefaultsError) {
+    package func edit(
+        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?
+    ) throws(DefaultsError) {
         let edit = EditRequest(
-            domain: domain, values: values, replacesAll: replacesAll, writer: .app(.current))
+            domain: domain, values: values, replacesAll: replacesAll, writer: .app(.current), expecting: expected)
         guard case .edited = try answer(to: .edit(edit)) else { throw Self.unexpected("edit") }
     }
 
@@ -149,6 +152,9 @@ package final class AgentConnection: Backend {
         return events.removeFirst()
     }
 
+    /// Drops the events that have come, once their stream has ended.
+    func forgetEvents() { events = [] }
+
     private func keep(_ message: NumberedMessage) {
         if case .event(let event) = message.message { events.append(event) }
     }
@@ -185,9 +191,12 @@ package final class AgentConnection: Backend {
     /// The next message that has come, whatever it is.
     func nextMessage() throws(DefaultsError) -> NumberedMessage? { try socket.next() }
 
-    private func answer(
-        to request: Request, within milliseconds: Int64? = nil
-    ) throws(DefaultsError) -> Message {
+    /// Sends a request and waits for its answer.
+    ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - milliseconds: how long the agent may take; as long as for any other if left out.
+    func answer(to request: Request, within milliseconds: Int64? = nil) throws(DefaultsError) -> Message {
         let patience = milliseconds ?? patience
         try send(request)
         let end = MonotonicTime.now() + patience
@@ -243,7 +252,8 @@ package final class AgentConnection: Backend {
             errno: ETIMEDOUT)
     }
 
-    private static func unexpected(_ request: String) -> DefaultsError {
+    /// The error of an agent whose answer is that of another request.
+    static func unexpected(_ request: String) -> DefaultsError {
         DefaultsError(.protocolViolation, "The agent's answer to \"\(request)\" is none; is it of another version?")
     }
 }

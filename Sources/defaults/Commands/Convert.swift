@@ -35,12 +35,9 @@ struct Convert: ParsableCommand {
         } catch {
             throw Failure("\(document.name): \(error)", .dataError)
         }
-        if output != "-" {
-            try OutputDocument(output).write(bytes, from: input == "-" ? nil : input)
-        } else if format == .binary, isatty(STDOUT_FILENO) == 1 {
+        if output == "-", format == .binary, isatty(STDOUT_FILENO) == 1 {
             throw Failure("A binary property list is nothing for a terminal; name a file for it.", .usage)
-        } else {
-            try StandardOutput.write(bytes)
         }
+        try OutputFile.write(bytes, to: output, from: input)
     }
 }

@@ -24,8 +24,8 @@ struct Diff: ParsableCommand {
     @OptionGroup var place: PlaceOptions
     @Flag(help: "Prints JSON.") var json = false
     @Option(help: "Colours: auto, always or never.") var color: ColorChoice = .auto
-    @Argument(help: "The first domain or file.", completion: Candidates.domainOrFile) var first: String
-    @Argument(help: "The second domain or file.", completion: Candidates.domainOrFile) var second: String
+    @Argument(help: "The first domain or file.", completion: Candidates.domain) var first: String
+    @Argument(help: "The second domain or file.", completion: Candidates.domain) var second: String
 
     func run() throws {
         var backend: (any Backend)?

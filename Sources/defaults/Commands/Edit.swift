@@ -23,9 +23,9 @@ struct Edit: ParsableCommand {
 
     @OptionGroup var place: PlaceOptions
     @Flag(help: "Shows the domain as XML.") var xml = false
-    @Argument(help: "The domain.", completion: Candidates.domain) var domain: String
+    @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
 
     func run() throws {
-        try EditSession(domain: place.domain(domain), place: place, isXML: xml).run()
+        try EditSession(place: place.find(domain), options: place, isXML: xml).run()
     }
 }

@@ -12,6 +12,8 @@ struct Explain: ParsableCommand {
             forces; the domain for this host, and for any host; the global domain, likewise; the system's directories. An \
             app's own arguments come after the managed domains, and its registered defaults last; they are in no file.
 
+            A file outside the preferences directory, named by its path, is no layer of another, and is shown alone.
+
             A line is the layer, its file and the value; the winning one has an asterisk. With --json it is one object: \
             "domain", "key", and "layers", a list of objects with "layer", "domain", "host", "file", "wins" and "value".
 
@@ -24,44 +26,51 @@ struct Explain: ParsableCommand {
     @OptionGroup var place: PlaceOptions
     @Flag(help: "Prints JSON.") var json = false
     @Option(help: "Colours: auto, always or never.") var color: ColorChoice = .auto
-    @Argument(help: "The domain.", completion: Candidates.domain) var domain: String
+    @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
     @Argument(help: "The key.", completion: Candidates.key) var key: String
 
     func run() throws {
-        let application = try place.domain(domain)
-        let host = application.host == .any ? nil : application.host
-        let backend = try place.open()
-        let (directory, _) = try place.resolve()
+        let open = try place.open(domain)
         var layers: [ExplainedFile] = []
         var keys: Set<String> = []
-        for domain in backend.layers(of: application.name, onHost: host) {
-            let snapshot = try backend.snapshot(of: domain)
+        var isThere = false
+        for domain in domains(of: open) {
+            let snapshot = try open.backend.snapshot(of: domain)
             if let damage = snapshot.damage { Failure.note(damage) }
             keys.formUnion(snapshot.values.keys)
+            if domain.name == open.domain.name, !snapshot.values.isEmpty { isThere = true }
             guard let value = snapshot.values[key] else { continue }
             layers.append(
                 ExplainedFile(
-                    domain: domain, path: backend.system.path(of: domain, besides: directory), value: value,
-                    wins: layers.isEmpty))
+                    domain: domain, path: try path(of: domain, open), isElsewhere: open.place.directory != nil,
+                    value: value, wins: layers.isEmpty))
         }
-        if layers.isEmpty {
+        guard !layers.isEmpty else {
             var near = NearName.question(key, among: keys)
-            if near.isEmpty {
-                // Perhaps it is the domain that was misspelt.
-                let names = ((try? backend.domains()) ?? []).map(\.name)
-                let isKnown = names.contains(application.name)
-                near = isKnown ? "" : NearName.question(domain, among: names.map(\.description))
-            }
-            throw Failure("No layer of \(application.name) has the key \"\(key)\".\(near)", .notFound)
+            // Perhaps it is the domain that was misspelt.
+            if near.isEmpty, !isThere { near = NotFound.nearDomain(open) }
+            let whose = open.place.directory == nil ? "No layer of \(open.domain.name) has" : "\(open.place.subject) has not"
+            throw Failure("\(whose) the key \"\(key)\".\(near)", .notFound)
         }
         if json {
             let entries = [
-                ("domain", JSONText.string(application.name.description)), ("key", JSONText.string(key)),
+                ("domain", JSONText.string(open.domain.name.description)), ("key", JSONText.string(key)),
                 ("layers", ChangeJSON.list(layers.map(\.json))),
             ]
             try StandardOutput.write(JSONText.object(entries) + "\n")
         } else {
             try StandardOutput.write(ExplainedFile.text(layers, ChangeText(isColored: color.isColored())))
         }
+    }
+
+    /// The domains that are searched, in their order; a file elsewhere is searched by nobody, and is alone.
+    private func domains(of open: OpenDomain) -> [Domain] {
+        guard open.place.directory == nil else { return [open.domain] }
+        let host = open.domain.host == .any ? nil : open.domain.host
+        return open.backend.layers(of: open.domain.name, onHost: host)
+    }
+
+    private func path(of domain: Domain, _ open: OpenDomain) throws -> String {
+        open.backend.system.path(of: domain, besides: try place.directory(of: open.place))
     }
 }

@@ -16,11 +16,13 @@ struct Sync: ParsableCommand {
             """)
 
     @OptionGroup var place: PlaceOptions
-    @Argument(help: "The domains; all when they are left out.", completion: Candidates.domain)
+    @Argument(help: "The domains, or paths of files; all when they are left out.", completion: Candidates.domain)
     var domains: [String] = []
 
     func run() throws {
-        let domains: [Domain?] = try domains.isEmpty ? [nil] : domains.map { try place.domain($0) }
+        let places = try domains.map { try place.find($0) }
+        // A file elsewhere is in nobody's hands.
+        let domains: [Domain?] = places.isEmpty ? [nil] : places.filter { $0.directory == nil }.map(\.domain)
         guard let agent = try place.open() as? AgentConnection else { return }
         var failures: [String] = []
         for domain in domains { failures += try agent.barrier(domain).failures }

@@ -7,8 +7,7 @@ enum FileCandidates {
         let typed = ShellWord.value(prefix)
         let end = typed.lastIndex(of: "/").map { typed.index(after: $0) } ?? typed.startIndex
         let directory = String(typed[..<end])
-        let home = Environment.current.home ?? "~"
-        let path = directory.hasPrefix("~/") ? home + directory.dropFirst() : directory
+        let path = Environment.current.expandingTilde(directory)
         let names = (try? PreferencesDirectory(path: path).names(in: "")) ?? []
         return names.filter { $0.hasPrefix(typed[end...]) }.sorted().map { ShellWord.candidate(directory + $0) }
     }

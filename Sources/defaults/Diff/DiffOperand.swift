@@ -1,5 +1,6 @@
 import DefaultsCore
 import DefaultsKit
+import Glibc
 import PropertyList
 
 /// One side of `diff`: a domain's values, or those of a property list in a file.
@@ -9,26 +10,34 @@ struct DiffOperand {
     let format: PropertyListFormat
 
     /// Finds an operand: "-" is standard input, a name with "/" or ".plist" is a file, all else a domain.
-    init(_ operand: String, _ place: PlaceOptions, _ backend: () throws -> any Backend) throws {
+    init(_ operand: String, _ options: PlaceOptions, _ backend: () throws -> any Backend) throws {
         if operand == "-" || operand.contains("/") || operand.hasSuffix(".plist") {
-            let document = try InputDocument(operand)
-            guard case .dictionary(let values) = document.value else {
-                throw Failure("\(document.name) holds no dictionary at its top, so it holds no keys.", .dataError)
+            // A domain's own file is that domain: the agent may know more than it holds.
+            guard DomainPlace.isPath(operand), let place = try? options.find(operand), place.directory == nil else {
+                let document = try InputDocument(Self.path(operand))
+                (values, format) = (try document.values(), document.format)
+                return
             }
-            (self.values, format) = (values, document.format)
-            return
+            (values, format) = (try Self.values(of: place, backend), .binary)
+        } else {
+            (values, format) = (try Self.values(of: options.find(operand), backend), .binary)
         }
-        let domain = try place.domain(operand)
-        let backend = try backend()
-        let snapshot = try backend.snapshot(of: domain)
-        if let damage = snapshot.damage {
-            guard !snapshot.values.isEmpty else { throw Failure(damage, .dataError) }
-            Failure.note("\(damage) The last good state is compared.")
+    }
+
+    private static func values(of place: DomainPlace, _ backend: () throws -> any Backend) throws -> DomainValues {
+        do {
+            return try OpenDomain(place: place, backend: backend()).values("The last good state is compared.")
+        } catch let failure as Failure where failure.status == .notFound {
+            // That status says that they differ.
+            throw Failure(failure.message, .noInput)
         }
-        guard !snapshot.values.isEmpty else {
-            throw Failure(NotFound.domain(domain, in: backend).message, .noInput)
-        }
-        (values, format) = (snapshot.values, .binary)
+    }
+
+    /// The path of a file that may be named without its ".plist", as everywhere.
+    private static func path(_ operand: String) -> String {
+        let path = Environment.current.expandingTilde(operand)
+        let isThere = operand == "-" || access(path, F_OK) == 0 || access("\(path).plist", F_OK) != 0
+        return isThere ? path : "\(path).plist"
     }
 
     /// The changes that make other values of these.

@@ -1,7 +1,7 @@
 import ArgumentParser
 import PropertyList
 
-/// The formats that `convert` writes.
+/// The formats in which values are written whole.
 enum DocumentFormat: String, ExpressibleByArgument, CaseIterable {
     case xml
     case binary

@@ -4,36 +4,27 @@ import PropertyList
 
 /// A run of `edit`: shows a domain, and sets what was changed.
 struct EditSession {
-    let domain: Domain
-    let place: PlaceOptions
+    let place: DomainPlace
+    let options: PlaceOptions
     let isXML: Bool
 
     func run() throws {
-        let before = try snapshot(in: place.open())
-        let path = try place.resolve().0.path(of: domain)
-        let text = try EditableText(before.values, title: "\(domain) in \(path)", isXML: isXML)
-        let file = try PrivateFile(named: "\(domain.name).plist", text.bytes)
+        let before = try options.open(place).valuesIfAny(
+            "You edit the last good state; the file is copied beside itself before it is replaced.")
+        let path = try options.directory(of: place).path(of: place.domain)
+        let text = try EditableText(before, title: "\(place.domain) in \(path)", isXML: isXML)
+        let file = try PrivateFile(named: "\(place.domain.name).plist", text.bytes)
         do {
             let changes = try edit(text, file)
             if changes.isEmpty {
-                Failure.note("Nothing was changed in \(domain).")
+                Failure.note("Nothing was changed in \(place.name).")
             } else {
-                try set(changes, before.values)
+                try set(changes, before)
             }
         } catch {
             throw isKept(file, text) ? Self.adding("Your text is kept in \(file.path).", to: error) : error
         }
         file.remove()
-    }
-
-    private func snapshot(in backend: any Backend) throws -> DomainSnapshot {
-        let snapshot = try backend.snapshot(of: domain)
-        if let damage = snapshot.damage {
-            guard !snapshot.values.isEmpty else { throw Failure(damage, .dataError) }
-            Failure.note(
-                "\(damage) You edit the last good state; the file is copied beside itself before it is replaced.")
-        }
-        return snapshot
     }
 
     /// Has the person edit until the text can be read, and gives what they changed.
@@ -65,13 +56,12 @@ struct EditSession {
 
     private func set(_ changes: Difference, _ before: DomainValues) throws {
         // The agent that was there may be another one by now.
-        let backend = try place.open()
-        let now = try backend.snapshot(of: domain).values
+        let open = try options.open(place)
+        let now = try open.backend.snapshot(of: open.domain).values
         for key in changes.keys.sorted() where now[key] != before[key] && changes[key] != .some(now[key]) {
             Failure.note("\"\(key)\" was changed elsewhere meanwhile; what you set replaces that.")
         }
-        try backend.edit(domain, changes, replacesAll: false)
-        try backend.synchronize(domain)
+        try open.edit(changes)
     }
 
     /// Whether a text that isn't applied is worth keeping; else it is removed.

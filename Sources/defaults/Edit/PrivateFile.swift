@@ -24,13 +24,7 @@ struct PrivateFile {
     }
 
     /// What the file holds now.
-    func read() throws(Failure) -> [UInt8] {
-        do throws(SystemCall.Failure) {
-            return try FileDescriptor(opening: path, O_RDONLY).read(upTo: Frame.standardLimit)
-        } catch {
-            throw Failure("\(path) can't be read: \(SystemCall.message(error.number)).", .noInput)
-        }
-    }
+    func read() throws(Failure) -> [UInt8] { try InputFile.read(path) }
 
     /// Removes the file, the copies that an editor left beside it, and the directory.
     func remove() {

@@ -5,12 +5,15 @@ import PropertyList
 struct ExplainedFile {
     let domain: Domain
     let path: String
+    /// Whether it is a file that was named by its path, and no layer of an app's.
+    let isElsewhere: Bool
     let value: PropertyListValue
     /// Whether its value is the one that counts.
     let wins: Bool
 
     /// What the layer is called.
     var layer: String {
+        if isElsewhere { return "file" }
         let place =
             switch (domain.user, domain.host) {
             case (.managed, _): "managed"

@@ -9,6 +9,7 @@ enum ExitStatus: Int32 {
     case dataError = 65
     case noInput = 66
     case unavailable = 69
+    case system = 71
     case cantCreate = 73
     case inputOutput = 74
     case temporaryFailure = 75
@@ -18,7 +19,7 @@ enum ExitStatus: Int32 {
         switch error.code {
         case .invalidDomainName, .invalidCursor: self = .usage
         case .damaged, .untrusted, .invalidValue, .protocolViolation: self = .dataError
-        case .locked, .agentRefused: self = .temporaryFailure
+        case .locked, .changed, .agentRefused: self = .temporaryFailure
         // One that is there and stopped: it is another matter a moment later.
         case .agentUnavailable: self = error.isOfSilence ? .temporaryFailure : .unavailable
         default: self = .inputOutput

@@ -15,6 +15,12 @@ enum Programs {
     static let foundationApp = "\(directory)/FoundationApp"
     static let foundationWriter = "\(directory)/FoundationWriter"
 
+    // What others have made, where it is installed.
+    static let gnustepDefaults = "/usr/bin/defaults"
+    static let plmerge = "/usr/bin/plmerge"
+    static let plparse = "/usr/bin/plparse"
+    static let plistutil = "/usr/bin/plistutil"
+
     /// What a program left behind.
     struct Outcome {
         var status: Int32
