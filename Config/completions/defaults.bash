@@ -165,7 +165,7 @@ _defaults() {
     local -a repeating_flags=()
     local -a non_repeating_flags=(-currentHost --version -h --help)
     local -a repeating_options=()
-    local -a non_repeating_options=(--directory --socket -host)
+    local -a non_repeating_options=(--directory --socket -host -app)
     __defaults_offer_flags_options 0
 
     # Offer option value completions
@@ -181,6 +181,10 @@ _defaults() {
     '-host')
         return
         ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
     esac
 
     # Offer subcommand / subcommand argument completions
@@ -188,22 +192,22 @@ _defaults() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    read|write|delete|domains|tail|status|explain|diff|edit|convert|sync|help)
+    read|read-type|write|rename|delete|delete-all|domains|find|import|export|convert|diff|edit|explain|tail|status|sync|help)
         # Offer subcommand argument completions
         "_defaults_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'read write delete domains tail status explain diff edit convert sync help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'read read-type write rename delete delete-all domains find import export convert diff edit explain tail status sync help' -- "${cur}"))
         ;;
     esac
 }
 
 _defaults_read() {
     repeating_flags=()
-    non_repeating_flags=(-currentHost --json --version -h --help)
+    non_repeating_flags=(-currentHost --json --raw --key-path --version -h --help)
     repeating_options=()
-    non_repeating_options=(--directory --socket -host)
+    non_repeating_options=(--directory --socket -host -app --plist)
     __defaults_offer_flags_options 2
 
     # Offer option value completions
@@ -217,6 +221,14 @@ _defaults_read() {
         return
         ;;
     '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion read -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--plist')
+        __defaults_add_completions -W 'xml'$'\n''binary'
         return
         ;;
     esac
@@ -234,11 +246,50 @@ _defaults_read() {
     esac
 }
 
+_defaults_read-type() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --key-path --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app)
+    __defaults_offer_flags_options 2
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion read-type -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion read-type -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    2)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion read-type -- positional@1 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
 _defaults_write() {
     repeating_flags=()
-    non_repeating_flags=(-currentHost --version -h --help)
+    non_repeating_flags=(-currentHost --key-path --version -h --help)
     repeating_options=()
-    non_repeating_options=(--directory --socket -host)
+    non_repeating_options=(--directory --socket -host -app)
     __defaults_offer_flags_options -1
 
     # Offer option value completions
@@ -252,6 +303,10 @@ _defaults_write() {
         return
         ;;
     '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion write -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
         return
         ;;
     esac
@@ -269,11 +324,50 @@ _defaults_write() {
     esac
 }
 
-_defaults_delete() {
+_defaults_rename() {
     repeating_flags=()
     non_repeating_flags=(-currentHost --version -h --help)
     repeating_options=()
-    non_repeating_options=(--directory --socket -host)
+    non_repeating_options=(--directory --socket -host -app)
+    __defaults_offer_flags_options 3
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion rename -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion rename -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    2)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion rename -- positional@1 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
+_defaults_delete() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --key-path --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app)
     __defaults_offer_flags_options 2
 
     # Offer option value completions
@@ -287,6 +381,10 @@ _defaults_delete() {
         return
         ;;
     '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion delete -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
         return
         ;;
     esac
@@ -304,11 +402,50 @@ _defaults_delete() {
     esac
 }
 
+_defaults_delete-all() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app)
+    __defaults_offer_flags_options 2
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion delete-all -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion delete-all -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    2)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion delete-all -- positional@1 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
 _defaults_domains() {
     repeating_flags=()
     non_repeating_flags=(-currentHost --version -h --help)
     repeating_options=()
-    non_repeating_options=(--directory --socket -host)
+    non_repeating_options=(--directory --socket -host -app)
     __defaults_offer_flags_options 0
 
     # Offer option value completions
@@ -324,6 +461,264 @@ _defaults_domains() {
     '-host')
         return
         ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion domains -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
+_defaults_find() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app)
+    __defaults_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion find -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
+_defaults_import() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app)
+    __defaults_offer_flags_options 2
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion import -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion import -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    2)
+        __defaults_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_defaults_export() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app)
+    __defaults_offer_flags_options 2
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion export -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion export -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    2)
+        __defaults_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_defaults_convert() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=(--to)
+    __defaults_offer_flags_options 2
+
+    # Offer option value completions
+    case "${prev}" in
+    '--to')
+        __defaults_add_completions -W 'xml'$'\n''binary'$'\n''old-style'$'\n''json'
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __defaults_add_completions -f
+        return
+        ;;
+    2)
+        __defaults_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_defaults_diff() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --json --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app --color)
+    __defaults_offer_flags_options 2
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion diff -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--color')
+        __defaults_add_completions -W 'auto'$'\n''always'$'\n''never'
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion diff -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    2)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion diff -- positional@1 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
+_defaults_edit() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --xml --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app)
+    __defaults_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion edit -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion edit -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
+_defaults_explain() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --json --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app --color)
+    __defaults_offer_flags_options 2
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion explain -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--color')
+        __defaults_add_completions -W 'auto'$'\n''always'$'\n''never'
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion explain -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    2)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion explain -- positional@1 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
     esac
 }
 
@@ -331,7 +726,7 @@ _defaults_tail() {
     repeating_flags=()
     non_repeating_flags=(-currentHost --json --initial --version -h --help)
     repeating_options=()
-    non_repeating_options=(--directory --socket -host --since --cursor-file -n --timeout --mode --exec --color)
+    non_repeating_options=(--directory --socket -host -app --since --cursor-file -n --timeout --mode --exec --color)
     __defaults_offer_flags_options -1
 
     # Offer option value completions
@@ -345,6 +740,10 @@ _defaults_tail() {
         return
         ;;
     '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion tail -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
         return
         ;;
     '--since')
@@ -390,7 +789,7 @@ _defaults_status() {
     repeating_flags=()
     non_repeating_flags=(-currentHost --json --version -h --help)
     repeating_options=()
-    non_repeating_options=(--directory --socket -host)
+    non_repeating_options=(--directory --socket -host -app)
     __defaults_offer_flags_options 0
 
     # Offer option value completions
@@ -406,141 +805,8 @@ _defaults_status() {
     '-host')
         return
         ;;
-    esac
-}
-
-_defaults_explain() {
-    repeating_flags=()
-    non_repeating_flags=(-currentHost --json --version -h --help)
-    repeating_options=()
-    non_repeating_options=(--directory --socket -host --color)
-    __defaults_offer_flags_options 2
-
-    # Offer option value completions
-    case "${prev}" in
-    '--directory')
-        __defaults_add_completions -d
-        return
-        ;;
-    '--socket')
-        __defaults_add_completions -f
-        return
-        ;;
-    '-host')
-        return
-        ;;
-    '--color')
-        __defaults_add_completions -W 'auto'$'\n''always'$'\n''never'
-        return
-        ;;
-    esac
-
-    # Offer positional completions
-    case "${positional_number}" in
-    1)
-        __defaults_add_completions -W "$(__defaults_custom_complete ---completion explain -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
-        return
-        ;;
-    2)
-        __defaults_add_completions -W "$(__defaults_custom_complete ---completion explain -- positional@1 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
-        return
-        ;;
-    esac
-}
-
-_defaults_diff() {
-    repeating_flags=()
-    non_repeating_flags=(-currentHost --json --version -h --help)
-    repeating_options=()
-    non_repeating_options=(--directory --socket -host --color)
-    __defaults_offer_flags_options 2
-
-    # Offer option value completions
-    case "${prev}" in
-    '--directory')
-        __defaults_add_completions -d
-        return
-        ;;
-    '--socket')
-        __defaults_add_completions -f
-        return
-        ;;
-    '-host')
-        return
-        ;;
-    '--color')
-        __defaults_add_completions -W 'auto'$'\n''always'$'\n''never'
-        return
-        ;;
-    esac
-
-    # Offer positional completions
-    case "${positional_number}" in
-    1)
-        __defaults_add_completions -W "$(__defaults_custom_complete ---completion diff -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
-        return
-        ;;
-    2)
-        __defaults_add_completions -W "$(__defaults_custom_complete ---completion diff -- positional@1 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
-        return
-        ;;
-    esac
-}
-
-_defaults_edit() {
-    repeating_flags=()
-    non_repeating_flags=(-currentHost --xml --version -h --help)
-    repeating_options=()
-    non_repeating_options=(--directory --socket -host)
-    __defaults_offer_flags_options 1
-
-    # Offer option value completions
-    case "${prev}" in
-    '--directory')
-        __defaults_add_completions -d
-        return
-        ;;
-    '--socket')
-        __defaults_add_completions -f
-        return
-        ;;
-    '-host')
-        return
-        ;;
-    esac
-
-    # Offer positional completions
-    case "${positional_number}" in
-    1)
-        __defaults_add_completions -W "$(__defaults_custom_complete ---completion edit -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
-        return
-        ;;
-    esac
-}
-
-_defaults_convert() {
-    repeating_flags=()
-    non_repeating_flags=(--version -h --help)
-    repeating_options=()
-    non_repeating_options=(--to)
-    __defaults_offer_flags_options 2
-
-    # Offer option value completions
-    case "${prev}" in
-    '--to')
-        __defaults_add_completions -W 'xml'$'\n''binary'$'\n''old-style'$'\n''json'
-        return
-        ;;
-    esac
-
-    # Offer positional completions
-    case "${positional_number}" in
-    1)
-        __defaults_add_completions -f
-        return
-        ;;
-    2)
-        __defaults_add_completions -f
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion status -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
         return
         ;;
     esac
@@ -550,7 +816,7 @@ _defaults_sync() {
     repeating_flags=()
     non_repeating_flags=(-currentHost --version -h --help)
     repeating_options=()
-    non_repeating_options=(--directory --socket -host)
+    non_repeating_options=(--directory --socket -host -app)
     __defaults_offer_flags_options -1
 
     # Offer option value completions
@@ -564,6 +830,10 @@ _defaults_sync() {
         return
         ;;
     '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion sync -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
         return
         ;;
     esac

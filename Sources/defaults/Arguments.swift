@@ -3,15 +3,15 @@ import DefaultsCore
 /// The arguments as people write them, brought into the form that the parser takes.
 enum Arguments {
     /// Apple's names of the global domain, which look like options or have spaces.
-    private static let globalDomain: Set<String> = ["-g", "-globalDomain", "Apple Global Domain"]
-    /// The options of `PlaceOptions` that may stand anywhere before the domain, and whether a value follows.
-    private static let place = ["--directory": true, "--socket": true, "-host": true, "-currentHost": false]
+    private static let globalDomain = ["-g", "-globalDomain", "Apple Global Domain"]
+    /// The options of `PlaceOptions` that may stand anywhere before the domain, and that a value follows.
+    private static let place = ["--directory", "--socket", "-host"]
     /// The options that a value follows, of the commands that have a domain.
-    private static let valued: Set<String> = [
+    private static let valued = [
         "--since", "--cursor-file", "-n", "--timeout", "--mode", "--color", "--exec", "--plist", "--to",
     ]
     /// The verbs that take several domains.
-    private static let plural: Set<String> = ["diff", "sync"]
+    private static let plural = ["diff", "sync"]
 
     /// The arguments that this process was given, without its name.
     ///
@@ -49,10 +49,9 @@ enum Arguments {
         // Of an application that is named before the verb.
         var domain: String?
         while let argument = rest.popFirst() {
-            if let hasValue = place[argument], !hasValue || !rest.isEmpty {
-                placeOptions.append(argument)
-                if hasValue, let value = rest.popFirst() { placeOptions.append(value) }
-            } else if argument.hasPrefix("--directory=") || argument.hasPrefix("--socket=") {
+            if place.contains(argument), let value = rest.popFirst() {
+                placeOptions += [argument, value]
+            } else if argument == "-currentHost" || argument.hasPrefix("--directory=") || argument.hasPrefix("--socket=") {
                 placeOptions.append(argument)
             } else if argument == "-app", let name = rest.popFirst() {
                 let application = try Application(named: name, .current).domain
@@ -94,9 +93,9 @@ enum Arguments {
     static func withoutPlace(_ arguments: [String]) -> ArraySlice<String> {
         var rest = arguments[...]
         while let argument = rest.first {
-            if let hasValue = place[argument] {
-                rest = rest.dropFirst(hasValue ? 2 : 1)
-            } else if argument.hasPrefix("--directory=") || argument.hasPrefix("--socket=") {
+            if place.contains(argument) {
+                rest = rest.dropFirst(2)
+            } else if argument == "-currentHost" || argument.hasPrefix("--directory=") || argument.hasPrefix("--socket=") {
                 rest.removeFirst()
             } else {
                 break

@@ -28,14 +28,19 @@ struct Defaults: ParsableCommand {
         var arguments: [String] = []
         do {
             arguments = try Arguments.prepared(try Arguments.ofProcess())
-            try UnknownVerb.check(arguments)
-            var command = try parseAsRoot(arguments)
-            try command.run()
+            if let read = QuickRead(arguments) {
+                try read.run()
+            } else {
+                if Arguments.withoutPlace(arguments).first == "help" { try UnknownVerb.check(arguments) }
+                var command = try parseAsRoot(arguments)
+                try command.run()
+            }
         } catch let error as DefaultsError {
             Failure.end(error.description, ExitStatus(error))
         } catch let failure as Failure {
             Failure.end(failure.message, failure.status)
         } catch {
+            do throws(Failure) { try UnknownVerb.check(arguments) } catch { Failure.end(error.message, error.status) }
             // Help and versions are wanted, and go to standard output as they are.
             let status = exitCode(for: error)
             if status != .validationFailure { exit(withError: error) }

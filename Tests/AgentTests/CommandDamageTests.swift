@@ -27,7 +27,8 @@ struct CommandDamageTests {
     ].map {
         CommandCase(
             commands: [$0], input: "{k = v;}",
-            errors: "defaults: \(damage) It is copied beside itself before it is replaced.\n")
+            errors: "defaults: \(damage) It is copied beside itself before it is replaced.\n",
+            furtherErrors: "defaults: What could not be taken from the file is kept in $P/bad.plist.damaged-1.\n")
     }
 
     @Test("What sets values keeps a copy of the file, and says so", arguments: replacements)

@@ -33,20 +33,20 @@ struct CommandFileTests {
                 </plist>
                 """),
         .fails(
-            ab, ["import", "a.b", "$T/none"], status: 66, "Could not read data from $T/none: No such file or directory."
+            ab, ["import", "a.b", "$T/none"], status: 66, "$T/none can't be read: No such file or directory."
         ),
-        .fails(ab, ["import", "a.b", "$T"], status: 66, "Could not read data from $T: Is a directory."),
+        .fails(ab, ["import", "a.b", "$T"], status: 66, "$T can't be read: Is a directory."),
         .fails(
             ab, ["import", "a.b", "-"], status: 65,
-            "The property list from standard input was not a dictionary but of type array; the domain a.b is unchanged.",
+            "Standard input holds no dictionary but a value of type array, so it has no keys; the domain a.b is unchanged.",
             input: "(1)"),
         .fails(
             ab, ["import", "a.b", "-"], status: 65,
-            "Could not parse property list from standard input due to: Old-style property list, line 1, column 1 (byte 0): "
+            "Standard input: Old-style property list, line 1, column 1 (byte 0): "
                 + "the input is empty."),
         .fails(
             ab, ["import", "a.b", "-"], status: 65,
-            "Could not parse property list from standard input due to: Old-style property list, line 1, column 5 (byte 4): "
+            "Standard input: Old-style property list, line 1, column 5 (byte 4): "
                 + "expected ; after the value of key \"a\", found \"}\".", input: "{a=1}"),
         .fails(["import", "a.b"], status: 64, "Missing expected argument '<path>'. See `defaults help import`."),
         .fails(["export", "nope", "-"], status: 1, "The domain nope does not exist."),

@@ -42,6 +42,7 @@ struct CommandTests {
         "Each verb's help has examples",
         arguments: [
             "read", "read-type", "write", "rename", "delete", "delete-all", "domains", "find", "import", "export",
+            "convert", "diff", "edit", "explain", "tail", "status", "sync",
         ])
     func help(_ verb: String) throws {
         let help = try Programs.run(Programs.defaults, ["help", verb])
@@ -64,6 +65,15 @@ struct CommandTests {
             #expect(outcome.errors.hasPrefix("defaults: \"a\u{FFFD}b\" is not UTF-8"))
             #expect(namesOfFiles(in: place.preferences) == [])
         }
+    }
+
+    @Test("Without /proc no argument is read, and that is told", .enabled(if: geteuid() == 0))
+    func noProc() throws {
+        let outcome = try Programs.run(
+            "/usr/bin/unshare",
+            ["--mount", "/bin/sh", "-c", "umount -l /proc && '\(Programs.defaults)' write a.b k v"])
+        #expect(outcome.status == 71 && outcome.output == "")
+        #expect(outcome.errors == "defaults: The arguments can't be read; is /proc mounted?\n")
     }
 
     @Test("This host's identifier is printed as Apple's tool does", .enabled(if: HostIdentifier.current() != nil))

@@ -34,7 +34,7 @@ struct CommandVerbTests {
         .fails(["read", "nope"], status: 1, "The domain nope does not exist."),
         .fails(["read", "nope", "k"], status: 1, "The domain nope does not exist."),
         .fails(kv, ["read", "a.b", "x"], status: 1, "The domain a.b has no key \"x\"."),
-        .fails(kv, ["read", "a.b", "K"], status: 1, "The domain a.b has no key \"K\"."),
+        .fails(kv, ["read", "a.b", "K"], status: 1, "The domain a.b has no key \"K\". Did you mean \"k\"?"),
         .fails(
             kv, ["read", "--json", "--raw", "a.b"], status: 64,
             "Only one of --json, --plist and --raw can be had. See `defaults help read`."),

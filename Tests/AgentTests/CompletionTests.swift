@@ -16,6 +16,9 @@ struct CompletionTests {
         let hostile: DomainValues = [
             "it's": 1, "$(touch pwned)": 1, "`touch pwned`": 1, "a\\b": 1, "c:d": 1, "\"q\"": 1, "new\nline": 1,
         ]
+        try RawFile.makeDirectory(place.root + "/share")
+        try RawFile.makeDirectory(place.root + "/share/applications")
+        try RawFile.write("[Desktop Entry]", to: place.root + "/share/applications/org.example.App.desktop")
         for (name, values) in [
             ("a.b", ["size": 1, "two words": 1]), ("My App", hostile), (".GlobalPreferences", ["all": 1]),
         ] as [(String, DomainValues)] {
@@ -34,6 +37,8 @@ struct CompletionTests {
         ("defaults read 'My App' ", keysOfMyApp), ("defaults -host H read ", ["NSGlobalDomain"]),
         ("defaults diff a.b a", ["a.b"]), ("defaults sync a.b M", ["My App"]), ("defaults exp", ["explain"]),
         ("defaults explain a.b t", ["two words"]), ("defaults tail a.b size t", ["two words"]),
+        ("defaults read ~/p/a", ["~/p/a.b.plist"]), ("defaults read ~/p/a.b t", ["two words"]),
+        ("defaults read -app org", ["org.example.App"]),
         ("defaults read nothing ", []), ("defaults write a.b size ", []), ("defaults convert --to b", ["binary"]),
         ("defaults edit -cur", ["-currentHost"]),
     ]
@@ -65,7 +70,9 @@ struct CompletionTests {
 
     private static func environment(_ place: AgentProcess.Place) throws -> [String: String] {
         let path = "\(Programs.directory):\(ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")"
-        return place.environment.merging(["PATH": path, "HOME": place.root]) { $1 }
+        return place.environment.merging([
+            "PATH": path, "HOME": place.root, "XDG_DATA_HOME": place.root + "/share", "XDG_DATA_DIRS": "/none",
+        ]) { $1 }
     }
 
     @Test(

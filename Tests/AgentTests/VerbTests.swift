@@ -63,6 +63,35 @@ struct VerbTests {
                 """),
     ]
 
+    static let places: [VerbCase] = [
+        VerbCase(
+            files: ["p/e.plist": "{k = global;}", "t/e.plist": "{k = v;}"], commands: [["explain", "<root>/t/e", "k"]],
+            output: "* file  <root>/t/e.plist  \"v\"\n"),
+        VerbCase(
+            files: ["t/e.plist": "{size = v;}"], commands: [["explain", "<root>/t/e.plist", "sise"]], status: 1,
+            errors: "defaults: The file <root>/t/e.plist has not the key \"sise\". Did you mean \"size\"?\n"),
+        VerbCase(
+            files: layers, commands: [["explain", "<root>/p/a.b.plist", "mine"]],
+            output: "* any host  <root>/p/a.b.plist  \"1\"\n"),
+        VerbCase(files: layers, commands: [["sync", "<root>/t/e", "a.b"]]),
+        VerbCase(
+            files: ["p/a.b.plist": "{k = 1;}", "t/e.plist": "{k = 2;}"], commands: [["diff", "a.b", "<root>/t/e"]],
+            status: 1, output: "k  \"1\" → \"2\"\n"),
+        VerbCase(
+            files: ["p/sh.plist": "{k = 1;}", "p/env.plist": "{k = 2;}"],
+            commands: [["diff", "-app", "sh", "-app", "env"]], status: 1, output: "k  \"1\" → \"2\"\n"),
+        VerbCase(
+            files: ["p/sh.plist": "{k = 1;}", "p/a.b.plist": "{k = 2;}"],
+            commands: [["-app", "sh", "diff", "a.b"]], status: 1, output: "k  \"1\" → \"2\"\n"),
+        VerbCase(
+            files: ["p/sh.plist": "{k = 1;}"], commands: [["explain", "-app", "sh", "k"]],
+            output: "* any host  <root>/p/sh.plist  \"1\"\n"),
+        VerbCase(files: ["p/sh.plist": "{k = 1;}"], commands: [["sync", "-app", "sh", "a.b"]]),
+        VerbCase(
+            files: ["t/e.plist": "{k = v;}"], commands: [["edit", "<root>/t/e"], ["read", "<root>/t/e", "k"]],
+            output: "new\n", environment: ["VISUAL": "sed -i s/v/new/"]),
+    ]
+
     static let diff: [VerbCase] = [
         VerbCase(
             files: ["p/a.b.plist": "{same = 1; old = x; both = 1;}", "p/c.d.plist": "{same = 1; new = y; both = 2;}"],
@@ -96,7 +125,7 @@ struct VerbTests {
             errors: "defaults: <root>/none.plist can't be read: No such file or directory.\n"),
         VerbCase(
             files: ["p/a.b.plist": "{k = v;}"], commands: [["diff", "a.b", "-"]], input: "(a)", status: 65,
-            errors: "defaults: Standard input holds no dictionary at its top, so it holds no keys.\n"),
+            errors: "defaults: Standard input holds no dictionary but a value of type array, so it has no keys.\n"),
     ]
 
     static let sync: [VerbCase] = [
@@ -108,7 +137,7 @@ struct VerbTests {
 
     static let nearNames: [VerbCase] =
         [
-            ("raed", "; did you mean \"read\"?"), ("READ", "; did you mean \"read\"?"),
+            ("raed", "; did you mean \"read\"?"),
             ("tial", "; did you mean \"tail\"?"), ("explian", "; did you mean \"explain\"?"), ("x", "."),
             ("frobnicate", "."),
         ].flatMap { verb, end in
@@ -127,9 +156,44 @@ struct VerbTests {
             VerbCase(
                 files: layers, commands: [["delete", "a.b", "other"]], status: 1,
                 errors: "defaults: The domain a.b has no key \"other\"; nothing is deleted.\n"),
+            VerbCase(
+                files: layers, commands: [["delete", "a.b", "szie"]], status: 1,
+                errors:
+                    "defaults: The domain a.b has no key \"szie\"; nothing is deleted. Did you mean \"size\"?\n"),
+            VerbCase(
+                files: layers, commands: [["delete", "a.bb"]], status: 1,
+                errors: "defaults: The domain a.bb does not exist; nothing is deleted. Did you mean \"a.b\"?\n"),
+            VerbCase(
+                files: layers, commands: [["delete-all", "a.b", "szie"]], status: 1,
+                errors: "defaults: The domain a.b has no key \"szie\" for any host or for one; nothing is deleted. "
+                    + "Did you mean \"size\"?\n"),
+            VerbCase(
+                files: layers, commands: [["rename", "a.b", "szie", "x"]], status: 1,
+                errors: "defaults: Key \"szie\" does not exist in the domain a.b; leaving defaults unchanged. "
+                    + "Did you mean \"size\"?\n"),
+            VerbCase(
+                files: layers, commands: [["rename", "a.bb", "size", "x"]], status: 1,
+                errors: "defaults: Key \"size\" does not exist in the domain a.bb; leaving defaults unchanged. "
+                    + "Did you mean \"a.b\"?\n"),
+            VerbCase(
+                files: layers, commands: [["export", "a.bb", "-"]], status: 1,
+                errors: "defaults: The domain a.bb does not exist. Did you mean \"a.b\"?\n"),
+            VerbCase(
+                files: layers, commands: [["read-type", "a.b", "szie"]], status: 1,
+                errors: "defaults: The domain a.b has no key \"szie\". Did you mean \"size\"?\n"),
+            VerbCase(
+                files: ["t/e.plist": "{}"], commands: [["read", "<root>/t/ee"]], status: 1,
+                errors:
+                    "defaults: The file <root>/t/ee.plist does not exist. Did you mean \"<root>/t/e.plist\"?\n"),
+            VerbCase(
+                files: ["p/a.b.plist": "{d = {size = 1;};}"], commands: [["read", "a.b", "d.szie"]], status: 1,
+                errors: "defaults: \"d\" in the domain a.b has no key \"szie\". Did you mean \"size\"?\n"),
+            VerbCase(
+                commands: [["read", "--jsn", "a.b"]], status: 64,
+                errors: "defaults: Unknown option '--jsn'. Did you mean '--json'? See `defaults help read`.\n"),
         ]
 
-    @Test("A verb does the same with an agent and without one", arguments: explain + diff + sync + nearNames)
+    @Test("A verb does the same with an agent and without one", arguments: explain + places + diff + sync + nearNames)
     func same(_ testCase: VerbCase) throws { try testCase.check() }
 
     @Test("A managed value wins over all others", .enabled(if: geteuid() == 0))

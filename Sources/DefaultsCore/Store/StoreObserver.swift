@@ -7,7 +7,7 @@ package protocol StoreObserver: AnyObject, Sendable {
     func storePosted()
     /// A domain has edits to be published.
     func storeNeedsPublishing(_ domain: Domain, _ urgency: StoreUrgency)
-    /// A version of a file that could not be merged was kept beside it, under this path.
+    /// What could not be taken from a file was kept beside it, under this path.
     func storeKept(_ copy: String)
 }
 

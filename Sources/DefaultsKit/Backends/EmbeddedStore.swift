@@ -23,12 +23,12 @@ package final class EmbeddedStore: Backend {
         store.observe(with: copies)
     }
 
-    /// The copies of files that were kept beside them since this was last asked: what couldn't be merged.
+    /// The copies of files that were kept beside them since this was last asked: what can't be read, or merged.
     package func takeCopies() -> [String] { copies.take() }
 
     /// What is said of such a copy.
     package static func message(ofCopy path: String) -> String {
-        "What could not be merged is kept in \(path); nobody reads it but you, so remove it when you have seen it."
+        "What could not be taken from the file is kept in \(path)."
     }
 
     package var system: SystemDirectories { store.system }

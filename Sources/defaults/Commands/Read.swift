@@ -29,16 +29,20 @@ struct Read: ParsableCommand {
 
     func run() throws {
         guard let domain else { return try showAll() }
+        try Self.show(domain, key.map(path.key), place, format.output)
+    }
+
+    /// Prints a domain, or the value of a key.
+    static func show(_ domain: String, _ key: KeyText?, _ place: some PlaceChoice, _ output: ValueOutput) throws {
         let open = try place.open(domain)
         let values = try open.values()
-        guard let key else { return try format.show(.dictionary(values)) }
-        let found = try path.key(key).path(in: values)
-        try format.show(try found.value(in: values, of: open.place))
+        guard let key else { return try output.show(.dictionary(values)) }
+        try output.show(try key.path(in: values).value(in: values, of: open.place))
     }
 
     private func showAll() throws {
         let survey = try Survey(place)
-        try format.show(
+        try format.output.show(
             .dictionary(
                 Dictionary(uniqueKeysWithValues: survey.domains.map { ($0.title, .dictionary($0.values)) })))
         try survey.finish()

@@ -11,8 +11,8 @@ struct Sync: ParsableCommand {
             anything back, and there is nothing to wait for.
 
             EXAMPLES
-              cp backup.plist ~/.config/org.example.editor.plist && defaults sync
               defaults sync org.example.editor -g
+              cp backup.plist ~/.config/org.example.editor.plist && defaults sync
             """)
 
     @OptionGroup var place: PlaceOptions

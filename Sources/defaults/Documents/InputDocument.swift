@@ -30,7 +30,7 @@ struct InputDocument {
     func values(_ consequence: String = "") throws(Failure) -> DomainValues {
         guard case .dictionary(let values) = value else {
             throw Failure(
-                "\(name) was not a dictionary but of type \(value.typeName), so it holds no keys\(consequence).",
+                "\(name) holds no dictionary but a value of type \(value.typeName), so it has no keys\(consequence).",
                 .dataError)
         }
         return values

@@ -1,7 +1,6 @@
 import ArgumentParser
-import PropertyList
 
-/// How a value is printed.
+/// The options that say how a value is printed.
 struct ValueFormat: ParsableArguments {
     /// The formats of `--plist`.
     enum File: String, ExpressibleByArgument, CaseIterable {
@@ -21,27 +20,6 @@ struct ValueFormat: ParsableArguments {
         }
     }
 
-    /// Prints a value.
-    func show(_ value: PropertyListValue) throws {
-        let bytes: [UInt8]
-        do throws(PropertyListError) {
-            bytes = try self.bytes(value)
-        } catch {
-            throw Failure("\(error) It can be had with --json, or --plist binary.", .dataError)
-        }
-        try StandardOutput.write(bytes)
-    }
-
-    private func bytes(_ value: PropertyListValue) throws(PropertyListError) -> [UInt8] {
-        if let format = json ? .json : plist?.format { return try format.document(of: value) }
-        switch value {
-        // A string alone is printed as it is.
-        case .string(let text): return Array((text + "\n").utf8)
-        case .data(let bytes) where raw: return bytes
-        // In a dictionary a number such as 1.5 has quotes, as only text can be written there; alone it needs none.
-        case .integer, .unsigned, .real, .real32, .boolean, .date, .uid:
-            return try value.write(as: .oldStyle).filter { $0 != UInt8(ascii: "\"") }
-        case .data, .array, .dictionary: return try value.write(as: .oldStyle)
-        }
-    }
+    /// How values are printed then.
+    var output: ValueOutput { ValueOutput(document: json ? .json : plist?.format, isRaw: raw) }
 }

@@ -260,7 +260,7 @@ extension Engine: StoreObserver {
     }
 
     nonisolated func storeKept(_ copy: String) {
-        log.logger.warning("A version of a file that could not be merged is kept as \(copy).")
+        log.logger.warning("What could not be taken from a file is kept in \(copy).")
     }
 
     private nonisolated func onLoop(_ body: @escaping @Sendable (isolated Engine) -> Void) {

@@ -8,6 +8,7 @@ struct CommandDescription: Decodable {
     var discussion: String?
     var arguments: [Argument]?
     var subcommands: [CommandDescription]?
+    var shouldDisplay: Bool?
 
     /// An argument, an option or a flag.
     struct Argument: Decodable {
@@ -38,7 +39,7 @@ struct CommandDescription: Decodable {
     }
 
     /// The verbs that are the program's own.
-    var verbs: [CommandDescription] { (subcommands ?? []).filter { $0.commandName != "help" } }
+    var verbs: [CommandDescription] { (subcommands ?? []).filter { $0.commandName != "help" && $0.shouldDisplay != false } }
 
     /// The paragraphs of the discussion, without the examples.
     var paragraphs: [String] { blocks.filter { !$0.hasPrefix("EXAMPLES") } }

@@ -113,9 +113,12 @@ final class AgentProcess {
     var pid: pid_t { process.processIdentifier }
     var isRunning: Bool { process.isRunning }
 
-    /// Sends a signal.
+    /// Sends a signal; one that stops it has stopped it then.
     func signal(_ number: Int32) {
-        if process.isRunning { Glibc.kill(pid, number) }
+        guard process.isRunning, Glibc.kill(pid, number) == 0, number == SIGSTOP else { return }
+        // It may go on for a moment, on another processor. Its end, if it comes to that, is left to who waits for it.
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(pid), &information, WSTOPPED | WEXITED | WNOWAIT) != 0, errno == EINTR {}
     }
 
     /// Ends it as a service manager does, and gives its exit status.

@@ -14,6 +14,8 @@ struct CommandCase: CustomTestStringConvertible {
     var output = ""
     /// All of standard error.
     var errors = ""
+    /// What comes behind that without an agent.
+    var furtherErrors = ""
 
     var testDescription: String { commands.map { $0.joined(separator: " ") }.joined(separator: "; ") }
 
@@ -48,8 +50,9 @@ struct CommandCase: CustomTestStringConvertible {
         for outcome in [with, without] {
             #expect(outcome.status == status, "\(outcome.errors)")
             #expect(outcome.output == output)
-            #expect(outcome.errors == errors)
         }
+        #expect(with.errors == errors)
+        #expect(without.errors == errors + furtherErrors)
         #expect(with.files == without.files)
         return with.files
     }

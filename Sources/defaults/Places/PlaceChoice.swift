@@ -1,33 +1,15 @@
-import ArgumentParser
 import DefaultsCore
 import DefaultsKit
 
-/// Which directory, which agent, which host.
-struct PlaceOptions: ParsableArguments {
-    @Option(
-        help: "The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.", completion: .directory)
-    var directory: String?
+/// Which directory, which agent, which host: what the options of every verb with a domain say.
+protocol PlaceChoice {
+    var directory: String? { get }
+    var socket: String? { get }
+    var currentHost: Bool { get }
+    var host: String? { get }
+}
 
-    @Option(help: "The agent's socket, instead of DEFAULTSD_SOCKET and the usual one.", completion: .file())
-    var socket: String?
-
-    @Flag(
-        name: .customLong("currentHost", withSingleDash: true), help: "Only what is for this host.")
-    var currentHost = false
-
-    @Option(name: .customLong("host", withSingleDash: true), help: "Only what is for the host with this identifier.")
-    var host: String?
-
-    // `Arguments` has put the domain in its place by the time the parser runs.
-    @Option(
-        name: .customLong("app", withSingleDash: true),
-        help: "The domain of an application, by its name, its desktop file or its executable's name.",
-        completion: Candidates.application)
-    var app: String?
-
-    /// How long the command waits for an agent's answer, in milliseconds: one that takes longer is stopped.
-    static let patience: Int64 = 5_000
-
+extension PlaceChoice {
     /// The directory and the address of its agent.
     func resolve() throws(DefaultsError) -> (PreferencesDirectory, AgentAddress) {
         let environment = Environment.current
@@ -38,7 +20,7 @@ struct PlaceOptions: ParsableArguments {
     /// The agent, or a store of the command's own.
     func open() throws(DefaultsError) -> any Backend {
         let (directory, address) = try resolve()
-        return try BackendChoice.open(directory, address, environment: .current, patience: Self.patience)
+        return try BackendChoice.open(directory, address, environment: .current, patience: PlaceOptions.patience)
     }
 
     /// Where a domain is, by its name or the path of a file.
