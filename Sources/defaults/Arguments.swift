@@ -51,7 +51,9 @@ enum Arguments {
         while let argument = rest.popFirst() {
             if place.contains(argument), let value = rest.popFirst() {
                 placeOptions += [argument, value]
-            } else if argument == "-currentHost" || argument.hasPrefix("--directory=") || argument.hasPrefix("--socket=") {
+            } else if argument == "-currentHost" || argument.hasPrefix("--directory=")
+                || argument.hasPrefix("--socket=")
+            {
                 placeOptions.append(argument)
             } else if argument == "-app", let name = rest.popFirst() {
                 let application = try Application(named: name, .current).domain
@@ -95,7 +97,9 @@ enum Arguments {
         while let argument = rest.first {
             if place.contains(argument) {
                 rest = rest.dropFirst(2)
-            } else if argument == "-currentHost" || argument.hasPrefix("--directory=") || argument.hasPrefix("--socket=") {
+            } else if argument == "-currentHost" || argument.hasPrefix("--directory=")
+                || argument.hasPrefix("--socket=")
+            {
                 rest.removeFirst()
             } else {
                 break

@@ -35,7 +35,7 @@ struct CompletionTests {
         ("defaults read a.b s", ["size"]), ("defaults read -g ", ["all"]), ("defaults read NSGlobalDomain ", ["all"]),
         ("defaults write \"My App\" ", keysOfMyApp), ("defaults write My\\ App ", keysOfMyApp),
         ("defaults read 'My App' ", keysOfMyApp), ("defaults -host H read ", ["NSGlobalDomain"]),
-        ("defaults diff a.b a", ["a.b"]), ("defaults sync a.b M", ["My App"]), ("defaults exp", ["explain"]),
+        ("defaults diff a.b a", ["a.b"]), ("defaults sync a.b M", ["My App"]), ("defaults exp", ["explain", "export"]),
         ("defaults explain a.b t", ["two words"]), ("defaults tail a.b size t", ["two words"]),
         ("defaults read ~/p/a", ["~/p/a.b.plist"]), ("defaults read ~/p/a.b t", ["two words"]),
         ("defaults read -app org", ["org.example.App"]),
@@ -110,7 +110,7 @@ struct CompletionTests {
 
     /// Lines that one word alone completes, and the words that the shell has then.
     private static let whole: [(String, [String])] = [
-        ("defaults read My", ["defaults", "read", "My App"]), ("defaults exp", ["defaults", "explain"]),
+        ("defaults read My", ["defaults", "read", "My App"]), ("defaults expl", ["defaults", "explain"]),
         ("defaults read a.b tw", ["defaults", "read", "a.b", "two words"]),
         ("defaults read \"My App\" it", ["defaults", "read", "My App", "it's"]),
         ("defaults read My\\ App c", ["defaults", "read", "My App", "c:d"]),

@@ -74,7 +74,9 @@ struct EditTests {
     @Test("An editor that changes nothing leaves the file as it is, and so does one that fails")
     func nothing() throws {
         let unchanged = try Self.edit("true", hasAgent: true)
-        #expect(unchanged.outcome.status == 0 && unchanged.outcome.errors == "defaults: Nothing was changed in the domain a.b.\n")
+        #expect(
+            unchanged.outcome.status == 0
+                && unchanged.outcome.errors == "defaults: Nothing was changed in the domain a.b.\n")
         #expect(unchanged.values == .dictionary(Self.values) && unchanged.left == [])
         let failing = try Self.edit("sh -c 'exit 3'", hasAgent: true)
         #expect(failing.outcome.status == 69)

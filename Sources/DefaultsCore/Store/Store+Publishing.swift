@@ -247,7 +247,9 @@ extension Store {
         else { return }
         for entry in inHand.displaced where entry.domain == domain {
             guard let bytes = try? entry.file.bytes() else { continue }
-            if let copy = try? AsideFile.keep(bytes, of: entry.file.original.path, because: .displaced) { tellKept(copy) }
+            if let copy = try? AsideFile.keep(bytes, of: entry.file.original.path, because: .displaced) {
+                tellKept(copy)
+            }
         }
     }
 

@@ -196,6 +196,8 @@ package final class AgentConnection: Backend {
     /// - Parameters:
     ///   - request: the request.
     ///   - milliseconds: how long the agent may take; as long as for any other if left out.
+    /// - Returns: the answer.
+    /// - Throws: what the agent refuses it with, or that it is silent or gone.
     func answer(to request: Request, within milliseconds: Int64? = nil) throws(DefaultsError) -> Message {
         let patience = milliseconds ?? patience
         try send(request)

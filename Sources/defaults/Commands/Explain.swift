@@ -49,7 +49,8 @@ struct Explain: ParsableCommand {
             var near = NearName.question(key, among: keys)
             // Perhaps it is the domain that was misspelt.
             if near.isEmpty, !isThere { near = NotFound.nearDomain(open) }
-            let whose = open.place.directory == nil ? "No layer of \(open.domain.name) has" : "\(open.place.subject) has not"
+            let whose =
+                open.place.directory == nil ? "No layer of \(open.domain.name) has" : "\(open.place.subject) has not"
             throw Failure("\(whose) the key \"\(key)\".\(near)", .notFound)
         }
         if json {

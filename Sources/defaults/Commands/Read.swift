@@ -23,7 +23,9 @@ struct Read: ParsableCommand {
     @OptionGroup var place: PlaceOptions
     @OptionGroup var format: ValueFormat
     @OptionGroup var path: KeyPathOption
-    @Argument(help: "The domain, or the path of a file; all domains when it is left out.", completion: Candidates.domain) var domain: String?
+    @Argument(
+        help: "The domain, or the path of a file; all domains when it is left out.", completion: Candidates.domain)
+    var domain: String?
     @Argument(help: "The key, or a path into its value; all keys when it is left out.", completion: Candidates.key)
     var key: String?
 

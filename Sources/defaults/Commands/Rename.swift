@@ -26,7 +26,8 @@ struct Rename: ParsableCommand {
             guard let value = values[old] else {
                 let near = values.isEmpty ? NotFound.nearDomain(open) : NearName.question(old, among: values.keys)
                 throw Failure(
-                    "Key \"\(old)\" does not exist in \(open.place.name); leaving defaults unchanged.\(near)", .notFound)
+                    "Key \"\(old)\" does not exist in \(open.place.name); leaving defaults unchanged.\(near)", .notFound
+                )
             }
             let changes: Difference = old == new ? [:] : [old: nil, new: value]
             return ConditionalEdit(values: changes, expected: [old: value])

@@ -62,7 +62,9 @@ enum Candidates {
             return Set(snapshot.values.keys)
         }
         let path = try options.directory(of: place).path(of: place.domain)
-        guard case .contents(let contents) = DomainFile(path: path).read(known: nil, patience: .insist) else { return [] }
+        guard case .contents(let contents) = DomainFile(path: path).read(known: nil, patience: .insist) else {
+            return []
+        }
         return Set(contents.values.keys)
     }
 

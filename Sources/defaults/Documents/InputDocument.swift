@@ -13,6 +13,7 @@ struct InputDocument {
     /// - Parameters:
     ///   - path: the file.
     ///   - limits: what it may be.
+    /// - Throws: why it can't be read or understood.
     init(_ path: String, limits: PropertyListLimits = PropertyListLimits()) throws(Failure) {
         name = InputFile.title(path)
         let bytes = try InputFile.read(path)
@@ -26,6 +27,7 @@ struct InputDocument {
     /// The keys that it holds.
     ///
     /// - Parameter consequence: what isn't done without any, as the end of the sentence.
+    /// - Returns: its entries.
     /// - Throws: when it isn't a dictionary.
     func values(_ consequence: String = "") throws(Failure) -> DomainValues {
         guard case .dictionary(let values) = value else {

@@ -26,7 +26,8 @@ enum InputFile {
         } catch {
             let isOfName = [ENOENT, ENOTDIR, EACCES, EISDIR, ELOOP, ENAMETOOLONG].contains(error.number)
             throw Failure(
-                "\(title(path)) can't be read: \(SystemCall.message(error.number)).", isOfName ? .noInput : .inputOutput)
+                "\(title(path)) can't be read: \(SystemCall.message(error.number)).", isOfName ? .noInput : .inputOutput
+            )
         }
     }
 

@@ -14,6 +14,7 @@ struct OpenDomain {
     /// - Parameters:
     ///   - use: what is said of the last good state, where the file can't be taken and there is one; `nil` to say nothing.
     ///   - consequence: what isn't done when there are none, as the end of the sentence.
+    /// - Returns: the values, of which there is one at least.
     /// - Throws: when there are none, and why.
     func values(
         _ use: String? = "What follows is the last good state.", _ consequence: String = ""
@@ -27,6 +28,7 @@ struct OpenDomain {
     ///
     /// - Parameter use: what is said of the last good state, where the file can't be taken and there is one; `nil` to say
     ///   nothing.
+    /// - Returns: the values.
     /// - Throws: why the file can't be taken, unless it had good values before.
     func valuesIfAny(_ use: String? = nil) throws -> DomainValues {
         let snapshot = try backend.snapshot(of: domain)

@@ -39,7 +39,9 @@ struct CommandDescription: Decodable {
     }
 
     /// The verbs that are the program's own.
-    var verbs: [CommandDescription] { (subcommands ?? []).filter { $0.commandName != "help" && $0.shouldDisplay != false } }
+    var verbs: [CommandDescription] {
+        (subcommands ?? []).filter { $0.commandName != "help" && $0.shouldDisplay != false }
+    }
 
     /// The paragraphs of the discussion, without the examples.
     var paragraphs: [String] { blocks.filter { !$0.hasPrefix("EXAMPLES") } }
