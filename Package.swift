@@ -37,6 +37,7 @@ let package = Package(
         // Layer 0: the system, and the property-list codec.
         .systemLibrary(name: "CInotifyTools", providers: [.apt(["libinotifytools0-dev"])]),
         .target(name: "CLinux"),
+        .target(name: "CProcCheck"),
         .target(name: "PropertyList", swiftSettings: settings),
 
         // Layer 1: watching a directory, and the engine.
@@ -73,7 +74,7 @@ let package = Package(
         .executableTarget(
             name: "defaults",
             dependencies: [
-                "CLinux", "DefaultsCore", "DefaultsKit", "PropertyList",
+                "CLinux", "CProcCheck", "DefaultsCore", "DefaultsKit", "PropertyList",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings,

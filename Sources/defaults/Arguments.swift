@@ -15,12 +15,10 @@ enum Arguments {
 
     /// The arguments that this process was given, without its name.
     ///
-    /// - Throws: when they can't be had, or one isn't UTF-8; Swift would silently have other text in its place.
+    /// - Throws: when one isn't UTF-8; Swift would silently have other text in its place.
     static func ofProcess() throws(Failure) -> [String] {
         var arguments: [String] = []
-        // Swift has them from /proc.
-        guard CommandLine.argc > 0 else { throw Failure("The arguments can't be read; is /proc mounted?", .system) }
-        for index in 1..<Int(CommandLine.argc) {
+        for index in 1..<max(Int(CommandLine.argc), 1) {
             guard let text = CommandLine.unsafeArgv[index] else { continue }
             guard let argument = String(validatingCString: text) else {
                 throw Failure(
@@ -106,6 +104,16 @@ enum Arguments {
             }
         }
         return rest
+    }
+
+    /// Looks for a word behind one dash that is no option, which the parser takes for letters, and its "h" for a wish for
+    /// help.
+    static func checkWords(_ arguments: [String]) throws(Failure) {
+        let asked = ["-h", "-help", "--help", "help", "--version"]
+        let misspelt = arguments.first { $0.hasPrefix("-") && !$0.hasPrefix("--") && $0.utf8.count > 2 }
+        guard let misspelt, !arguments.contains(where: asked.contains) else { return }
+        let near = NearName.question(misspelt, among: place + ["-currentHost", "-app", "-globalDomain"])
+        throw Failure("Unknown option \"\(misspelt)\".\(near) See `defaults help`.", .usage)
     }
 
     /// Whether a verb takes several domains.

@@ -43,6 +43,11 @@ struct Defaults: ParsableCommand {
             do throws(Failure) { try UnknownVerb.check(arguments) } catch { Failure.end(error.message, error.status) }
             // Help and versions are wanted, and go to standard output as they are.
             let status = exitCode(for: error)
+            if status == .success {
+                do throws(Failure) { try Arguments.checkWords(arguments) } catch {
+                    Failure.end(error.message, error.status)
+                }
+            }
             if status != .validationFailure { exit(withError: error) }
             let command = UnknownVerb.named(in: arguments).map { "help \($0)" } ?? "help"
             let message = message(for: error)

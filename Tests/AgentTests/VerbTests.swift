@@ -189,6 +189,13 @@ struct VerbTests {
                 files: ["p/a.b.plist": "{d = {size = 1;};}"], commands: [["read", "a.b", "d.szie"]], status: 1,
                 errors: "defaults: \"d\" in the domain a.b has no key \"szie\". Did you mean \"size\"?\n"),
             VerbCase(
+                commands: [["read", "-currenthost", "a.b"]], status: 64,
+                errors: "defaults: Unknown option \"-currenthost\". Did you mean \"-currentHost\"? "
+                    + "See `defaults help`.\n"),
+            VerbCase(
+                commands: [["write", "a.b", "k", "-itn", "5"]], status: 64,
+                errors: "defaults: Unexpected argument \"5\"; leaving defaults unchanged. Did you mean \"-int\"?\n"),
+            VerbCase(
                 commands: [["read", "--jsn", "a.b"]], status: 64,
                 errors: "defaults: Unknown option '--jsn'. Did you mean '--json'? See `defaults help read`.\n"),
         ]

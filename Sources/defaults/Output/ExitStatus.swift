@@ -9,7 +9,6 @@ enum ExitStatus: Int32 {
     case dataError = 65
     case noInput = 66
     case unavailable = 69
-    case system = 71
     case cantCreate = 73
     case inputOutput = 74
     case temporaryFailure = 75

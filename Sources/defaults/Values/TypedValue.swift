@@ -6,6 +6,9 @@ enum TypedValue {
     /// What `-array` and `-dict` and those that add are; they take all that follows.
     static let composites: Set<String> = ["-array", "-array-add", "-dict", "-dict-add"]
 
+    /// All options that say a type.
+    static var options: Set<String> { composites.union(typed.keys) }
+
     /// Takes a value that is no array or dictionary, unless it is written as a property list.
     static func take(_ rest: inout ArraySlice<String>) throws(Failure) -> PropertyListValue {
         guard let option = rest.popFirst() else { throw Failure("A value is missing.", .usage) }

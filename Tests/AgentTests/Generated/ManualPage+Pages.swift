@@ -114,6 +114,10 @@ extension ManualPage {
         An input is missing or can't be read.
         .It 69
         The agent was asked for and doesn't answer, or the editor has failed.
+        .It 71
+        The arguments can't be read, since
+        .Pa /proc
+        is not mounted.
         .It 73
         An output can't be made.
         .It 74
