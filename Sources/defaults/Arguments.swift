@@ -109,10 +109,13 @@ enum Arguments {
     /// Looks for a word behind one dash that is no option, which the parser takes for letters, and its "h" for a wish for
     /// help.
     static func checkWords(_ arguments: [String]) throws(Failure) {
-        let asked = ["-h", "-help", "--help", "help", "--version"]
-        let misspelt = arguments.first { $0.hasPrefix("-") && !$0.hasPrefix("--") && $0.utf8.count > 2 }
+        let asked = ["-h", "-help", "--help", "help", "--version", "---completion"]
+        let known = ["-host", "-currentHost", "-app", "-globalDomain"]
+        let misspelt = arguments.first {
+            $0.hasPrefix("-") && !$0.hasPrefix("--") && $0.utf8.count > 2 && !known.contains($0)
+        }
         guard let misspelt, !arguments.contains(where: asked.contains) else { return }
-        let near = NearName.question(misspelt, among: place + ["-currentHost", "-app", "-globalDomain"])
+        let near = NearName.question(misspelt, among: known)
         throw Failure("Unknown option \"\(misspelt)\".\(near) See `defaults help`.", .usage)
     }
 

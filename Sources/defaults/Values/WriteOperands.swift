@@ -43,7 +43,8 @@ enum WriteOperands {
             value = .set(try TypedValue.take(&rest))
         }
         if let surplus = rest.first {
-            let near = option.hasPrefix("-") ? NearName.question(option, among: TypedValue.options) : ""
+            let isMisspelt = option.hasPrefix("-") && !TypedValue.options.contains(option)
+            let near = isMisspelt ? NearName.question(option, among: TypedValue.options) : ""
             throw Failure("Unexpected argument \"\(surplus)\"; leaving defaults unchanged.\(near)", .usage)
         }
         self = .key(KeyText(text: first, isPath: isPath), value)
