@@ -9,10 +9,12 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 int linux_rename_exchange(int old_directory, const char *old_name, int new_directory, const char *new_name) {
     return renameat2(old_directory, old_name, new_directory, new_name, RENAME_EXCHANGE);
@@ -99,4 +101,22 @@ int linux_copy_attributes(int from, int to) {
     }
     free(names);
     return refused;
+}
+
+int linux_signalfd(const int *signals, int count) {
+    sigset_t set;
+    sigemptyset(&set);
+    for (int index = 0; index < count; index += 1) {
+        struct sigaction action;
+        if (sigaction(signals[index], NULL, &action) == 0 && action.sa_handler != SIG_IGN) {
+            sigaddset(&set, signals[index]);
+        }
+    }
+    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0) return -1;
+    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+int linux_next_signal(int fd) {
+    struct signalfd_siginfo information;
+    return read(fd, &information, sizeof information) == sizeof information ? (int)information.ssi_signo : 0;
 }

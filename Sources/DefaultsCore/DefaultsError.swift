@@ -8,7 +8,7 @@ package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible
     package struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String, Hashable {
             case invalidDomainName, invalidCursor, invalidValue
-            case directory, unreadable, damaged, untrusted, locked, notSaved, readOnly, late
+            case directory, unreadable, damaged, untrusted, locked, notSaved, readOnly, late, changed
             case protocolViolation, agentUnavailable, agentRefused
         }
         private let kind: Kind
@@ -36,6 +36,8 @@ package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible
         package static let readOnly = Code(.readOnly)
         /// An edit that came so late that others have written since; send it again with what it replaces.
         package static let late = Code(.late)
+        /// An edit on a condition that doesn't hold: others have set the keys since they were read.
+        package static let changed = Code(.changed)
         /// A message that breaks the protocol.
         package static let protocolViolation = Code(.protocolViolation)
         /// No agent answers.

@@ -21,4 +21,17 @@ extension PropertyListValue {
             return try writer.write(self)
         }
     }
+
+    /// Writes the value as old-style text in which numbers, Booleans and dates keep their types, in GNUstep's form:
+    /// `<*I5>`, `<*R1.5>`, `<*BY>`, `<*D2001-01-01 00:00:00 +0000>`.
+    ///
+    /// Lost are fractions of a second and the width of reals.
+    ///
+    /// - Returns: The text, in UTF-8.
+    /// - Throws: A `PropertyListError` with code `tooDeep`.
+    package func writeTypedOldStyle() throws(PropertyListError) -> [UInt8] {
+        var writer = OldStyleWriter()
+        writer.isTyped = true
+        return try writer.write(self)
+    }
 }

@@ -1,41 +1,140 @@
+import DefaultsCore
+
 /// The arguments as people write them, brought into the form that the parser takes.
 enum Arguments {
     /// Apple's names of the global domain, which look like options or have spaces.
-    private static let globalDomain: Set<String> = ["-g", "-globalDomain", "Apple Global Domain"]
-    /// The options of `PlaceOptions`, and whether a value follows.
-    private static let place = ["--directory": true, "--socket": true, "-host": true, "-currentHost": false]
+    private static let globalDomain = ["-g", "-globalDomain", "Apple Global Domain"]
+    /// The options of `PlaceOptions` that may stand anywhere before the domain, and that a value follows.
+    private static let place = ["--directory", "--socket", "-host"]
     /// The options that a value follows, of the commands that have a domain.
-    private static let valued: Set<String> = ["--since", "--cursor-file", "-n", "--timeout", "--mode", "--color"]
+    private static let valued = [
+        "--since", "--cursor-file", "-n", "--timeout", "--mode", "--color", "--exec", "--plist", "--to",
+    ]
+    /// The verbs that take several domains.
+    private static let plural = ["diff", "sync"]
 
-    /// Names the global domain by its name, and puts the options of the place before the verb.
+    /// The arguments that this process was given, without its name.
+    ///
+    /// - Throws: when one isn't UTF-8; Swift would silently have other text in its place.
+    static func ofProcess() throws(Failure) -> [String] {
+        var arguments: [String] = []
+        for index in 1..<max(Int(CommandLine.argc), 1) {
+            guard let text = CommandLine.unsafeArgv[index] else { continue }
+            guard let argument = String(validatingCString: text) else {
+                throw Failure(
+                    "\"\(String(cString: text))\" is not UTF-8, which all text of preferences is; nothing was done. "
+                        + "Bytes are written with -data.", .usage)
+            }
+            arguments.append(argument)
+        }
+        return arguments
+    }
+
+    /// Names the global domain and that of an application by their names, puts the options of the place before the verb,
+    /// and writes the verb in lower case.
     ///
     /// Only what comes before the domain is touched: behind it `-g` and `-host` are a key or a value like any other, and
     /// the parser takes all of it as it is, options before the domain of `write` included.
-    static func prepared(_ arguments: some Sequence<String>) -> [String] {
+    ///
+    /// - Throws: when an application is named that isn't there.
+    static func prepared(_ arguments: some Sequence<String>) throws(Failure) -> [String] {
         var rest = Array(arguments)[...]
         var placeOptions: [String] = []
         var others: [String] = []
-        var hasVerb = false
+        var verb: String?
+        // What is the verb's, and stands before it.
+        var early: [String] = []
+        // Of an application that is named before the verb.
+        var domain: String?
         while let argument = rest.popFirst() {
-            if let hasValue = place[argument], !hasValue || !rest.isEmpty {
+            if place.contains(argument), let value = rest.popFirst() {
+                placeOptions += [argument, value]
+            } else if argument == "-currentHost" || argument.hasPrefix("--directory=")
+                || argument.hasPrefix("--socket=")
+            {
                 placeOptions.append(argument)
-                if hasValue, let value = rest.popFirst() { placeOptions.append(value) }
-            } else if argument.hasPrefix("--directory=") || argument.hasPrefix("--socket=") {
-                placeOptions.append(argument)
-            } else if hasVerb, globalDomain.contains(argument) {
-                others.append("NSGlobalDomain")
-                break
-            } else {
-                others.append(argument)
-                if argument == "--" { break }
-                if valued.contains(argument), let value = rest.popFirst() {
-                    others.append(value)
-                } else if !argument.hasPrefix("-") {
-                    if hasVerb { break }
-                    hasVerb = true
+            } else if argument == "-app", let name = rest.popFirst() {
+                let application = try Application(named: name, .current).domain
+                if let verb, isPlural(verb) {
+                    others.append(application)
+                } else {
+                    domain = application
+                    if verb != nil { break }
                 }
+            } else if let verb, globalDomain.contains(argument) {
+                others.append("NSGlobalDomain")
+                if !isPlural(verb) { break }
+            } else if verb == nil, argument == "--key-path" {
+                early.append(argument)
+            } else if argument.hasPrefix("-"), argument != "-", argument != "--" {
+                others.append(argument)
+                if valued.contains(argument), let value = rest.popFirst() { others.append(value) }
+            } else if verb == nil, argument != "--" {
+                let name = argument.lowercased()
+                others.append(name)
+                others += early
+                verb = name
+                if isPlural(name), let first = domain {
+                    others.append(first)
+                    domain = nil
+                }
+            } else if let verb, isPlural(verb), argument != "--" {
+                others.append(argument)
+            } else {
+                rest = [argument] + rest
+                break
             }
         }
+        if let domain { others.append(domain) }
         return placeOptions + others + rest
+    }
+
+    /// What is left of prepared arguments without the options of the place, which are first.
+    static func withoutPlace(_ arguments: [String]) -> ArraySlice<String> {
+        var rest = arguments[...]
+        while let argument = rest.first {
+            if place.contains(argument) {
+                rest = rest.dropFirst(2)
+            } else if argument == "-currentHost" || argument.hasPrefix("--directory=")
+                || argument.hasPrefix("--socket=")
+            {
+                rest.removeFirst()
+            } else {
+                break
+            }
+        }
+        return rest
+    }
+
+    /// Looks for a word behind one dash that is no option, which the parser takes for letters, and its "h" for a wish for
+    /// help.
+    static func checkWords(_ arguments: [String]) throws(Failure) {
+        let asked = ["-h", "-help", "--help", "help", "--version", "---completion"]
+        let known = ["-host", "-currentHost", "-app", "-globalDomain"]
+        let misspelt = arguments.first {
+            $0.hasPrefix("-") && !$0.hasPrefix("--") && $0.utf8.count > 2 && !known.contains($0)
+        }
+        guard let misspelt, !arguments.contains(where: asked.contains) else { return }
+        let near = NearName.question(misspelt, among: known)
+        throw Failure("Unknown option \"\(misspelt)\".\(near) See `defaults help`.", .usage)
+    }
+
+    /// Whether a verb takes several domains.
+    static func isPlural(_ verb: String) -> Bool { plural.contains(verb) }
+
+    /// What is no option among the arguments behind a verb.
+    static func operands(_ arguments: some Sequence<String>) -> [String] {
+        var rest = Array(arguments)[...]
+        var operands: [String] = []
+        while let argument = rest.popFirst() {
+            if valued.contains(argument) {
+                _ = rest.popFirst()
+            } else if argument == "--" {
+                return operands + rest
+            } else if !argument.hasPrefix("-") {
+                operands.append(argument)
+            }
+        }
+        return operands
     }
 }

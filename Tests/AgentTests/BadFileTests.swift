@@ -240,7 +240,7 @@ struct BadFileTests {
                 try agent.shell("echo '{a=b;}' > ByHost/a.plist; echo '{a=b;}' > sub/a.b.plist")
             }
             #expect(changes == [])
-            #expect(try agent.defaults("domains").output == "\n")
+            #expect(try agent.defaults("domains").output == "")
             try follower.expect(["\(longest): a ->b (file)"]) { try agent.shell("echo '{a=b;}' > \(longest).plist") }
         }
     }

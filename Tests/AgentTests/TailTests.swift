@@ -87,7 +87,7 @@ struct TailTests {
             #expect(damaged["type"] as? String == "damaged")
             #expect((damaged["reason"] as? String)?.hasPrefix(agent.place.path("a.b")) == true)
 
-            try agent.defaults("-host", "HOST", "write", "a.b", "real", "-float", "nan")
+            try agent.defaults("-host", "HOST", "write", "a.b", "real", "<*Rnan>")
             let forHost = try tail.object()
             #expect(forHost["host"] as? String == "HOST")
             let real = try #require((forHost["changes"] as? [[String: Any]])?.first)

@@ -74,9 +74,12 @@ package final class AgentProcess {
     package var pid: pid_t { process.processIdentifier }
     package var isRunning: Bool { process.isRunning }
 
-    /// Sends a signal.
+    /// Sends a signal; one that stops it has stopped it then.
     package func signal(_ number: Int32) {
-        if process.isRunning { Glibc.kill(pid, number) }
+        guard process.isRunning, Glibc.kill(pid, number) == 0, number == SIGSTOP else { return }
+        // It may go on for a moment, on another processor. Its end, if it comes to that, is left to who waits for it.
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(pid), &information, WSTOPPED | WEXITED | WNOWAIT) != 0, errno == EINTR {}
     }
 
     /// Ends it as a service manager does, and gives its exit status.

@@ -16,6 +16,12 @@ package enum Programs {
     package static let foundationApp = "\(directory)/FoundationApp"
     package static let foundationWriter = "\(directory)/FoundationWriter"
 
+    // What others have made, where it is installed.
+    package static let gnustepDefaults = "/usr/bin/defaults"
+    package static let plmerge = "/usr/bin/plmerge"
+    package static let plparse = "/usr/bin/plparse"
+    package static let plistutil = "/usr/bin/plistutil"
+
     /// What a program left behind.
     package struct Outcome {
         package var status: Int32

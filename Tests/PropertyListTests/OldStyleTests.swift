@@ -119,4 +119,37 @@ struct OldStyleTests {
             String.UnicodeScalarView((0...0x10FFFF as ClosedRange<UInt32>).lazy.compactMap(Unicode.Scalar.init)))
         #expect(try PropertyListValue(parsing: PropertyListValue.string(text).write(as: .oldStyle)) == .string(text))
     }
+
+    @Test("Typed text keeps the types of numbers, Booleans and dates, in GNUstep's form")
+    func typed() throws {
+        let value: PropertyListValue = [
+            "data": .data([10]), "date": .date(PropertyListDate(secondsSinceReferenceDate: 0)), "flag": true,
+            "inf": .real(-.infinity), "int": -5, "list": [false, ["real": 0.1]], "text": "5",
+            "unsigned": .unsigned(.max),
+        ]
+        let text = try value.writeTypedOldStyle()
+        #expect(
+            String(decoding: text, as: UTF8.self) == """
+                {
+                    data = <0a>;
+                    date = <*D2001-01-01 00:00:00 +0000>;
+                    flag = <*BY>;
+                    inf = <*R-inf>;
+                    int = <*I-5>;
+                    list = (
+                        <*BN>,
+                        {
+                            real = <*R0.1>;
+                        }
+                    );
+                    text = 5;
+                    unsigned = <*I18446744073709551615>;
+                }
+
+                """)
+        #expect(try PropertyListValue(parsing: text) == value)
+        // What a calendar has no day for is text, so that all of it can be read back.
+        let far = PropertyListValue.date(PropertyListDate(secondsSinceReferenceDate: 1e300))
+        #expect(try PropertyListValue(parsing: far.writeTypedOldStyle()) == far.asStored(in: .oldStyle))
+    }
 }

@@ -57,3 +57,10 @@ ssize_t linux_attribute(int fd, const char *name, void *value, size_t size);
 /// Copies every extended attribute, ACLs included, from one open file to another. What the file system refuses to
 /// take (ENOTSUP, EPERM) is passed over, and counted in the result; -1 for any other failure.
 int linux_copy_attributes(int from, int to);
+
+/// Blocks signals, but for those that the process ignores, and makes a non-blocking, close-on-exec descriptor that is
+/// readable when one is pending (signalfd).
+int linux_signalfd(const int *signals, int count);
+
+/// Takes the next signal of such a descriptor; 0 when there is none.
+int linux_next_signal(int fd);

@@ -34,4 +34,10 @@ package struct Environment: Sendable {
         guard let entry = getpwuid(getuid()), let directory = entry.pointee.pw_dir else { return nil }
         return String(cString: directory)
     }
+
+    /// A path whose "~/" at its beginning is the home directory.
+    package func expandingTilde(_ path: String) -> String {
+        guard path.hasPrefix("~/"), let home else { return path }
+        return home + path.dropFirst()
+    }
 }

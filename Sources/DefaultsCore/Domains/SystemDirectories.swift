@@ -63,7 +63,7 @@ package struct SystemDirectories: Hashable, Sendable {
     }
 
     /// The directory that holds a user's domains; `nil` when it is none of these.
-    func directory(of user: DomainUser) -> PreferencesDirectory? {
+    package func directory(of user: DomainUser) -> PreferencesDirectory? {
         layers.first { $0.user == user }?.directory
     }
 

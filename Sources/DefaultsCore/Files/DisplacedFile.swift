@@ -40,12 +40,14 @@ package final class DisplacedFile: Sendable {
     }
 
     /// Puts what the displaced file holds, which can't be merged, beside the original.
-    package func keepAside() throws(SystemCall.Failure) {
+    ///
+    /// - Returns: the copy's path.
+    package func keepAside() throws(SystemCall.Failure) -> String {
         do throws(SystemCall.Failure) {
-            _ = try AsideFile.keep(try bytes(), of: original.path, because: .displaced)
+            return try AsideFile.keep(try bytes(), of: original.path, because: .displaced)
         } catch {
             guard error.number == EFBIG else { throw error }
-            _ = try AsideFile.move(temporaryPath, of: original.path, because: .displaced)
+            return try AsideFile.move(temporaryPath, of: original.path, because: .displaced)
         }
     }
 

@@ -14,10 +14,14 @@ package struct EditRequest: Hashable, Sendable {
     ///
     /// Such an edit is overruled by what others have set or written since. `nil` for one that is made the first time.
     package var replacing: DomainValues?
+    /// What keys must hold for the edit to be made, `nil` for no value; without it the edit is made in any case.
+    ///
+    /// It is how a value that was made from another one doesn't undo what came between.
+    package var expecting: Difference?
 
     package init(
         domain: Domain, values: Difference, replacesAll: Bool = false, time: Timestamp = .now(), writer: Writer,
-        identity: EditIdentity? = nil, replacing: DomainValues? = nil
+        identity: EditIdentity? = nil, replacing: DomainValues? = nil, expecting: Difference? = nil
     ) {
         self.domain = domain
         self.values = values
@@ -26,5 +30,6 @@ package struct EditRequest: Hashable, Sendable {
         self.writer = writer
         self.identity = identity
         self.replacing = replacing
+        self.expecting = expecting
     }
 }

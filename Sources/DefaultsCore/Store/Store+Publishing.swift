@@ -11,6 +11,21 @@ extension Store {
     /// error is kept for `failures()`, and nothing in the directory has changed but perhaps for a copy of a damaged file.
     package func publish(_ domain: Domain) throws(DefaultsError) {
         guard domain.user == .current, state.withLock({ $0.plan(for: domain) }) != nil else { return }
+        try publish(domain, taking: nil)
+    }
+
+    /// Takes an edit and publishes it, and no other store of the directory comes between: what the edit expects is what
+    /// the file holds.
+    ///
+    /// Waits for the disk.
+    ///
+    /// - Throws: what `submit` throws, and then nothing is done; or what `publish` throws.
+    package func commit(_ request: EditRequest) throws(DefaultsError) {
+        try request.domain.checkWritable()
+        try publish(request.domain, taking: request)
+    }
+
+    private func publish(_ domain: Domain, taking request: EditRequest?) throws(DefaultsError) {
         do throws(DefaultsError) {
             try files.withLock { inHand throws(DefaultsError) in
                 // Not where it has held files: it is gone, and comes back with them, or they would seem to be removed.
@@ -22,6 +37,10 @@ extension Store {
                 if !inHand.hasRecovered {
                     inHand.hasRecovered = try keepLeftovers(besides: inHand.displaced.map(\.file.temporaryPath))
                 }
+                if let request {
+                    lookOnce(at: domain)
+                    _ = try submit(request)
+                }
                 do throws(DefaultsError) {
                     try publish(domain, &inHand)
                 } catch {
@@ -31,7 +50,7 @@ extension Store {
                 _ = consume lock
             }
         } catch {
-            state.withLock { $0.domains[domain]?.failure = error }
+            if error.code != .changed { state.withLock { $0.domains[domain]?.failure = error } }
             throw error
         }
     }
@@ -109,6 +128,14 @@ extension Store {
             "\(file.path) is being rewritten all the time by someone else; \(publisher.consequence).")
     }
 
+    /// Takes what a file holds now; of one that is being written, what it was last known to hold.
+    private func lookOnce(at domain: Domain) {
+        let (known, isFirst) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain] == nil) }
+        let reading = read(domain, known: known)
+        if reading.isBadNews, !isInSight(domain) { return }
+        transition { state in ((), state.take(reading, of: domain, isBaseline: isFirst, now: .now())) }
+    }
+
     /// Reads a file that isn't as expected.
     ///
     /// What it holds now is final for this purpose: it is about to be replaced.
@@ -157,7 +184,7 @@ extension Store {
             guard let (bytes, version, _) = try file.readWhole(source, patience: .insist) else {
                 throw SystemCall.Failure(number: EBUSY)
             }
-            _ = try AsideFile.keep(bytes, of: file.path, because: .damaged)
+            tellKept(try AsideFile.keep(bytes, of: file.path, because: .damaged))
             kept = version
         } catch {
             throw DefaultsError(
@@ -220,7 +247,9 @@ extension Store {
         else { return }
         for entry in inHand.displaced where entry.domain == domain {
             guard let bytes = try? entry.file.bytes() else { continue }
-            _ = try? AsideFile.keep(bytes, of: entry.file.original.path, because: .displaced)
+            if let copy = try? AsideFile.keep(bytes, of: entry.file.original.path, because: .displaced) {
+                tellKept(copy)
+            }
         }
     }
 
@@ -235,7 +264,7 @@ extension Store {
             return contents.version
         case .unusable(let damage):
             // Written by someone, to no good end, just when it was replaced. It is theirs: keep it.
-            try? displaced.file.keepAside()
+            if let copy = try? displaced.file.keepAside() { tellKept(copy) }
             return damage.version
         case .unchanged, .missing, .beingWritten:
             return nil

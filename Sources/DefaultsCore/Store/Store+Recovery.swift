@@ -63,19 +63,21 @@ extension Store {
                 // have damaged it since, and be about to mend it; and a domain's file is replaced for its own edits alone.
                 switch DomainFile(path: original, limits: limits).read(known: nil, patience: .insist) {
                 case .beingWritten: return false
-                case .unusable: _ = try AsideFile.keep(bytes, of: original, because: .unpublished)
+                case .unusable: tellKept(try AsideFile.keep(bytes, of: original, because: .unpublished))
                 case .missing, .unchanged, .contents: break
                 }
             } else if version.hash != temporary.expected, !bytes.isEmpty,
                 (try? PropertyListValue.read(bytes, limits: limits)) != nil
             {
                 // A foreign writer's, displaced in the moment of the crash.
-                _ = try AsideFile.keep(bytes, of: original, because: .displaced)
+                tellKept(try AsideFile.keep(bytes, of: original, because: .displaced))
             }
             unlink(path)
         } catch {
             // Left for another time; but one too large to be read would be so then, too.
-            if error.number == EFBIG { _ = try? AsideFile.move(path, of: original, because: .displaced) }
+            if error.number == EFBIG, let copy = try? AsideFile.move(path, of: original, because: .displaced) {
+                tellKept(copy)
+            }
         }
         return true
     }

@@ -92,6 +92,11 @@ package final class Store: Sendable {
         }
     }
 
+    /// Tells of a copy that was kept beside a file.
+    func tellKept(_ copy: String) {
+        observer.withLock { $0.object }?.storeKept(copy)
+    }
+
     // MARK: Reading
 
     /// A domain's values in force.
@@ -108,6 +113,11 @@ package final class Store: Sendable {
         }
     }
 
+    /// The current user's domains that have values or are damaged, as they are in force, in order.
+    package func snapshots() -> [DomainSnapshot] {
+        state.withLock { $0.snapshots(SubscriptionFilter()) }.filter { $0.domain.user == .current }
+    }
+
     /// Where the log ends.
     package var cursor: Cursor { state.withLock { $0.log.cursor } }
 
@@ -118,15 +128,31 @@ package final class Store: Sendable {
 
     // MARK: Editing
 
-    /// Checks that an edit hasn't come so late that it would undo what others have done since it was set.
+    /// Takes an app's edit as `edit` does, unless there is something against it.
     ///
-    /// - Throws: `late`.
-    package func checkTimeliness(_ request: EditRequest) throws(DefaultsError) {
-        guard state.withLock({ $0.isLate(request, now: .now()) }) else { return }
-        throw DefaultsError(
-            .late,
-            "An edit of \(request.domain) came seconds after it was made, and others have written since; "
-                + "it was left out: set the value again.")
+    /// - Returns: the revision of its record, or the log's head when it changed nothing.
+    /// - Throws: `readOnly`; `late`, when it comes so late that it would undo what others have done since it was set; or
+    ///   `changed`, when it expects other values than those in force.
+    package func submit(_ request: EditRequest) throws(DefaultsError) -> Revision {
+        try request.domain.checkWritable()
+        let outcome: Result<Revision, DefaultsError> = transition { state in
+            let now = Timestamp.now()
+            if state.isLate(request, now: now) {
+                let error = DefaultsError(
+                    .late,
+                    "An edit of \(request.domain) came seconds after it was made, and others have written since; "
+                        + "it was left out: set the value again.")
+                return (.failure(error), [])
+            }
+            if state.isRefuted(request) {
+                let error = DefaultsError(
+                    .changed, "\(request.domain) was changed by someone else meanwhile; read it again, and try again.")
+                return (.failure(error), [])
+            }
+            let (revision, actions) = state.edit(request, now: now)
+            return (.success(revision), actions)
+        }
+        return try outcome.get()
     }
 
     /// Takes an app's edits: they are in force at once, and pending until published.

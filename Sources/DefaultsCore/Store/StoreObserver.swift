@@ -1,14 +1,14 @@
 /// Who is told what a store wants: the agent, which has timers and subscribers.
 ///
-/// An embedded store needs none.
-///
-/// Both methods are called on the thread that changed the store. They may call what doesn't read from the disk nor wait
+/// All methods are called on the thread that changed the store. They may call what doesn't read from the disk nor wait
 /// for it: files may be in this thread's hand.
 package protocol StoreObserver: AnyObject, Sendable {
     /// Records were posted.
     func storePosted()
     /// A domain has edits to be published.
     func storeNeedsPublishing(_ domain: Domain, _ urgency: StoreUrgency)
+    /// What could not be taken from a file was kept beside it, under this path.
+    func storeKept(_ copy: String)
 }
 
 /// How soon edits are to be published.

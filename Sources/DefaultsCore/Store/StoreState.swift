@@ -158,6 +158,13 @@ struct StoreState {
         return standing.count < request.values.count
     }
 
+    /// Whether an edit is made on a condition that doesn't hold, and hasn't been made already.
+    func isRefuted(_ request: EditRequest) -> Bool {
+        guard let expected = request.expecting, !(request.identity.map(ledger.holds) ?? false) else { return false }
+        let merge = domains[request.domain]?.merge ?? Merge()
+        return expected.contains { key, value in merge.current(key) != value }
+    }
+
     /// A little less than the time after which a client does without an answer, in nanoseconds.
     private static let lateness: Int64 = 4_000_000_000
 

@@ -71,18 +71,31 @@ extension EditRequest {
         fields["remove"] = .array(values.filter { $1 == nil }.keys.sorted().map { .string($0) })
         if let identity { fields.merge(identity.fields) { $1 } }
         fields["replacing"] = replacing.map { .dictionary($0) }
+        if let expecting {
+            fields["expected"] = .dictionary(expecting.compactMapValues { $0 })
+            fields["absent"] = .array(expecting.filter { $1 == nil }.keys.sorted().map { .string($0) })
+        }
         return fields
     }
 
     fileprivate init(_ fields: Fields, from app: AppIdentity) throws(DefaultsError) {
-        var values = Difference()
-        for key in try fields.strings("remove") { values[key] = .some(nil) }
-        for (key, value) in try fields.dictionary("set") { values[key] = .some(value) }
+        let values = try fields.difference(set: "set", removed: "remove")
         self.init(
             domain: try fields.domain(), values: values, replacesAll: try fields.flag("replaces"),
             time: Timestamp(nanoseconds: try fields.integer("time")), writer: .app(app),
             identity: try EditIdentity(fields),
-            replacing: fields.values["replacing"] == nil ? nil : try fields.dictionary("replacing"))
+            replacing: fields.values["replacing"] == nil ? nil : try fields.dictionary("replacing"),
+            expecting: fields.values["expected"] == nil
+                ? nil : try fields.difference(set: "expected", removed: "absent"))
+    }
+}
+
+extension Fields {
+    fileprivate func difference(set: String, removed: String) throws(DefaultsError) -> Difference {
+        var difference = Difference()
+        for key in try strings(removed) { difference[key] = .some(nil) }
+        for (key, value) in try dictionary(set) { difference[key] = .some(value) }
+        return difference
     }
 }
 

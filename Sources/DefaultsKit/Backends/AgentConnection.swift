@@ -18,11 +18,14 @@ package final class AgentConnection: Backend {
     /// Who answers.
     package private(set) var welcome: Welcome
     private var socket: AgentSocket
-    private var lastNumber: UInt64 = 0
+    /// The number of the last request.
+    private(set) var lastNumber: UInt64 = 0
     private var events: [StreamEvent] = []
 
     /// How long an agent may take to answer, in milliseconds, before it is given up.
-    private let patience: Int64
+    let patience: Int64
+    /// How long it may take to save: its disk, or who writes to a file, may be slow.
+    private static let patienceOfDisk: Int64 = 30_000
 
     /// Connects to the agent of a directory.
     ///
@@ -35,7 +38,7 @@ package final class AgentConnection: Backend {
     package static func open(
         _ address: AgentAddress, for directory: PreferencesDirectory, patience: Int64 = 30_000
     ) throws(DefaultsError) -> AgentConnection? {
-        guard let socket = try UnixSocket.connect(to: address) else { return nil }
+        guard let socket = try UnixSocket.connect(to: address, patience: min(patience, 5_000)) else { return nil }
         let connection = AgentConnection(socket, patience: patience)
         try connection.greet(directory, address)
         return connection
@@ -66,6 +69,8 @@ package final class AgentConnection: Backend {
 
     // MARK: Requests
 
+    package var system: SystemDirectories { welcome.system }
+
     package func snapshot(of domain: Domain) throws(DefaultsError) -> DomainSnapshot {
         guard case .values(let snapshot) = try answer(to: .read(domain)) else { throw Self.unexpected("read") }
         return snapshot
@@ -76,9 +81,11 @@ package final class AgentConnection: Backend {
         return domains
     }
 
-    package func edit(_ domain: Domain, _ values: Difference, replacesAll: Bool) throws(DefaultsError) {
+    package func edit(
+        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?
+    ) throws(DefaultsError) {
         let edit = EditRequest(
-            domain: domain, values: values, replacesAll: replacesAll, writer: .app(.current))
+            domain: domain, values: values, replacesAll: replacesAll, writer: .app(.current), expecting: expected)
         guard case .edited = try answer(to: .edit(edit)) else { throw Self.unexpected("edit") }
     }
 
@@ -92,7 +99,10 @@ package final class AgentConnection: Backend {
     /// - Returns: where the log ends then, and what couldn't be saved.
     /// - Throws: `agentUnavailable` when the connection is lost.
     package func barrier(_ domain: Domain? = nil) throws(DefaultsError) -> (cursor: Cursor, failures: [String]) {
-        guard case .synchronized(let cursor, let failures) = try answer(to: .synchronize(domain)) else {
+        let patience = max(patience, Self.patienceOfDisk)
+        guard
+            case .synchronized(let cursor, let failures) = try answer(to: .synchronize(domain), within: patience)
+        else {
             throw Self.unexpected("synchronize")
         }
         return (cursor, failures)
@@ -142,6 +152,9 @@ package final class AgentConnection: Backend {
         return events.removeFirst()
     }
 
+    /// Drops the events that have come, once their stream has ended.
+    func forgetEvents() { events = [] }
+
     private func keep(_ message: NumberedMessage) {
         if case .event(let event) = message.message { events.append(event) }
     }
@@ -178,7 +191,15 @@ package final class AgentConnection: Backend {
     /// The next message that has come, whatever it is.
     func nextMessage() throws(DefaultsError) -> NumberedMessage? { try socket.next() }
 
-    private func answer(to request: Request) throws(DefaultsError) -> Message {
+    /// Sends a request and waits for its answer.
+    ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - milliseconds: how long the agent may take; as long as for any other if left out.
+    /// - Returns: the answer.
+    /// - Throws: what the agent refuses it with, or that it is silent or gone.
+    func answer(to request: Request, within milliseconds: Int64? = nil) throws(DefaultsError) -> Message {
+        let patience = milliseconds ?? patience
         try send(request)
         let end = MonotonicTime.now() + patience
         while true {
@@ -223,13 +244,23 @@ package final class AgentConnection: Backend {
 
     /// The error of an agent that doesn't answer.
     func silence(of milliseconds: Int64) -> DefaultsError {
-        DefaultsError(
+        // Tenths, where it isn't whole seconds.
+        let (seconds, tenth) = (milliseconds / 1_000, milliseconds % 1_000 / 100)
+        let time = tenth == 0 ? "\(seconds)" : "\(seconds).\(tenth)"
+        return DefaultsError(
             .agentUnavailable,
-            "The agent (pid \(welcome.pid)) hasn't answered for \(milliseconds / 1_000) s; it may be stopped: "
-                + "`kill -CONT \(welcome.pid)` lets it go on, `kill -KILL \(welcome.pid)` lets others do without it.")
+            "The agent (pid \(welcome.pid)) hasn't answered for \(time) s; it may be stopped: "
+                + "`kill -CONT \(welcome.pid)` lets it go on, `kill -KILL \(welcome.pid)` lets others do without it.",
+            errno: ETIMEDOUT)
     }
 
-    private static func unexpected(_ request: String) -> DefaultsError {
+    /// The error of an agent whose answer is that of another request.
+    static func unexpected(_ request: String) -> DefaultsError {
         DefaultsError(.protocolViolation, "The agent's answer to \"\(request)\" is none; is it of another version?")
     }
+}
+
+extension DefaultsError {
+    /// Whether an agent is there that doesn't answer, or takes no connections.
+    package var isOfSilence: Bool { code == .agentUnavailable && (errno == ETIMEDOUT || errno == EAGAIN) }
 }

@@ -5,6 +5,7 @@ import Glibc
 package final class EmbeddedStore: Backend {
     let store: Store
     private let identity: AppIdentity
+    private let copies = KeptCopies()
 
     /// Makes a store of a directory, and of those that hold domains for every user.
     ///
@@ -19,7 +20,18 @@ package final class EmbeddedStore: Backend {
         self.store = Store(
             directory: directory, system: system, log: ChangeLog(capacity: capacity), publisher: .passing)
         self.identity = .current
+        store.observe(with: copies)
     }
+
+    /// The copies of files that were kept beside them since this was last asked: what can't be read, or merged.
+    package func takeCopies() -> [String] { copies.take() }
+
+    /// What is said of such a copy.
+    package static func message(ofCopy path: String) -> String {
+        "What could not be taken from the file is kept in \(path)."
+    }
+
+    package var system: SystemDirectories { store.system }
 
     package func snapshot(of domain: Domain) throws(DefaultsError) -> DomainSnapshot {
         look(at: domain)
@@ -31,11 +43,19 @@ package final class EmbeddedStore: Backend {
         return store.domains()
     }
 
-    package func edit(_ domain: Domain, _ values: Difference, replacesAll: Bool) throws(DefaultsError) {
+    package func snapshots() throws(DefaultsError) -> [DomainSnapshot] {
+        _ = try store.lookAtAll(haste: .settle, isBaseline: true)
+        return store.snapshots()
+    }
+
+    package func edit(
+        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?
+    ) throws(DefaultsError) {
+        let request = EditRequest(
+            domain: domain, values: values, replacesAll: replacesAll, writer: .app(identity), expecting: expected)
         try domain.checkWritable()
         look(at: domain)
-        store.edit(
-            EditRequest(domain: domain, values: values, replacesAll: replacesAll, writer: .app(identity)))
+        if expected == nil { store.edit(request) } else { try store.commit(request) }
     }
 
     package func synchronize(_ domain: Domain) throws(DefaultsError) {

@@ -5,9 +5,14 @@ import Glibc
 enum UnixSocket {
     /// Connects to an agent.
     ///
+    /// - Parameters:
+    ///   - address: where it listens.
+    ///   - patience: how long to wait for one that takes no connections, in milliseconds.
     /// - Returns: `nil` when nobody listens there.
     /// - Throws: when the socket can't be trusted, or can't be connected to for another reason.
-    static func connect(to address: AgentAddress) throws(DefaultsError) -> FileDescriptor? {
+    static func connect(
+        to address: AgentAddress, patience: Int64 = 5_000
+    ) throws(DefaultsError) -> FileDescriptor? {
         if access(address.socketPath, F_OK) != 0, errno == ENOENT { return nil }
         try address.checkOwner()
         do throws(SystemCall.Failure) {
@@ -16,8 +21,8 @@ enum UnixSocket {
             }
             let descriptor = FileDescriptor(owning: number)
             // An agent that takes no connections, since it is stopped, is waited for no longer.
-            var patience = timeval(tv_sec: 5, tv_usec: 0)
-            setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+            var limit = timeval(tv_sec: Int(patience / 1_000), tv_usec: Int(max(1, patience % 1_000) * 1_000))
+            setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
             // AgentAddress has checked that the path fits.
             guard let path = UnixAddress(path: address.socketPath) else { return nil }
             try SystemCall.run { path.with { Glibc.connect(number, $0, $1) } }

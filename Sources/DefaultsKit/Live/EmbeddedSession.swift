@@ -100,6 +100,7 @@ final class EmbeddedSession: Session {
                 failures.append(error)
             }
         }
+        events += embedded.takeCopies().map { .trouble(DefaultsError(.damaged, EmbeddedStore.message(ofCopy: $0))) }
         if failures.isEmpty {
             pause = Self.firstPause
             troubles = []

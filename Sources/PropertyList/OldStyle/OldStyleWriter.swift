@@ -3,6 +3,11 @@
 /// Where Apple's output can't be read back this differs: text other than control characters is not escaped, and data is
 /// written whole.
 struct OldStyleWriter {
+    /// Whether numbers, Booleans and dates are written in GNUstep's form, `<*I5>`, which keeps their types.
+    ///
+    /// Containers then begin behind their keys, without macOS's gap.
+    var isTyped = false
+
     private var output: [UInt8] = []
     private var levels: [WriterLevel] = []
 
@@ -32,23 +37,26 @@ struct OldStyleWriter {
     private mutating func begin(_ value: PropertyListValue) throws(PropertyListError) {
         switch value {
         case .string(let string): append(string)
-        case .integer(let number): append(String(number))
-        case .unsigned(let number): append(String(number))
-        case .real(let number): append(NumberText.text(number))
-        case .real32(let number): append(NumberText.text(number))
-        case .boolean(let flag): output.append(flag ? "1" : "0")
-        case .date(let date): append(date.oldStyleText)
+        case .integer(let number): append("I", String(number))
+        case .unsigned(let number): append("I", String(number))
+        case .real(let number): append("R", NumberText.text(number))
+        case .real32(let number): append("R", NumberText.text(number))
+        case .boolean(let flag):
+            if isTyped { append("B", flag ? "Y" : "N") } else { output.append(flag ? "1" : "0") }
+        case .date(let date):
+            // One too far away for a calendar has no typed form that reads back.
+            if CivilTime(date) == nil { append(date.oldStyleText) } else { append("D", date.oldStyleText) }
         case .data(let bytes): append(bytes)
         case .array(let values):
-            indent()
+            if !isTyped { indent() }
             output.append("(\n")
             return try levels.open(WriterLevel(values), format: .oldStyle)
         case .dictionary(let values):
-            indent()
+            if !isTyped { indent() }
             output.append("{\n")
             return try levels.open(WriterLevel(values), format: .oldStyle)
         case .uid(let number):
-            indent()
+            if !isTyped { indent() }
             output.append("{\n")
             return try levels.open(WriterLevel(["CF$UID": .number(number)]), format: .oldStyle)
         }
@@ -69,6 +77,11 @@ struct OldStyleWriter {
 
     private mutating func indent() {
         output.append(UInt8(ascii: " "), count: 4 * levels.count)
+    }
+
+    /// Writes the text of a value that is no string, with its type if that is wanted.
+    private mutating func append(_ type: String, _ text: String) {
+        if isTyped { output.append(text: "<*\(type)\(text)>") } else { append(text) }
     }
 
     private mutating func append(_ bytes: [UInt8]) {

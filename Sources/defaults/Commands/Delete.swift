@@ -5,28 +5,33 @@ import DefaultsKit
 /// `defaults delete domain [key]`.
 struct Delete: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Removes a domain, or a key of it.", aliases: ["remove"])
+        abstract: "Removes a domain, or a key of it.",
+        discussion: """
+            \(KeyPathOption.discussion)
+
+            EXAMPLES
+              defaults delete org.example.editor FontSize
+              defaults delete org.example.editor Windows.0
+              defaults -currentHost delete org.example.editor
+            """,
+        aliases: ["remove"])
 
     @OptionGroup var place: PlaceOptions
-    @Argument(help: "The domain.") var domain: String
-    @Argument(help: "The key; the whole domain when it is left out.") var key: String?
+    @OptionGroup var path: KeyPathOption
+    @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
+    @Argument(
+        help: "The key, or a path into its value; the whole domain when it is left out.", completion: Candidates.key)
+    var key: String?
 
     func run() throws {
-        let domain = try place.domain(domain)
-        let backend = try place.open()
-        let snapshot = try backend.snapshot(of: domain)
-        if let damage = snapshot.damage, snapshot.values.isEmpty { throw Failure(damage, .dataError) }
-        guard !snapshot.values.isEmpty else {
-            throw Failure("The domain \(domain) does not exist; nothing is deleted.", .notFound)
+        let open = try place.open(domain)
+        let consequence = "; nothing is deleted"
+        let values = try open.values(nil, consequence)
+        guard let key else { return try open.edit([:], replacesAll: true) }
+        try open.change(from: values) { values in
+            let found = try path.key(key).path(in: values)
+            _ = try found.value(in: values, of: open.place, consequence)
+            return try found.edit(in: values, of: open.place) { _ in nil }
         }
-        if let key {
-            guard snapshot.values[key] != nil else {
-                throw Failure("The domain \(domain) has no key \"\(key)\"; nothing is deleted.", .notFound)
-            }
-            try backend.edit(domain, [key: nil], replacesAll: false)
-        } else {
-            try backend.edit(domain, [:], replacesAll: true)
-        }
-        try backend.synchronize(domain)
     }
 }

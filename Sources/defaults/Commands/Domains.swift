@@ -5,13 +5,19 @@ import DefaultsKit
 /// `defaults domains`.
 struct Domains: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Prints the names of all domains but the global one, in order.")
+        abstract: "Prints the names of all domains but the global one, in order.",
+        discussion: """
+            EXAMPLES
+              defaults domains
+              defaults -currentHost domains
+              defaults domains | tr ',' '\\n'
+            """)
 
     @OptionGroup var place: PlaceOptions
 
     func run() throws {
-        // A domain that is for one host alone has the same name as the one for any host.
-        let names = Set(try place.open().domains().map(\.name)).filter { !$0.isGlobal }.sorted()
-        try StandardOutput.write(names.map(\.description).joined(separator: ", ") + "\n")
+        let host = try place.chosenHost()
+        let names = try place.open().domains().filter { $0.host == host && !$0.name.isGlobal }.map(\.name).sorted()
+        if !names.isEmpty { try StandardOutput.write(names.map(\.description).joined(separator: ", ") + "\n") }
     }
 }

@@ -6,55 +6,47 @@ import PropertyList
 /// `defaults read [domain [key]]`.
 struct Read: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Prints all domains, a domain, or the value of a key.")
+        abstract: "Prints all domains, a domain, or the value of a key.",
+        discussion: """
+            The text is an old-style property list, which `defaults write` and `defaults import` take again; numbers, \
+            dates and truth values are strings in it, and --json and --plist keep their types. In JSON data is \
+            {"$data": base64}, a date {"$date": RFC 3339}.
+
+            \(KeyPathOption.discussion)
+
+            EXAMPLES
+              defaults read org.example.editor
+              defaults read -g AppleLanguages.0
+              defaults read ~/Downloads/settings.plist --json
+            """)
 
     @OptionGroup var place: PlaceOptions
-    @Flag(help: "Prints JSON.") var json = false
-    @Argument(help: "The domain; all when it is left out.") var domain: String?
-    @Argument(help: "The key; all when it is left out.") var key: String?
+    @OptionGroup var format: ValueFormat
+    @OptionGroup var path: KeyPathOption
+    @Argument(
+        help: "The domain, or the path of a file; all domains when it is left out.", completion: Candidates.domain)
+    var domain: String?
+    @Argument(help: "The key, or a path into its value; all keys when it is left out.", completion: Candidates.key)
+    var key: String?
 
     func run() throws {
-        let backend = try place.open()
-        guard let domain else {
-            var all: DomainValues = [:]
-            for domain in try backend.domains() {
-                all[domain.description] = .dictionary(try backend.snapshot(of: domain).values)
-            }
-            try show(.dictionary(all))
-            return
-        }
-        let snapshot = try backend.snapshot(of: place.domain(domain))
-        if let damage = snapshot.damage {
-            guard !snapshot.values.isEmpty else { throw Failure(damage, .dataError) }
-            Failure.note("\(damage) What follows is the last good state.")
-        }
-        guard !snapshot.values.isEmpty else {
-            throw Failure("The domain \(domain) does not exist.", .notFound)
-        }
-        guard let key else {
-            try show(.dictionary(snapshot.values))
-            return
-        }
-        guard let value = snapshot.values[key] else {
-            throw Failure("The domain \(domain) has no key \"\(key)\".", .notFound)
-        }
-        try show(value)
+        guard let domain else { return try showAll() }
+        try Self.show(domain, key.map(path.key), place, format.output)
     }
 
-    private func show(_ value: PropertyListValue) throws {
-        if json {
-            try StandardOutput.write(JSONText.of(value) + "\n")
-        } else if case .string(let text) = value {
-            // A string alone is printed as it is.
-            try StandardOutput.write(text + "\n")
-        } else {
-            var text = String(decoding: try value.write(as: .oldStyle), as: UTF8.self)
-            // In a dictionary a number such as 1.5 has quotes, as only text can be written there; alone it needs none.
-            switch value {
-            case .integer, .unsigned, .real, .real32, .boolean, .date, .uid: text.removeAll { $0 == "\"" }
-            case .string, .data, .array, .dictionary: break
-            }
-            try StandardOutput.write(text.hasSuffix("\n") ? text : text + "\n")
-        }
+    /// Prints a domain, or the value of a key.
+    static func show(_ domain: String, _ key: KeyText?, _ place: some PlaceChoice, _ output: ValueOutput) throws {
+        let open = try place.open(domain)
+        let values = try open.values()
+        guard let key else { return try output.show(.dictionary(values)) }
+        try output.show(try key.path(in: values).value(in: values, of: open.place))
+    }
+
+    private func showAll() throws {
+        let survey = try Survey(place)
+        try format.output.show(
+            .dictionary(
+                Dictionary(uniqueKeysWithValues: survey.domains.map { ($0.title, .dictionary($0.values)) })))
+        try survey.finish()
     }
 }

@@ -6,14 +6,23 @@ import PropertyList
 /// `defaults status`.
 struct Status: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Tells how the agent does: what it watches, who follows it, what is not saved, what went wrong.")
+        abstract: "Tells how the agent does: what it watches, who follows it, what is not saved, what went wrong.",
+        discussion: """
+            Where none answers the exit status is 69; where one is there and doesn't answer within 5 s, since it is stopped, \
+            it is 75.
+
+            EXAMPLES
+              defaults status
+              defaults status --json | jq .pid
+              defaults status >/dev/null || echo 'no agent'
+            """)
 
     @OptionGroup var place: PlaceOptions
     @Flag(help: "Prints JSON.") var json = false
 
     func run() throws {
         let (directory, address) = try place.resolve()
-        guard let agent = try AgentConnection.open(address, for: directory) else {
+        guard let agent = try AgentConnection.open(address, for: directory, patience: PlaceOptions.patience) else {
             throw Failure(
                 "No agent serves \(directory.path) (at \(address.socketPath)); the command works on its files directly. "
                     + "`defaultsd` starts one.", .unavailable)

@@ -18,18 +18,37 @@ struct Tail: ParsableCommand {
             current user's; "changes" is a list of objects with "key", "kind" (added, changed, removed, initial), \
             "old" and "new"; "overruled" lists what lost against a later writer. Data is {"$data": base64}, a date \
             {"$date": RFC 3339}.
+
+            With --exec a command is run for each change set, one after the other, and none is left out. It has the object \
+            that --json would print on its standard input, and in its environment DEFAULTS_DOMAIN, DEFAULTS_HOST (empty \
+            for any), DEFAULTS_KEYS (one a line; unset when they are more than 64 KiB), DEFAULTS_CURSOR and \
+            DEFAULTS_SOURCE (app, file or agent; for an app DEFAULTS_SOURCE_PID and DEFAULTS_SOURCE_EXECUTABLE too; empty \
+            for --initial). A command that fails is told of. What ends this one ends the command and all that it has \
+            started.
+
+            EXAMPLES
+              defaults tail
+              defaults tail 'org.example.*' --json | jq .changes
+              defaults tail org.example.editor theme --exec 'pkill -USR1 editor'
+              defaults tail --cursor-file ~/.cache/seen --exec 'logger "$DEFAULTS_KEYS"'
             """,
         aliases: ["watch"])
 
     @OptionGroup var place: PlaceOptions
     @OptionGroup var options: TailOptions
-    @Argument(help: "The domain, or a pattern of names; all when it is left out.") var domain: String?
-    @Argument(help: "Keys, or patterns of them; all when they are left out.") var keys: [String] = []
+    @Argument(help: "The domain, or a pattern of names; all when it is left out.", completion: Candidates.domain)
+    var domain: String?
+    @Argument(help: "Keys, or patterns of them; all when they are left out.", completion: Candidates.key)
+    var keys: [String] = []
 
     func validate() throws {
         if let count = options.count, count < 1 { throw ValidationError("-n needs a number from 1 on.") }
         if let timeout = options.timeout, !(timeout >= 0 && timeout < 1e9) {
             throw ValidationError("--timeout needs a number of seconds.")
+        }
+        if let command = options.exec {
+            if command.allSatisfy(\.isWhitespace) { throw ValidationError("--exec needs a command.") }
+            if options.json { throw ValidationError("--json and --exec don't go together: the command gets JSON.") }
         }
         if options.since != nil, options.initial { throw ValidationError("--since and --initial don't go together.") }
     }
@@ -39,6 +58,11 @@ struct Tail: ParsableCommand {
         signal(SIGPIPE, SIG_IGN)
         // What can't be a domain's name never shows anything; a pattern may be any text.
         if let domain, !domain.contains(where: { "*?\\".contains($0) }) { _ = try DomainName(domain) }
+        if let variable = Environment.current[BackendChoice.noAgentVariable] {
+            throw Failure(
+                "Changes can't be followed without an agent; unset \(BackendChoice.noAgentVariable)=\(variable).",
+                .usage)
+        }
         let (directory, address) = try place.resolve()
         try directory.checkExistence()
         var session = TailSession(

@@ -13,25 +13,46 @@ struct Write: ParsableCommand {
             defaults write <domain> '{key = value;}'
             """,
         discussion: """
-            A value is a property list in old-style text or XML, or one of -string TEXT, -int N, -float N, -bool \
-            true|false|yes|no, -data HEX, -date "YYYY-MM-DD HH:MM:SS +ZZZZ", -array VALUE…, -dict KEY VALUE….
+            A value is one of -string TEXT, -int N, -float N, -bool true|false|yes|no, -data HEX, \
+            -date "YYYY-MM-DD HH:MM:SS +ZZZZ", -array VALUE…, -array-add VALUE…, -dict KEY VALUE…, -dict-add KEY VALUE…; \
+            those that take several come last, and their values may have types too. A value without a type is a property \
+            list if it has brackets or quotes, old-style or XML, and else a string, in which "\\n", "\\U00e9" and the like \
+            are escapes; -string takes any text as it is.
+
+            \(KeyPathOption.discussion) A path may go on past what is there: dictionaries are made, and an array's next \
+            index adds an element.
+
+            EXAMPLES
+              defaults write org.example.editor FontSize -int 12
+              defaults write org.example.editor Recent -array-add ~/notes.txt
+              defaults write org.example.editor Windows.0.Title "Main window"
             """)
 
     @OptionGroup var place: PlaceOptions
-    @Argument(help: "The domain.") var domain: String
-    @Argument(parsing: .captureForPassthrough, help: "The key and its value.") var operands: [String] = []
+    @OptionGroup var path: KeyPathOption
+    @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
+    @Argument(parsing: .captureForPassthrough, help: "The key and its value.", completion: Candidates.key)
+    var operands: [String] = []
 
     func run() throws {
-        let domain = try place.domain(domain)
-        let edit = try Operands.parse(operands)
-        let backend = try place.open()
-        if let damage = try backend.snapshot(of: domain).damage {
-            Failure.note("\(damage) It is copied beside itself before it is replaced.")
+        // The parser takes what is behind the domain as it is.
+        if operands == ["--help"] || operands == ["-h"] { throw CleanExit.helpRequest(self) }
+        let operands = try WriteOperands(operands, isPath: path.isPath)
+        let open = try place.open(domain)
+        let values = try open.valuesToReplace()
+        switch operands {
+        case .all(let values): try open.edit(values.mapValues { $0 }, replacesAll: true)
+        case .key(let key, let new):
+            let found = try key.path(in: values)
+            if case .set(let value) = new, found.steps.isEmpty {
+                try open.edit([found.key: value])
+            } else {
+                try open.change(from: values) { values in
+                    try key.path(in: values).edit(in: values, of: open.place) { old throws(Failure) in
+                        try new.applied(to: old, key.text, of: open.place)
+                    }
+                }
+            }
         }
-        switch edit {
-        case .set(let key, let value): try backend.edit(domain, [key: value], replacesAll: false)
-        case .replaceAll(let values): try backend.edit(domain, values.mapValues { $0 }, replacesAll: true)
-        }
-        try backend.synchronize(domain)
     }
 }

@@ -45,7 +45,7 @@ enum ChangeJSON {
         case .change(let changeSet):
             var entries = start
             entries.append(("source", source(changeSet.source)))
-            entries.append(("changes", list(changeSet.changes.map { change($0, kind: kind($0)) })))
+            entries.append(("changes", list(changeSet.changes)))
             if !changeSet.overruled.isEmpty {
                 entries.append(("overruled", list(changeSet.overruled.map(overruled))))
             }
@@ -62,7 +62,8 @@ enum ChangeJSON {
             [("type", JSONText.string(type)), ("cursor", JSONText.string(cursor.description))] + entries)
     }
 
-    private static func place(_ domain: Domain) -> [(String, String)] {
+    /// What says which domain something is about.
+    static func place(_ domain: Domain) -> [(String, String)] {
         var place = [
             ("domain", JSONText.string(domain.name.description)),
             ("host", domain.host.identifier.map(JSONText.string) ?? "null"),
@@ -73,6 +74,11 @@ enum ChangeJSON {
         case .managed: place.append(("user", JSONText.string("managed")))
         }
         return place
+    }
+
+    /// Changes of keys as a list of objects.
+    static func list(_ changes: [KeyChange]) -> String {
+        list(changes.map { change($0, kind: kind($0)) })
     }
 
     private static func change(_ change: KeyChange, kind: String) -> String {
@@ -98,7 +104,8 @@ enum ChangeJSON {
         JSONText.of(.dictionary(writer.fields))
     }
 
-    private static func list(_ elements: [String]) -> String {
+    /// A list of what is JSON already.
+    static func list(_ elements: [String]) -> String {
         "[" + elements.joined(separator: ",") + "]"
     }
 

@@ -7,7 +7,7 @@ struct ChangeText {
     /// Whether the lines bear a terminal's colours.
     let isColored: Bool
 
-    private enum Color: String {
+    enum Color: String {
         case dim = "2"
         case bold = "1"
         case red = "31"
@@ -36,15 +36,20 @@ struct ChangeText {
         }
     }
 
+    /// A change of a key: the key, its old value, an arrow, its new value.
+    func text(_ change: KeyChange) -> String {
+        let old = colored(shown(change.old), .red)
+        let new = colored(shown(change.new), .green)
+        return "\(colored(Self.printable(change.key), .bold))  \(old) → \(new)"
+    }
+
     private func lines(_ record: LogRecord) -> [String] {
         let start = "\(colored(Self.clock(record.time), .dim)) \(name(record.domain))"
         switch record.event {
         case .change(let changeSet):
             let source = colored("(\(describe(changeSet.source)))", .dim)
             let changes = changeSet.changes.map { change in
-                let old = colored(shown(change.old), .red)
-                let new = colored(shown(change.new), .green)
-                return "\(start) \(colored(Self.printable(change.key), .bold))  \(old) → \(new)  \(source)"
+                "\(start) \(text(change))  \(source)"
             }
             return changes
                 + changeSet.overruled.map { lost in
@@ -75,18 +80,18 @@ struct ChangeText {
     }
 
     /// A value as JSON, cut when it is long, since people look at it; `--json` shows all of it.
-    private func shown(_ value: PropertyListValue?) -> String {
+    func shown(_ value: PropertyListValue?) -> String {
         guard let value else { return "(none)" }
         let text = JSONText.of(value)
         return text.count <= Self.longest ? text : "\(text.prefix(Self.longest))… (\(text.utf8.count) bytes)"
     }
 
     /// Text that can't move the terminal's cursor.
-    private static func printable(_ text: String) -> String {
+    static func printable(_ text: String) -> String {
         String(JSONText.string(text).dropFirst().dropLast())
     }
 
-    private func colored(_ text: String, _ color: Color) -> String {
+    func colored(_ text: String, _ color: Color) -> String {
         isColored ? "\u{1B}[\(color.rawValue)m\(text)\u{1B}[0m" : text
     }
 

@@ -8,14 +8,18 @@ enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
     case always
     case never
 
-    /// The option first, then `NO_COLOR` (https://no-color.org) and `CLICOLOR_FORCE`, then whether a terminal reads it.
+    /// The option first, then `NO_COLOR` (https://no-color.org), then `CLICOLOR_FORCE` (https://bixense.com/clicolors)
+    /// and `FORCE_COLOR`, then whether a terminal reads it that isn't dumb.
+    ///
+    /// A variable that is empty counts as unset, and "0" forces nothing.
     func isColored(_ environment: Environment = .current) -> Bool {
         switch self {
         case .always: return true
         case .never: return false
         case .auto:
             if environment["NO_COLOR"] != nil { return false }
-            if let force = environment["CLICOLOR_FORCE"], force != "0" { return true }
+            let forces = ["CLICOLOR_FORCE", "FORCE_COLOR"].compactMap { environment[$0] }
+            if forces.contains(where: { $0 != "0" }) { return true }
             return isatty(STDOUT_FILENO) == 1 && environment["TERM"] != "dumb"
         }
     }

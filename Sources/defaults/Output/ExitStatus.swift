@@ -1,4 +1,5 @@
 import DefaultsCore
+import DefaultsKit
 import Glibc
 
 /// How the command ends: the statuses of `sysexits.h`, and 1 for "not found".
@@ -6,7 +7,9 @@ enum ExitStatus: Int32 {
     case notFound = 1
     case usage = 64
     case dataError = 65
+    case noInput = 66
     case unavailable = 69
+    case cantCreate = 73
     case inputOutput = 74
     case temporaryFailure = 75
 
@@ -15,8 +18,9 @@ enum ExitStatus: Int32 {
         switch error.code {
         case .invalidDomainName, .invalidCursor: self = .usage
         case .damaged, .untrusted, .invalidValue, .protocolViolation: self = .dataError
-        case .locked, .agentRefused: self = .temporaryFailure
-        case .agentUnavailable: self = .unavailable
+        case .locked, .changed, .agentRefused: self = .temporaryFailure
+        // One that is there and stopped: it is another matter a moment later.
+        case .agentUnavailable: self = error.isOfSilence ? .temporaryFailure : .unavailable
         default: self = .inputOutput
         }
     }

@@ -3,10 +3,12 @@ import Glibc
 /// Standard output, written at once and whole.
 enum StandardOutput {
     /// Writes text.
+    static func write(_ text: String) throws(Failure) { try write(Array(text.utf8)) }
+
+    /// Writes bytes.
     ///
-    /// When nobody reads it any more, the process ends in peace: that is how `| head` says "enough".
-    static func write(_ text: String) throws(Failure) {
-        let bytes = Array(text.utf8)
+    /// When nobody reads them any more, the process ends in peace: that is how `| head` says "enough".
+    static func write(_ bytes: [UInt8]) throws(Failure) {
         var written = 0
         while written < bytes.count {
             let count = bytes[written...].withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }

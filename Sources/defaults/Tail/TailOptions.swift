@@ -9,7 +9,9 @@ struct TailOptions: ParsableArguments {
     @Option(help: "Begins after this cursor.")
     var since: String?
 
-    @Option(help: "Begins where the last run with this file ended, and notes in it what has been shown.")
+    @Option(
+        help: "Begins where the last run with this file ended, and notes in it what has been shown.",
+        completion: .file())
     var cursorFile: String?
 
     @Flag(help: "Shows the values as they are first.")
@@ -23,6 +25,11 @@ struct TailOptions: ParsableArguments {
 
     @Option(help: "What to show when changes come faster than they are read: each key's latest, or everything.")
     var mode: Mode = .everything
+
+    @Option(
+        help: ArgumentHelp(
+            "Runs this command of the shell for each change set, instead of printing it.", valueName: "command"))
+    var exec: String?
 
     @Option(help: "Colours: auto, always or never.")
     var color: ColorChoice = .auto

@@ -36,7 +36,7 @@ struct TailSession {
                 return
             } catch {
                 // An agent that was there and has gone comes back: it was upgraded, or ended and another took over.
-                guard error.code == .agentUnavailable else { throw error }
+                guard error.code == .agentUnavailable, !error.isOfSilence else { throw error }
                 Failure.note("\(error) Connecting again.")
                 isAgain = true
             }
@@ -62,10 +62,13 @@ struct TailSession {
         while true {
             var obstacle: DefaultsError?
             do throws(DefaultsError) {
-                if let agent = try AgentConnection.open(address, for: directory) { return agent }
+                let left = milliseconds()
+                // A short time is meant for changes, not for an agent that has much to do.
+                let patience = left < 0 ? PlaceOptions.patience : min(max(Int64(left), 1_000), PlaceOptions.patience)
+                if let agent = try AgentConnection.open(address, for: directory, patience: patience) { return agent }
             } catch {
                 // One that is being killed may still take a connection, and lose it while it is greeted.
-                guard error.code == .agentUnavailable else { throw error }
+                guard error.code == .agentUnavailable, !error.isOfSilence else { throw error }
                 obstacle = error
             }
             if let status = child?.status {
@@ -108,7 +111,7 @@ struct TailSession {
         let start: Subscription.Start =
             if let cursor { .after(cursor) } else if options.initial { .snapshot } else { .now }
         let begun = try agent.subscribe(start, filter: filter, mode: options.mode.subscriptionMode)
-        if options.json {
+        if options.json, options.exec == nil {
             write(ChangeJSON.ready(at: begun, agent: agent.welcome.pid, directory: agent.welcome.directory))
         } else if isatty(STDERR_FILENO) == 1 {
             // Nothing may happen for a long time; a person wants to know that it would show.
@@ -117,16 +120,38 @@ struct TailSession {
         while options.count.map({ shown < $0 }) ?? true {
             let left = milliseconds()
             guard let event = try agent.nextEvent(within: left, whileReading: STDOUT_FILENO) else { return }
-            show(event)
+            guard options.exec.map({ run($0, event) }) ?? true else { return }
+            if options.exec == nil { show(event) }
+            note(event)
         }
     }
 
-    private mutating func show(_ event: StreamEvent) {
+    /// Runs a command for an event, if it is a change.
+    ///
+    /// - Returns: false when the time was over before the command was.
+    private func run(_ command: String, _ event: StreamEvent) -> Bool {
+        do throws(Failure) {
+            guard let call = ChangeCommand(command, event) else {
+                // What isn't a change is for the person.
+                ChangeText(isColored: false).lines(event).forEach(Failure.note)
+                return true
+            }
+            return try call.run(until: end)
+        } catch {
+            Failure.end(error.message, error.status)
+        }
+    }
+
+    private func show(_ event: StreamEvent) {
         if options.json {
             if let line = ChangeJSON.line(event) { write(line) }
         } else {
             ChangeText(isColored: options.color.isColored()).lines(event).forEach(write)
         }
+    }
+
+    /// Counts an event that was shown, and notes its place.
+    private mutating func note(_ event: StreamEvent) {
         switch event {
         case .record(let record, let place):
             if case .change = record.event { shown += 1 }

@@ -259,6 +259,10 @@ extension Engine: StoreObserver {
         onLoop { $0.schedulePublishing(domain, urgency) }
     }
 
+    nonisolated func storeKept(_ copy: String) {
+        log.logger.warning("What could not be taken from a file is kept in \(copy).")
+    }
+
     private nonisolated func onLoop(_ body: @escaping @Sendable (isolated Engine) -> Void) {
         eventLoop.execute { self.assumeIsolated { body($0) } }
     }

@@ -116,9 +116,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .read(let domain): send(.values(server.store.snapshot(of: domain)), to: number)
         case .domains: send(.domains(server.store.domains()), to: number)
         case .edit(let edit):
-            try edit.domain.checkWritable()
-            try server.store.checkTimeliness(edit)
-            let revision = server.store.edit(edit)
+            let revision = try server.store.submit(edit)
             let cursor = Cursor(epoch: server.store.cursor.epoch, revision: revision)
             answers.append((cursor, .edited(cursor), number))
         case .synchronize(let domain): synchronize(domain, number)

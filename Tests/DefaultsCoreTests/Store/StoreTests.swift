@@ -250,6 +250,7 @@ struct StoreTests {
             func storeNeedsPublishing(_ domain: Domain, _ urgency: StoreUrgency) {
                 told.withLock { $0.append("\(domain) \(urgency) \(store.pending().count)") }
             }
+            func storeKept(_ copy: String) { told.withLock { $0.append("kept \(copy)") } }
         }
         try withStoreFixture { fixture in
             let store = fixture.store()

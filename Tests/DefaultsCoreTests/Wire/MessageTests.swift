@@ -49,7 +49,7 @@ struct MessageTests {
                         EditRequest(
                             domain: domain, values: changed, replacesAll: replacesAll,
                             time: Timestamp(nanoseconds: .min),
-                            writer: .app(app))))
+                            writer: .app(app), expecting: replacesAll ? changed : nil)))
             }
         }
         for start in [Subscription.Start.now, .snapshot, .after(cursor)] {

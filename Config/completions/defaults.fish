@@ -1,0 +1,333 @@
+function __defaults_should_offer_completions_for_flags_or_options -a expected_commands
+    set -l non_repeating_flags_or_options $argv[2..]
+    set -l non_repeating_flags_or_options_absent 0
+    set -l positional_index 0
+    set -l commands
+    __defaults_parse_tokens
+    test "$commands" = "$expected_commands"; and return $non_repeating_flags_or_options_absent
+end
+
+function __defaults_should_offer_completions_for_positional -a expected_commands positional_index_comparison expected_positional_index
+    set -l non_repeating_flags_or_options
+    set -l non_repeating_flags_or_options_absent 0
+    set -l positional_index 0
+    set -l commands
+    __defaults_parse_tokens
+    test "$commands" = "$expected_commands" -a \( "$positional_index" "$positional_index_comparison" "$expected_positional_index" \)
+end
+
+function __defaults_parse_tokens -S
+    set -l unparsed_tokens (__defaults_tokens -pc)
+    switch $unparsed_tokens[1]
+    case 'defaults'
+        __defaults_parse_subcommand 0 'directory=' 'socket=' 'version' 'h/help'
+        switch $unparsed_tokens[1]
+        case 'read'
+            __defaults_parse_subcommand 2 'directory=' 'socket=' 'json' 'plist=' 'raw' 'key-path' 'version' 'h/help'
+        case 'read-type'
+            __defaults_parse_subcommand 2 'directory=' 'socket=' 'key-path' 'version' 'h/help'
+        case 'write'
+            __defaults_parse_subcommand -r 2 'directory=' 'socket=' 'key-path' 'version' 'h/help'
+        case 'rename'
+            __defaults_parse_subcommand 3 'directory=' 'socket=' 'version' 'h/help'
+        case 'delete'
+            __defaults_parse_subcommand 2 'directory=' 'socket=' 'key-path' 'version' 'h/help'
+        case 'delete-all'
+            __defaults_parse_subcommand 2 'directory=' 'socket=' 'version' 'h/help'
+        case 'domains'
+            __defaults_parse_subcommand 0 'directory=' 'socket=' 'version' 'h/help'
+        case 'find'
+            __defaults_parse_subcommand 1 'directory=' 'socket=' 'version' 'h/help'
+        case 'import'
+            __defaults_parse_subcommand 2 'directory=' 'socket=' 'version' 'h/help'
+        case 'export'
+            __defaults_parse_subcommand 2 'directory=' 'socket=' 'version' 'h/help'
+        case 'convert'
+            __defaults_parse_subcommand 2 'to=' 'version' 'h/help'
+        case 'diff'
+            __defaults_parse_subcommand 2 'directory=' 'socket=' 'json' 'color=' 'version' 'h/help'
+        case 'edit'
+            __defaults_parse_subcommand 1 'directory=' 'socket=' 'xml' 'version' 'h/help'
+        case 'explain'
+            __defaults_parse_subcommand 2 'directory=' 'socket=' 'json' 'color=' 'version' 'h/help'
+        case 'tail'
+            __defaults_parse_subcommand -r 2 'directory=' 'socket=' 'json' 'since=' 'cursor-file=' 'initial' 'n=' 'timeout=' 'mode=' 'exec=' 'color=' 'version' 'h/help'
+        case 'status'
+            __defaults_parse_subcommand 0 'directory=' 'socket=' 'json' 'version' 'h/help'
+        case 'sync'
+            __defaults_parse_subcommand -r 1 'directory=' 'socket=' 'version' 'h/help'
+        case 'help'
+            __defaults_parse_subcommand -r 1 'version'
+        end
+    end
+end
+
+function __defaults_tokens
+    if test (string split -m 1 -f 1 -- . "$FISH_VERSION") -gt 3
+        commandline --tokens-raw $argv
+    else
+        commandline -o $argv
+    end
+end
+
+function __defaults_parse_subcommand -S -a positional_count
+    argparse -s r -- $argv
+    set -l option_specs $argv[2..]
+    set -l is_repeating_positional $_flag_r
+    set -el _flag_r
+    set -a commands $unparsed_tokens[1]
+    set positional_index 0
+    while true
+        set -e unparsed_tokens[1]
+        argparse -sn "$commands" $option_specs -- $unparsed_tokens 2> /dev/null
+        set unparsed_tokens $argv
+        set positional_index (math $positional_index + 1)
+        for non_repeating_flag_or_option in $non_repeating_flags_or_options
+            if set -ql "_flag_$(string replace -a - _ -- $non_repeating_flag_or_option)"
+                set non_repeating_flags_or_options_absent 1
+                break
+            end
+        end
+        test (count $unparsed_tokens) -eq 0 -o \( -z "$is_repeating_positional" -a "$positional_index" -gt "$positional_count" \) && break
+    end
+end
+
+function __defaults_complete_directories
+    set -l token (commandline -t)
+    string match -- '*/' $token
+    set -l subdirs $token*/
+    printf %s\n $subdirs
+end
+
+function __defaults_custom_completion
+    set -x SAP_SHELL fish
+    set -x SAP_SHELL_VERSION $FISH_VERSION
+    set -l tokens (__defaults_tokens -p)
+    if test -z "$(__defaults_tokens -t)"
+        set -l index (count (__defaults_tokens -pc))
+        set tokens $tokens[..$index] \'\' $tokens[(math $index + 1)..]
+    end
+    command $tokens[1] $argv $tokens
+end
+
+complete -c 'defaults' -f
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.' -rfa '(__defaults_complete_directories)'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET and the usual one.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults" currentHost' -o 'currentHost' -d 'Only what is for this host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults" host' -o 'host' -d 'Only what is for the host with this identifier.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults" app' -o 'app' -d 'The domain of an application, by its name, its desktop file or its executable\'s name.' -rfka '(__defaults_custom_completion ---completion -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'read' -d 'Prints all domains, a domain, or the value of a key.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'read-type' -d 'Prints the type of a key\'s value.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'write' -d 'Sets a key, or with a dictionary alone all keys of a domain.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'rename' -d 'Gives the value of a key to another key, and removes the old one.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'delete' -d 'Removes a domain, or a key of it.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'delete-all' -d 'Removes a domain, or a key of it, for any host and for every host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'domains' -d 'Prints the names of all domains but the global one, in order.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'find' -d 'Finds a word in the names of domains, in keys, and in strings at any depth.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'import' -d 'Sets the keys of a domain that a property list has; other keys stay.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'export' -d 'Writes a domain to a file, as a property list.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'convert' -d 'Writes a property list in another format.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'diff' -d 'Shows in which keys two domains differ, or a domain and a file.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'edit' -d 'Opens a domain in your editor, and sets what you changed in it.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'explain' -d 'Tells where a key\'s value comes from: every layer that has the key, the winning one first.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'tail' -d 'Shows each change of preferences as it happens, whoever makes it.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'status' -d 'Tells how the agent does: what it watches, who follows it, what is not saved, what went wrong.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'sync' -d 'Waits until all that was done before is on the disk, and has been sent to all who follow it.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'help' -d 'Show subcommand help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.' -rfa '(__defaults_complete_directories)'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET and the usual one.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" currentHost' -o 'currentHost' -d 'Only what is for this host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" host' -o 'host' -d 'Only what is for the host with this identifier.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" app' -o 'app' -d 'The domain of an application, by its name, its desktop file or its executable\'s name.' -rfka '(__defaults_custom_completion ---completion read -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" json' -l 'json' -d 'Prints JSON.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" plist' -l 'plist' -d 'Prints a property list: xml or binary.' -rfka 'xml binary'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" raw' -l 'raw' -d 'Prints a string or data as it is, byte for byte, and anything else as text.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" key-path' -l 'key-path' -d 'Takes the key as a path in any case; `write` then makes the dictionaries that are missing.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults read" -eq 1' -fka '(__defaults_custom_completion ---completion read -- positional@0 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults read" -eq 2' -fka '(__defaults_custom_completion ---completion read -- positional@1 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read-type" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.' -rfa '(__defaults_complete_directories)'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read-type" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET and the usual one.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read-type" currentHost' -o 'currentHost' -d 'Only what is for this host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read-type" host' -o 'host' -d 'Only what is for the host with this identifier.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read-type" app' -o 'app' -d 'The domain of an application, by its name, its desktop file or its executable\'s name.' -rfka '(__defaults_custom_completion ---completion read-type -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read-type" key-path' -l 'key-path' -d 'Takes the key as a path in any case; `write` then makes the dictionaries that are missing.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults read-type" -eq 1' -fka '(__defaults_custom_completion ---completion read-type -- positional@0 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults read-type" -eq 2' -fka '(__defaults_custom_completion ---completion read-type -- positional@1 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read-type" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read-type" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults write" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.' -rfa '(__defaults_complete_directories)'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults write" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET and the usual one.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults write" currentHost' -o 'currentHost' -d 'Only what is for this host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults write" host' -o 'host' -d 'Only what is for the host with this identifier.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults write" app' -o 'app' -d 'The domain of an application, by its name, its desktop file or its executable\'s name.' -rfka '(__defaults_custom_completion ---completion write -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults write" key-path' -l 'key-path' -d 'Takes the key as a path in any case; `write` then makes the dictionaries that are missing.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults write" -eq 1' -fka '(__defaults_custom_completion ---completion write -- positional@0 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults write" -ge 2' -fka '(__defaults_custom_completion ---completion write -- positional@1 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults write" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults write" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults rename" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.' -rfa '(__defaults_complete_directories)'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults rename" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET and the usual one.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults rename" currentHost' -o 'currentHost' -d 'Only what is for this host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults rename" host' -o 'host' -d 'Only what is for the host with this identifier.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults rename" app' -o 'app' -d 'The domain of an application, by its name, its desktop file or its executable\'s name.' -rfka '(__defaults_custom_completion ---completion rename -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults rename" -eq 1' -fka '(__defaults_custom_completion ---completion rename -- positional@0 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults rename" -eq 2' -fka '(__defaults_custom_completion ---completion rename -- positional@1 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults rename" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults rename" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults delete" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.' -rfa '(__defaults_complete_directories)'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults delete" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET and the usual one.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults delete" currentHost' -o 'currentHost' -d 'Only what is for this host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults delete" host' -o 'host' -d 'Only what is for the host with this identifier.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults delete" app' -o 'app' -d 'The domain of an application, by its name, its desktop file or its executable\'s name.' -rfka '(__defaults_custom_completion ---completion delete -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults delete" key-path' -l 'key-path' -d 'Takes the key as a path in any case; `write` then makes the dictionaries that are missing.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults delete" -eq 1' -fka '(__defaults_custom_completion ---completion delete -- positional@0 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults delete" -eq 2' -fka '(__defaults_custom_completion ---completion delete -- positional@1 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults delete" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults delete" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults delete-all" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.' -rfa '(__defaults_complete_directories)'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults delete-all" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET and the usual one.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults delete-all" currentHost' -o 'currentHost' -d 'Only what is for this host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults delete-all" host' -o 'host' -d 'Only what is for the host with this identifier.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults delete-all" app' -o 'app' -d 'The domain of an application, by its name, its desktop file or its executable\'s name.' -rfka '(__defaults_custom_completion ---completion delete-all -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults delete-all" -eq 1' -fka '(__defaults_custom_completion ---completion delete-all -- positional@0 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults delete-all" -eq 2' -fka '(__defaults_custom_completion ---completion delete-all -- positional@1 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults delete-all" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults delete-all" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults domains" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.' -rfa '(__defaults_complete_directories)'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults domains" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET and the usual one.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults domains" currentHost' -o 'currentHost' -d 'Only what is for this host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults domains" host' -o 'host' -d 'Only what is for the host with this identifier.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults domains" app' -o 'app' -d 'The domain of an application, by its name, its desktop file or its executable\'s name.' -rfka '(__defaults_custom_completion ---completion domains -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults domains" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults domains" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults find" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.' -rfa '(__defaults_complete_directories)'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults find" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET and the usual one.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults find" currentHost' -o 'currentHost' -d 'Only what is for this host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults find" host' -o 'host' -d 'Only what is for the host with this identifier.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults find" app' -o 'app' -d 'The domain of an application, by its name, its desktop file or its executable\'s name.' -rfka '(__defaults_custom_completion ---completion find -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults find" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults find" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults import" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.' -rfa '(__defaults_complete_directories)'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults import" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET and the usual one.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults import" currentHost' -o 'currentHost' -d 'Only what is for this host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults import" host' -o 'host' -d 'Only what is for the host with this identifier.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults import" app' -o 'app' -d 'The domain of an application, by its name, its desktop file or its executable\'s name.' -rfka '(__defaults_custom_completion ---completion import -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults import" -eq 1' -fka '(__defaults_custom_completion ---completion import -- positional@0 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults import" -eq 2' -F
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults import" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults import" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults export" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.' -rfa '(__defaults_complete_directories)'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults export" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET and the usual one.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults export" currentHost' -o 'currentHost' -d 'Only what is for this host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults export" host' -o 'host' -d 'Only what is for the host with this identifier.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults export" app' -o 'app' -d 'The domain of an application, by its name, its desktop file or its executable\'s name.' -rfka '(__defaults_custom_completion ---completion export -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults export" -eq 1' -fka '(__defaults_custom_completion ---completion export -- positional@0 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults export" -eq 2' -F
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults export" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults export" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults convert" to' -l 'to' -d 'The format: xml, binary, old-style or json; json for an output named so, else xml.' -rfka 'xml binary old-style json'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults convert" -eq 1' -F
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults convert" -eq 2' -F
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults convert" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults convert" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults diff" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.' -rfa '(__defaults_complete_directories)'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults diff" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET and the usual one.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults diff" currentHost' -o 'currentHost' -d 'Only what is for this host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults diff" host' -o 'host' -d 'Only what is for the host with this identifier.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults diff" app' -o 'app' -d 'The domain of an application, by its name, its desktop file or its executable\'s name.' -rfka '(__defaults_custom_completion ---completion diff -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults diff" json' -l 'json' -d 'Prints JSON.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults diff" color' -l 'color' -d 'Colours: auto, always or never.' -rfka 'auto always never'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults diff" -eq 1' -fka '(__defaults_custom_completion ---completion diff -- positional@0 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults diff" -eq 2' -fka '(__defaults_custom_completion ---completion diff -- positional@1 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults diff" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults diff" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults edit" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.' -rfa '(__defaults_complete_directories)'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults edit" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET and the usual one.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults edit" currentHost' -o 'currentHost' -d 'Only what is for this host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults edit" host' -o 'host' -d 'Only what is for the host with this identifier.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults edit" app' -o 'app' -d 'The domain of an application, by its name, its desktop file or its executable\'s name.' -rfka '(__defaults_custom_completion ---completion edit -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults edit" xml' -l 'xml' -d 'Shows the domain as XML.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults edit" -eq 1' -fka '(__defaults_custom_completion ---completion edit -- positional@0 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults edit" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults edit" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults explain" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.' -rfa '(__defaults_complete_directories)'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults explain" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET and the usual one.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults explain" currentHost' -o 'currentHost' -d 'Only what is for this host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults explain" host' -o 'host' -d 'Only what is for the host with this identifier.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults explain" app' -o 'app' -d 'The domain of an application, by its name, its desktop file or its executable\'s name.' -rfka '(__defaults_custom_completion ---completion explain -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults explain" json' -l 'json' -d 'Prints JSON.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults explain" color' -l 'color' -d 'Colours: auto, always or never.' -rfka 'auto always never'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults explain" -eq 1' -fka '(__defaults_custom_completion ---completion explain -- positional@0 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults explain" -eq 2' -fka '(__defaults_custom_completion ---completion explain -- positional@1 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults explain" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults explain" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.' -rfa '(__defaults_complete_directories)'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET and the usual one.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" currentHost' -o 'currentHost' -d 'Only what is for this host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" host' -o 'host' -d 'Only what is for the host with this identifier.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" app' -o 'app' -d 'The domain of an application, by its name, its desktop file or its executable\'s name.' -rfka '(__defaults_custom_completion ---completion tail -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" json' -l 'json' -d 'Prints an object of JSON a line.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" since' -l 'since' -d 'Begins after this cursor.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" cursor-file' -l 'cursor-file' -d 'Begins where the last run with this file ended, and notes in it what has been shown.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" initial' -l 'initial' -d 'Shows the values as they are first.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" n' -s 'n' -d 'Ends after so many change sets.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" timeout' -l 'timeout' -d 'Ends after so many seconds.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" mode' -l 'mode' -d 'What to show when changes come faster than they are read: each key\'s latest, or everything.' -rfka 'latest everything'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" exec' -l 'exec' -d 'Runs this command of the shell for each change set, instead of printing it.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" color' -l 'color' -d 'Colours: auto, always or never.' -rfka 'auto always never'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults tail" -eq 1' -fka '(__defaults_custom_completion ---completion tail -- positional@0 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults tail" -ge 2' -fka '(__defaults_custom_completion ---completion tail -- positional@1 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults tail" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults status" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.' -rfa '(__defaults_complete_directories)'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults status" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET and the usual one.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults status" currentHost' -o 'currentHost' -d 'Only what is for this host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults status" host' -o 'host' -d 'Only what is for the host with this identifier.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults status" app' -o 'app' -d 'The domain of an application, by its name, its desktop file or its executable\'s name.' -rfka '(__defaults_custom_completion ---completion status -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults status" json' -l 'json' -d 'Prints JSON.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults status" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults status" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults sync" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.' -rfa '(__defaults_complete_directories)'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults sync" socket' -l 'socket' -d 'The agent\'s socket, instead of DEFAULTSD_SOCKET and the usual one.' -rF
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults sync" currentHost' -o 'currentHost' -d 'Only what is for this host.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults sync" host' -o 'host' -d 'Only what is for the host with this identifier.' -rfka ''
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults sync" app' -o 'app' -d 'The domain of an application, by its name, its desktop file or its executable\'s name.' -rfka '(__defaults_custom_completion ---completion sync -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults sync" -ge 1' -fka '(__defaults_custom_completion ---completion sync -- positional@0 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults sync" version' -l 'version' -d 'Show the version.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults sync" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults help" version' -l 'version' -d 'Show the version.'
+
+# fish's argparse takes an option of one dash for letters, so these are left out where the verb and the domain are sought.
+functions -c __defaults_parse_subcommand __defaults_parse_subcommand_of_letters
+function __defaults_parse_subcommand -S
+    set unparsed_tokens (__defaults_without_single_dashes $unparsed_tokens)
+    __defaults_parse_subcommand_of_letters $argv
+end
+
+function __defaults_without_single_dashes
+    set -l before
+    set -l words 0
+    for token in $argv
+        if test "$before" = -host
+            set before
+            continue
+        else if test "$before" = -app
+            set before
+            # An application's domain is the verb's first operand.
+            test $words -lt 2; and continue
+        else if contains -- $token -host -app
+            set before $token
+            continue
+        else if test "$token" = -currentHost
+            continue
+        else if contains -- $token -g -globalDomain
+            set token NSGlobalDomain
+        end
+        string match -q -- '-*' $token; or set words (math $words + 1)
+        printf '%s\n' $token
+    end
+end

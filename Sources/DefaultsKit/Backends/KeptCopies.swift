@@ -1,0 +1,22 @@
+import DefaultsCore
+import Synchronization
+
+/// Remembers which copies of files an embedded store has kept beside them, for who wants to tell of it.
+final class KeptCopies: StoreObserver {
+    /// The paths.
+    ///
+    /// Nothing is called under it.
+    private let paths = Mutex<[String]>([])
+
+    /// The paths since this was last called.
+    func take() -> [String] {
+        paths.withLock { paths in
+            defer { paths = [] }
+            return paths
+        }
+    }
+
+    func storePosted() {}
+    func storeNeedsPublishing(_ domain: Domain, _ urgency: StoreUrgency) {}
+    func storeKept(_ copy: String) { paths.withLock { $0.append(copy) } }
+}

@@ -1,0 +1,28 @@
+import ArgumentParser
+import DefaultsCore
+import PropertyList
+
+/// `defaults import domain file`.
+struct Import: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Sets the keys of a domain that a property list has; other keys stay.",
+        discussion: """
+            The file may be XML, binary or old-style text. All keys are set in one step.
+
+            EXAMPLES
+              defaults import org.example.editor settings.plist
+              defaults export org.example.editor - | defaults import org.example.viewer -
+            """)
+
+    @OptionGroup var place: PlaceOptions
+    @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
+    @Argument(help: "The file, or - for standard input.", completion: .file()) var path: String
+
+    func run() throws {
+        let open = try place.open(domain)
+        let document = try InputDocument(path, limits: Frame.requestLimits)
+        let values = try document.values("; \(open.place.name) is unchanged")
+        _ = try open.valuesToReplace()
+        try open.edit(values.mapValues { $0 })
+    }
+}

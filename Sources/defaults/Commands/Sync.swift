@@ -1,0 +1,33 @@
+import ArgumentParser
+import DefaultsCore
+import DefaultsKit
+
+/// `defaults sync [domain…]`.
+struct Sync: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Waits until all that was done before is on the disk, and has been sent to all who follow it.",
+        discussion: """
+            That is so of edits by any program, and of files that were changed or replaced. Without an agent nobody holds \
+            anything back, and there is nothing to wait for.
+
+            EXAMPLES
+              defaults sync org.example.editor -g
+              cp backup.plist ~/.config/org.example.editor.plist && defaults sync
+            """)
+
+    @OptionGroup var place: PlaceOptions
+    @Argument(help: "The domains, or paths of files; all when they are left out.", completion: Candidates.domain)
+    var domains: [String] = []
+
+    func run() throws {
+        let places = try domains.map { try place.find($0) }
+        // A file elsewhere is in nobody's hands.
+        let domains: [Domain?] = places.isEmpty ? [nil] : places.filter { $0.directory == nil }.map(\.domain)
+        guard let agent = try place.open() as? AgentConnection else { return }
+        var failures: [String] = []
+        for domain in domains { failures += try agent.barrier(domain).failures }
+        guard let last = failures.popLast() else { return }
+        failures.forEach { Failure.note($0) }
+        throw Failure(last, .inputOutput)
+    }
+}

@@ -1,0 +1,14 @@
+import DefaultsCore
+
+/// The names of files that a shell may complete a path to.
+enum FileCandidates {
+    /// The paths that begin with some text; directories end with "/".
+    static func of(_ prefix: String) -> [String] {
+        let typed = ShellWord.value(prefix)
+        let end = typed.lastIndex(of: "/").map { typed.index(after: $0) } ?? typed.startIndex
+        let directory = String(typed[..<end])
+        let path = Environment.current.expandingTilde(directory)
+        let names = (try? PreferencesDirectory(path: path).names(in: "")) ?? []
+        return names.filter { $0.hasPrefix(typed[end...]) }.sorted().map { ShellWord.candidate(directory + $0) }
+    }
+}

@@ -1,0 +1,40 @@
+import DefaultsCore
+import PropertyList
+
+/// A property list that a person gave, in a file or on standard input.
+struct InputDocument {
+    /// What messages call it.
+    let name: String
+    let value: PropertyListValue
+    let format: PropertyListFormat
+
+    /// Reads a file, or standard input for "-".
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - limits: what it may be.
+    /// - Throws: why it can't be read or understood.
+    init(_ path: String, limits: PropertyListLimits = PropertyListLimits()) throws(Failure) {
+        name = InputFile.title(path)
+        let bytes = try InputFile.read(path)
+        do throws(PropertyListError) {
+            (value, format) = try PropertyListValue.read(bytes, limits: limits)
+        } catch {
+            throw Failure("\(name): \(error)", .dataError)
+        }
+    }
+
+    /// The keys that it holds.
+    ///
+    /// - Parameter consequence: what isn't done without any, as the end of the sentence.
+    /// - Returns: its entries.
+    /// - Throws: when it isn't a dictionary.
+    func values(_ consequence: String = "") throws(Failure) -> DomainValues {
+        guard case .dictionary(let values) = value else {
+            throw Failure(
+                "\(name) holds no dictionary but a value of type \(value.typeName), so it has no keys\(consequence).",
+                .dataError)
+        }
+        return values
+    }
+}

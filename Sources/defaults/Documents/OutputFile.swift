@@ -1,0 +1,55 @@
+import DefaultsCore
+import Glibc
+
+/// A file that was named to be written; `-` is standard output.
+enum OutputFile {
+    /// Writes a file whole or not at all, durably: beside it first, and renamed, so that on failure it is as it was.
+    ///
+    /// It keeps its permissions, and as far as can be its owner; a link stands for what it leads to. A new one is for the
+    /// user alone, or has the permissions of its source, since what was secret there is so here. What is no regular file,
+    /// a terminal or a FIFO say, has nothing that could be lost, and is written to.
+    ///
+    /// - Parameters:
+    ///   - bytes: what it is to hold.
+    ///   - path: the file.
+    ///   - source: the file that the values are from; `nil` for none.
+    /// - Throws: when it can't be written.
+    static func write(_ bytes: [UInt8], to path: String, from source: String? = nil) throws(Failure) {
+        if path == "-" { return try StandardOutput.write(bytes) }
+        do throws(SystemCall.Failure) {
+            var status = stat()
+            guard stat(path, &status) == 0 else {
+                let isThere = source.map { $0 != "-" && stat($0, &status) == 0 } ?? false
+                return try replace(path, bytes, mode: isThere ? status.st_mode & 0o666 : 0o600, of: nil)
+            }
+            guard status.st_mode & S_IFMT == S_IFREG else {
+                return try FileDescriptor(opening: path, O_WRONLY | O_NOCTTY).write(bytes)
+            }
+            let resolved = PreferencesDirectory(path: path).resolvedPath
+            try replace(resolved, bytes, mode: status.st_mode & 0o777, of: (status.st_uid, status.st_gid))
+        } catch {
+            throw Failure("\(path) can't be written: \(SystemCall.message(error.number)).", .cantCreate)
+        }
+    }
+
+    private static func replace(
+        _ path: String, _ bytes: [UInt8], mode: mode_t, of owner: (user: uid_t, group: gid_t)?
+    ) throws(SystemCall.Failure) {
+        let cut = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.startIndex
+        var template = Array("\(path[..<cut]).defaults-XXXXXX".utf8CString)
+        let file = FileDescriptor(owning: try SystemCall.run { mkstemp(&template) })
+        let temporary = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        do throws(SystemCall.Failure) {
+            // Another's file stays theirs where that can be had.
+            if let owner { _ = fchown(file.number, owner.user, owner.group) }
+            try SystemCall.run { fchmod(file.number, mode) }
+            try file.write(bytes)
+            try file.synchronize()
+            try SystemCall.run { rename(temporary, path) }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+        try? FileDescriptor.synchronizeDirectory(of: path)
+    }
+}

@@ -1,0 +1,62 @@
+import DefaultsCore
+import PropertyList
+
+/// A domain as text for an editor, and what a person made of it.
+struct EditableText {
+    /// The text as it is shown first.
+    let bytes: [UInt8]
+    /// What that text says: a little less than the domain, where a format loses something.
+    private let shown: DomainValues
+
+    /// Writes a domain's values down.
+    ///
+    /// - Parameters:
+    ///   - values: the values.
+    ///   - title: what the domain is called, and where it is.
+    ///   - isXML: whether to write XML, and not old-style text.
+    /// - Throws: when the format can't express a value.
+    init(_ values: DomainValues, title: String, isXML: Bool) throws(Failure) {
+        do throws(PropertyListError) {
+            let value = PropertyListValue.dictionary(values)
+            bytes = isXML ? try value.write(as: .xml) : Self.introduction(title) + (try value.writeTypedOldStyle())
+        } catch {
+            throw Failure("\(title) can't be shown as text: \(error)", .dataError)
+        }
+        shown = try Self.values(in: bytes, of: title)
+    }
+
+    /// The keys that a person has changed, with their new values.
+    ///
+    /// A key that reads as it was shown is none, so that what the text can't tell of it is kept.
+    func changes(in edited: [UInt8], at path: String) throws(Failure) -> Difference {
+        Difference(from: shown, to: try Self.values(in: edited, of: path), readFrom: .binary)
+    }
+
+    private static func values(in bytes: [UInt8], of name: String) throws(Failure) -> DomainValues {
+        let value: PropertyListValue
+        do throws(PropertyListError) {
+            value = try PropertyListValue(parsing: bytes, limits: Frame.requestLimits)
+        } catch {
+            throw Failure("\(name): \(error)", .dataError)
+        }
+        guard case .dictionary(let values) = value else {
+            throw Failure("\(name), line 1: the text holds no dictionary, { key = value; }.", .dataError)
+        }
+        // Who empties the text, or leaves nothing but the comment, hardly means to remove every key.
+        let lines = bytes.split(separator: UInt8(ascii: "\n")).filter { !$0.starts(with: "//".utf8) }
+        guard !values.isEmpty || lines.contains(where: { $0.contains(where: "{<".utf8.contains) }) else {
+            throw Failure("\(name), line 1: the text is empty; write {} to remove all keys.", .dataError)
+        }
+        return values
+    }
+
+    private static func introduction(_ title: String) -> [UInt8] {
+        let lines = [
+            JSONText.printable(title),
+            "Save this and end the editor to set what you have changed; all other keys are left alone.",
+            "<*I5> is an integer, <*R1.5> a real, <*BY> and <*BN> are true and false, <0a0b> is data,",
+            "<*D2001-01-01 00:00:00 +0000> is a date.",
+        ]
+        return Array(lines.map { "// \($0)\n" }.joined().utf8)
+    }
+}

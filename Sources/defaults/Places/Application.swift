@@ -1,0 +1,74 @@
+import DefaultsCore
+import Glibc
+
+/// An application by what people call it, and the domain of its preferences.
+struct Application {
+    /// The desktop file's name where that is a reverse domain name, else the name of the program.
+    let domain: String
+
+    /// Finds an application by the name of its desktop file, the name that it has there, the path of that file, or the
+    /// name of an executable in `PATH`; in this order.
+    init(named name: String, _ environment: Environment) throws(Failure) {
+        if name.contains("/") {
+            if let entry = DesktopEntry(path: name) {
+                domain = entry.domain
+                return
+            }
+        } else {
+            let directories = Self.directories(environment)
+            if let entry = Self.entry(withFileName: name, in: directories) ?? Self.entry(titled: name, in: directories)
+            {
+                domain = entry.domain
+                return
+            }
+        }
+        guard let program = Self.executable(name, environment) else {
+            throw Failure("Couldn't find an application named \"\(name)\"; defaults unchanged.", .notFound)
+        }
+        domain = program
+    }
+
+    /// Where desktop files are.
+    ///
+    /// See https://specifications.freedesktop.org/basedir-spec/latest/
+    private static func directories(_ environment: Environment) -> [String] {
+        let own = environment["XDG_DATA_HOME"] ?? environment.home.map { "\($0)/.local/share" }
+        let shared = (environment["XDG_DATA_DIRS"] ?? "/usr/local/share:/usr/share").split(separator: ":")
+        return ([own].compactMap(\.self) + shared.map(String.init)).filter { $0.hasPrefix("/") }
+            .map { "\($0)/applications" }
+    }
+
+    /// The names of desktop files without their suffix, of which each names an application.
+    static func names(_ environment: Environment) -> Set<String> {
+        let suffix = ".desktop"
+        let names = directories(environment).flatMap { (try? PreferencesDirectory(path: $0).names(in: "")) ?? [] }
+        return Set(names.filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) })
+    }
+
+    private static func entry(withFileName name: String, in directories: [String]) -> DesktopEntry? {
+        let file = name.hasSuffix(".desktop") ? name : "\(name).desktop"
+        return directories.lazy.compactMap { DesktopEntry(path: "\($0)/\(file)") }.first
+    }
+
+    private static func entry(titled name: String, in directories: [String]) -> DesktopEntry? {
+        let wanted = name.lowercased()
+        for directory in directories {
+            // What can't be listed has none. In order, so that of two with one name it is always the same.
+            let names = (try? PreferencesDirectory(path: directory).names(in: "")) ?? []
+            let entries = names.sorted().lazy.compactMap { DesktopEntry(path: "\(directory)/\($0)") }
+            if let entry = entries.first(where: { $0.name?.lowercased() == wanted }) { return entry }
+        }
+        return nil
+    }
+
+    private static func executable(_ name: String, _ environment: Environment) -> String? {
+        let candidates =
+            name.contains("/")
+            ? [name] : (environment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(name)" }
+        let isThere = candidates.contains { path in
+            var status = stat()
+            return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
+        }
+        return isThere ? name.split(separator: "/").last.map(String.init) : nil
+    }
+}

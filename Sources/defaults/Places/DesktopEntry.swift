@@ -1,0 +1,67 @@
+import DefaultsCore
+import Glibc
+
+/// What a desktop file says of its application.
+///
+/// See https://specifications.freedesktop.org/desktop-entry-spec/latest/
+struct DesktopEntry {
+    /// The file's name without its suffix.
+    let identifier: String
+    /// What people call it.
+    private(set) var name: String?
+    /// The basename of the program that it starts.
+    private(set) var program: String?
+
+    /// The identifier where it is a reverse domain name, else the program's name.
+    var domain: String { identifier.contains(".") ? identifier : program ?? identifier }
+
+    /// Reads a desktop file; `nil` when there is none, or it says that there is no such application.
+    init?(path: String) {
+        let suffix = ".desktop"
+        guard path.hasSuffix(suffix), let file = path.split(separator: "/").last, file.utf8.count > suffix.utf8.count,
+            let descriptor = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY),
+            let bytes = try? descriptor.read(upTo: 1 << 20)
+        else { return nil }
+        identifier = String(file.dropLast(suffix.count))
+        var isMainGroup = false
+        for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
+            if line.hasPrefix("[") {
+                isMainGroup = line.hasPrefix("[Desktop Entry]")
+                continue
+            }
+            guard isMainGroup, let equals = line.firstIndex(of: "=") else { continue }
+            let value = line[line.index(after: equals)...].drop(while: \.isWhitespace)
+            switch line[..<equals].prefix(while: { !$0.isWhitespace }) {
+            case "Name": name = String(value)
+            case "Exec": program = Self.program(in: value)
+            case "Hidden" where value.hasPrefix("true"): return nil
+            default: break
+            }
+        }
+    }
+
+    /// The basename of the program in a command line, past `env` and what it sets.
+    private static func program(in command: Substring) -> String? {
+        var words: [String] = []
+        var word = ""
+        var (isQuoted, isEscaped) = (false, false)
+        for character in command + " " {
+            if isEscaped {
+                word.append(character)
+                isEscaped = false
+            } else if character == "\\" {
+                isEscaped = true
+            } else if character == "\"" {
+                isQuoted.toggle()
+            } else if character == " ", !isQuoted {
+                if !word.isEmpty { words.append(word) }
+                word = ""
+            } else {
+                word.append(character)
+            }
+        }
+        let names = words.map { $0.split(separator: "/").last.map(String.init) ?? $0 }
+        guard names.first == "env" else { return names.first }
+        return zip(words, names).dropFirst().first { !$0.0.contains("=") && !$0.0.hasPrefix("-") }?.1
+    }
+}

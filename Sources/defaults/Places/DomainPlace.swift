@@ -1,0 +1,71 @@
+import DefaultsCore
+
+/// Where a domain is: in the preferences directory, or in a file anywhere else.
+struct DomainPlace: Hashable {
+    /// The domain, of the preferences directory or of `directory`.
+    let domain: Domain
+    /// The directory of a file that isn't in the preferences directory; `nil` for what is.
+    let directory: PreferencesDirectory?
+
+    /// Names a domain of the preferences directory, or of another.
+    init(_ domain: Domain, directory: PreferencesDirectory? = nil) {
+        self.domain = domain
+        self.directory = directory
+    }
+
+    /// Reads the name of a domain or the path of a file, which begins with `/`, `./`, `../` or `~/`.
+    ///
+    /// - Parameters:
+    ///   - argument: the name or the path, with or without `.plist`.
+    ///   - host: the host that was asked for; a path has its own.
+    ///   - preferences: the preferences directory, whose files are its domains.
+    /// - Throws: what is wrong with the name, or with a host beside a path.
+    init(_ argument: String, host: DomainHost, in preferences: PreferencesDirectory) throws {
+        guard Self.isPath(argument) else {
+            let isGlobal = argument == "Apple Global Domain"
+            self.init(Domain(isGlobal ? .global : try DomainName(argument), host: host))
+            return
+        }
+        if host != .any {
+            throw Failure("A path names one file; leave -host and -currentHost away with \(argument).", .usage)
+        }
+        var path = Environment.current.expandingTilde(argument)
+        if !path.hasSuffix(".plist") { path += ".plist" }
+        // A link to one of the preferences' files is that domain too; but a file there may itself be a link.
+        let linked = PreferencesDirectory(path: path).resolvedPath
+        guard let domain = Self.domain(at: path, in: preferences) ?? Self.domain(at: linked, in: preferences) else {
+            let (parent, name) = Self.split(path)
+            guard let domain = Domain(fileName: name) else {
+                // Which rule the name breaks.
+                _ = try DomainName(String(name.dropLast(".plist".count)))
+                throw Failure("\(path) can't be a domain's file; rename it, or use `import` and `export`.", .usage)
+            }
+            self.init(domain, directory: PreferencesDirectory(path: parent))
+            return
+        }
+        self.init(domain)
+    }
+
+    /// Whether an argument is the path of a file, not the name of a domain.
+    static func isPath(_ argument: String) -> Bool { ["/", "./", "../", "~/"].contains(where: argument.hasPrefix) }
+
+    /// The domain of the preferences directory, or of its `ByHost`, whose file has a path.
+    private static func domain(at path: String, in preferences: PreferencesDirectory) -> Domain? {
+        let (parent, name) = split(path)
+        let home = preferences.resolvedPath
+        if parent == home { return Domain(fileName: name) }
+        return parent == "\(home)/\(Domain.hostDirectory)" ? Domain(fileName: "\(Domain.hostDirectory)/\(name)") : nil
+    }
+
+    /// A path's directory, as its links lead to it, and its last name.
+    private static func split(_ path: String) -> (parent: String, name: String) {
+        let cut = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
+        let parent = PreferencesDirectory(path: PreferencesDirectory(path: String(path[...cut])).resolvedPath)
+        return (parent.path, String(path[path.utf8.index(after: cut)...]))
+    }
+
+    /// The place as a sentence has it in its middle.
+    var name: String { directory.map { "the file \($0.path(of: domain))" } ?? "the domain \(domain)" }
+    /// The place as a sentence begins with it.
+    var subject: String { directory.map { "The file \($0.path(of: domain))" } ?? "The domain \(domain)" }
+}

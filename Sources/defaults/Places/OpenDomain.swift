@@ -1,0 +1,104 @@
+import DefaultsCore
+import DefaultsKit
+import Glibc
+
+/// A domain that a command works on, with what reads and writes it.
+struct OpenDomain {
+    let place: DomainPlace
+    let backend: any Backend
+
+    var domain: Domain { place.domain }
+
+    /// The values in force.
+    ///
+    /// - Parameters:
+    ///   - use: what is said of the last good state, where the file can't be taken and there is one; `nil` to say nothing.
+    ///   - consequence: what isn't done when there are none, as the end of the sentence.
+    /// - Returns: the values, of which there is one at least.
+    /// - Throws: when there are none, and why.
+    func values(
+        _ use: String? = "What follows is the last good state.", _ consequence: String = ""
+    ) throws -> DomainValues {
+        let values = try valuesIfAny(use)
+        guard !values.isEmpty else { throw NotFound.domain(self, consequence) }
+        return values
+    }
+
+    /// The values in force, perhaps none.
+    ///
+    /// - Parameter use: what is said of the last good state, where the file can't be taken and there is one; `nil` to say
+    ///   nothing.
+    /// - Returns: the values.
+    /// - Throws: why the file can't be taken, unless it had good values before.
+    func valuesIfAny(_ use: String? = nil) throws -> DomainValues {
+        let snapshot = try backend.snapshot(of: domain)
+        if let damage = snapshot.damage {
+            guard !snapshot.values.isEmpty else { throw Failure(damage, .dataError) }
+            if let use { Failure.note("\(damage) \(use)") }
+        }
+        return snapshot.values
+    }
+
+    /// The values that are about to be set, perhaps none; a damaged file is told of.
+    func valuesToReplace() throws(DefaultsError) -> DomainValues {
+        let snapshot = try backend.snapshot(of: domain)
+        if let damage = snapshot.damage { Failure.note("\(damage) It is copied beside itself before it is replaced.") }
+        return snapshot.values
+    }
+
+    /// Sets and removes keys whatever they hold, durably.
+    func edit(_ values: Difference, replacesAll: Bool = false) throws {
+        try save { try backend.edit(domain, values, replacesAll: replacesAll) }
+    }
+
+    /// Sets and removes keys by what the domain holds, durably, so that nothing which others do meanwhile is undone.
+    ///
+    /// - Parameters:
+    ///   - values: the values in force, as they were just read.
+    ///   - make: makes an edit of them; it is asked again, with the values then, when others were quicker.
+    /// - Throws: what `make` throws, and then nothing is changed; or why the edit can't be made or saved.
+    func change(from values: DomainValues, _ make: (DomainValues) throws -> ConditionalEdit) throws {
+        try save { try commit(values, make) }
+    }
+
+    private func commit(_ values: DomainValues, _ make: (DomainValues) throws -> ConditionalEdit) throws {
+        var values = values
+        var pause: Int32 = 1
+        let end = ContinuousClock.now + .seconds(20)
+        while true {
+            let edit = try make(values)
+            do throws(DefaultsError) {
+                try backend.edit(domain, edit.values, replacesAll: false, expecting: edit.expected)
+                break
+            } catch {
+                guard error.code == .changed else { throw error }
+            }
+            guard .now < end else {
+                throw Failure(
+                    "\(place.subject) is being changed by others all the time; nothing was changed, so try again.",
+                    .temporaryFailure)
+            }
+            // Those who failed together don't try together.
+            poll(nil, 0, Int32.random(in: 0...pause))
+            pause = min(pause * 2, 64)
+            values = try backend.snapshot(of: domain).values
+        }
+    }
+
+    /// Makes an edit durable, and tells of copies that were kept beside the file.
+    private func save(_ edit: () throws -> Void) throws {
+        defer {
+            let copies = (backend as? EmbeddedStore)?.takeCopies() ?? []
+            for copy in copies { Failure.note(EmbeddedStore.message(ofCopy: copy)) }
+        }
+        do {
+            try edit()
+            try backend.synchronize(domain)
+        } catch let error as DefaultsError
+            where place.directory != nil && (error.code == .directory || error.code == .notSaved)
+        {
+            // One of a file that was named by its path couldn't make that file.
+            throw Failure(error.description, .cantCreate)
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import CLinux
+import DefaultsCore
+import Glibc
+
+/// Signals that would end this process, and the one of a child's end, held back while a command runs.
+struct SignalWatch: ~Copyable {
+    /// What a wait ended with.
+    enum Event {
+        /// A child may have ended, or input was taken.
+        case somethingHappened
+        /// A signal that is to end this process.
+        case signal(Int32)
+        case timeIsOver
+    }
+
+    private let descriptor: FileDescriptor
+    /// The signals that were blocked before.
+    private let former: sigset_t
+
+    init() throws(Failure) {
+        var former = sigset_t()
+        pthread_sigmask(SIG_SETMASK, nil, &former)
+        self.former = former
+        let signals = [SIGINT, SIGTERM, SIGHUP, SIGCHLD]
+        descriptor = FileDescriptor(owning: linux_signalfd(signals, Int32(signals.count)))
+        guard descriptor.number >= 0 else {
+            throw Failure("Signals can't be waited for: \(SystemCall.message(errno)).", .inputOutput)
+        }
+    }
+
+    deinit {
+        // What has come since acts now.
+        var former = former
+        pthread_sigmask(SIG_SETMASK, &former, nil)
+    }
+
+    /// Waits for a signal, or until a command can be given more input, which it gets.
+    borrowing func wait(for input: inout CommandInput, until end: ContinuousClock.Instant?) -> Event {
+        let number = linux_next_signal(descriptor.number)
+        if number != 0 { return number == SIGCHLD ? .somethingHappened : .signal(number) }
+        let left = end.map { max(0, ($0 - .now) / .milliseconds(1)).rounded(.up) }
+        if left == 0 { return .timeIsOver }
+        var polls = [pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0), input.awaited]
+        poll(&polls, 2, left.map { Int32(clamping: Int64($0)) } ?? -1)
+        if polls[1].revents != 0 { input.write() }
+        return .somethingHappened
+    }
+
+    /// Ends this process by a signal; it doesn't return, which the compiler isn't told, as it would miss the `deinit`.
+    borrowing func end(by number: Int32) {
+        signal(number, SIG_DFL)
+        raise(number)
+        var only = sigset_t()
+        sigemptyset(&only)
+        sigaddset(&only, number)
+        pthread_sigmask(SIG_UNBLOCK, &only, nil)
+        exit(128 + number)
+    }
+}

@@ -1,0 +1,82 @@
+import DefaultsCore
+import PropertyList
+
+/// Reads values whose type is said by an option, or isn't said.
+enum TypedValue {
+    /// What `-array` and `-dict` and those that add are; they take all that follows.
+    static let composites: Set<String> = ["-array", "-array-add", "-dict", "-dict-add"]
+
+    /// All options that say a type.
+    static var options: Set<String> { composites.union(typed.keys) }
+
+    /// Takes a value that is no array or dictionary, unless it is written as a property list.
+    static func take(_ rest: inout ArraySlice<String>) throws(Failure) -> PropertyListValue {
+        guard let option = rest.popFirst() else { throw Failure("A value is missing.", .usage) }
+        if composites.contains(option) {
+            throw Failure(
+                "Cannot nest composite types: an array or dictionary inside another is written as a property list, "
+                    + "such as '(a, b)' or '{k = v;}'.", .usage)
+        }
+        guard let (read, remedy) = typed[option] else { return try untyped(option) }
+        guard let text = rest.popFirst() else { throw Failure("\(option) needs a value.", .usage) }
+        guard let value = read(text) else {
+            throw Failure("\"\(text)\" is no value for \(option), which takes \(remedy); nothing is written.", .usage)
+        }
+        return value
+    }
+
+    private typealias Reader = (read: @Sendable (String) -> PropertyListValue?, remedy: String)
+
+    private static let integer: Reader = (
+        { text in Int64(text).map { .integer($0) } ?? UInt64(text).map { .unsigned($0) } },
+        "a whole number from \(Int64.min) to \(UInt64.max)"
+    )
+    private static let boolean: Reader = (
+        { text in
+            switch text.lowercased() {
+            case "true", "yes", "1": .boolean(true)
+            case "false", "no", "0": .boolean(false)
+            default: nil
+            }
+        }, "true, false, yes or no"
+    )
+    private static let typed: [String: Reader] = [
+        "-string": ({ .string($0) }, "any text"),
+        "-int": integer, "-integer": integer,
+        "-float": ({ real($0).map { .real($0) } }, "a finite number that fits 64 bits, such as 1.5 or 2e-3"),
+        "-bool": boolean, "-boolean": boolean,
+        "-data": (
+            { text in text.allSatisfy { $0.isASCII && $0.isHexDigit } ? try? parse("<\(text)>") : nil },
+            "hexadecimal digits, two a byte"
+        ),
+        "-date": (
+            { text in PropertyListDate(text).map { .date($0) } ?? (try? parse("<*D\(text)>")) },
+            "\"YYYY-MM-DD HH:MM:SS +ZZZZ\" or YYYY-MM-DDTHH:MM:SSZ"
+        ),
+    ]
+
+    /// Reads a number; `nil` when it is none, is infinite, or comes to nothing but isn't zero.
+    private static func real(_ text: String) -> Double? {
+        guard let number = Double(text), number.isFinite else { return nil }
+        let digits = text.lowercased().prefix { $0 != "e" && $0 != "p" }.drop { "+-0.x".contains($0) }
+        return number == 0 && !digits.isEmpty ? nil : number
+    }
+
+    /// Reads a value without a type: anything with brackets or quotes is a property list, other text is as between quotes,
+    /// where a backslash begins an escape.
+    static func untyped(_ text: String) throws(Failure) -> PropertyListValue {
+        let isPropertyList = text.contains { "\"()[]{}<>".contains($0) }
+        if !isPropertyList, !text.utf8.contains(UInt8(ascii: "\\")) { return .string(text) }
+        do throws(PropertyListError) {
+            return try parse(isPropertyList ? text : "\"\(text)\"")
+        } catch {
+            throw Failure(
+                "Could not parse \"\(text)\": \(error) If it is meant as plain text, write -string before it.",
+                .dataError)
+        }
+    }
+
+    private static func parse(_ text: String) throws(PropertyListError) -> PropertyListValue {
+        try PropertyListValue(parsing: Array(text.utf8), limits: Frame.requestLimits)
+    }
+}

@@ -1,0 +1,70 @@
+import DefaultsCore
+import PropertyList
+
+/// What follows the domain in `defaults write`: Apple's grammar of values.
+enum WriteOperands {
+    /// A key and its value.
+    case key(KeyText, NewValue)
+    /// All keys of the domain.
+    case all(DomainValues)
+
+    /// Reads a key and a value, or a dictionary alone.
+    init(_ operands: [String], isPath: Bool) throws(Failure) {
+        var rest = operands[...]
+        var isPath = isPath
+        if rest.first == "--key-path" {
+            isPath = true
+            rest.removeFirst()
+        }
+        // Behind it a key may look like an option.
+        if rest.first == "--" { rest.removeFirst() }
+        guard let first = rest.popFirst() else {
+            throw Failure("Name a key and a value, or give a dictionary; see `defaults write --help`.", .usage)
+        }
+        guard let option = rest.first else {
+            guard case .dictionary(let values) = try TypedValue.untyped(first) else {
+                throw Failure(
+                    "\"\(first)\" alone is no dictionary; give a key and a value, or '{key = value;}'. "
+                        + "Defaults have not been changed.", .usage)
+            }
+            self = .all(values)
+            return
+        }
+        let value: NewValue
+        if TypedValue.composites.contains(option) {
+            rest.removeFirst()
+            switch option {
+            case "-array": value = .set(.array(try Self.elements(&rest)))
+            case "-array-add": value = .append(try Self.elements(&rest))
+            case "-dict": value = .set(.dictionary(try Self.entries(&rest)))
+            default: value = .merge(try Self.entries(&rest))
+            }
+        } else {
+            value = .set(try TypedValue.take(&rest))
+        }
+        if let surplus = rest.first {
+            let isMisspelt = option.hasPrefix("-") && !TypedValue.options.contains(option)
+            let near = isMisspelt ? NearName.question(option, among: TypedValue.options) : ""
+            throw Failure("Unexpected argument \"\(surplus)\"; leaving defaults unchanged.\(near)", .usage)
+        }
+        self = .key(KeyText(text: first, isPath: isPath), value)
+    }
+
+    private static func elements(_ rest: inout ArraySlice<String>) throws(Failure) -> [PropertyListValue] {
+        var elements: [PropertyListValue] = []
+        while !rest.isEmpty { elements.append(try TypedValue.take(&rest)) }
+        return elements
+    }
+
+    private static func entries(_ rest: inout ArraySlice<String>) throws(Failure) -> DomainValues {
+        var entries: DomainValues = [:]
+        while !rest.isEmpty {
+            guard case .string(let key) = try TypedValue.take(&rest) else {
+                throw Failure("The keys of a dictionary must be strings; nothing is written.", .usage)
+            }
+            guard !rest.isEmpty else { throw Failure("Key \"\(key)\" lacks a corresponding value.", .usage) }
+            entries[key] = try TypedValue.take(&rest)
+        }
+        return entries
+    }
+}

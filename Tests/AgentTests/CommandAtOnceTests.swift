@@ -1,0 +1,68 @@
+import DefaultsCore
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+/// Commands that make a new value of an old one, at the same time.
+@Suite("Commands at once")
+struct CommandAtOnceTests {
+    /// Runs eight shells at once, each of which runs a command a number of times, and gives what the domain holds then.
+    ///
+    /// In the command `$P` is the shell's number and `$N` the number of the round.
+    private func values(
+        after command: String, times: Int, from start: String, hasAgent: Bool
+    ) throws -> PropertyListValue {
+        try AgentProcess.withPlace { place in
+            let agent = hasAgent ? try AgentProcess(place) : nil
+            defer { agent?.kill() }
+            let environment = place.environment.merging(hasAgent ? [:] : ["DEFAULTSD_SOCKET": ""]) { $1 }
+            try Programs.run(Programs.defaults, ["write", "a.b", start], environment: environment)
+            let shells = try (1...8).map { number in
+                try RunningProgram(
+                    "/bin/sh",
+                    [
+                        "-ec",
+                        "P=\(number); N=0; while [ $N -lt \(times) ]; do '\(Programs.defaults)' \(command); N=$((N+1)); done",
+                    ], environment: environment)
+            }
+            for shell in shells {
+                #expect(shell.status(within: 120) == 0)
+                #expect(shell.complaints() == "")
+            }
+            return try PropertyListValue(parsing: RawFile.read(place.path("a.b")))
+        }
+    }
+
+    @Test("Elements that are added are all there, with an agent and without", arguments: [true, false])
+    func arrays(_ hasAgent: Bool) throws {
+        let values = try values(
+            after: "write a.b k -array-add $P-$N", times: 25, from: "{other = 1;}", hasAgent: hasAgent)
+        guard case .dictionary(let entries) = values, case .array(let elements)? = entries["k"] else {
+            Issue.record("It holds \(values).")
+            return
+        }
+        let expected = (1...8).flatMap { process in (0..<25).map { PropertyListValue.string("\(process)-\($0)") } }
+        #expect(elements.count == 200)
+        #expect(Set(elements) == Set(expected))
+        #expect(entries["other"] == "1")
+    }
+
+    @Test("Entries that are added, also by a path, are all there, with an agent and without", arguments: [true, false])
+    func dictionaries(_ hasAgent: Bool) throws {
+        let values = try values(
+            after: "write a.b k.x.p$P -dict-add n$N v", times: 5, from: "{k = {};}", hasAgent: hasAgent)
+        let inner: DomainValues = Dictionary(uniqueKeysWithValues: (0..<5).map { ("n\($0)", "v") })
+        let outer: DomainValues = Dictionary(uniqueKeysWithValues: (1...8).map { ("p\($0)", .dictionary(inner)) })
+        #expect(values == ["k": ["x": .dictionary(outer)]])
+    }
+
+    @Test("A value is renamed once, whoever was first, with an agent and without", arguments: [true, false])
+    func rename(_ hasAgent: Bool) throws {
+        // Eight take one value away from each other: it goes to one of them each time, and never gets lost or doubled.
+        let values = try values(
+            after: "rename a.b k p$P 2>/dev/null || true; '\(Programs.defaults)' rename a.b p$P k 2>/dev/null || true",
+            times: 5, from: "{k = v;}", hasAgent: hasAgent)
+        #expect(values == ["k": "v"])
+    }
+}

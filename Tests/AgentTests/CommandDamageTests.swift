@@ -1,0 +1,63 @@
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+/// Files that can't be taken.
+@Suite("The command and damaged domains")
+struct CommandDamageTests {
+    private static let damage =
+        "$P/bad.plist: Old-style property list, line 1, column 2 (byte 1): expected a key or }, found the end of "
+        + "the text."
+
+    static let refusals: [CommandCase] = [
+        ["read", "bad"], ["read", "bad", "k"], ["read-type", "bad", "k"], ["rename", "bad", "k", "l"],
+        ["delete", "bad"], ["delete", "bad", "k"], ["delete-all", "bad"], ["export", "bad", "-"],
+        ["export", "bad", "$T/e"],
+    ].map { .fails($0, status: 65, damage) }
+
+    @Test("What needs values says what is wrong with the file, and leaves it", arguments: refusals)
+    func refuse(_ row: CommandCase) throws {
+        let files = try row.check { try RawFile.write("{", to: $0.path("bad")) }
+        #expect(files == ["bad.plist": Array("{".utf8)])
+    }
+
+    static let replacements: [CommandCase] = [
+        ["write", "bad", "k", "v"], ["write", "bad", "{k = v;}"], ["write", "bad", "k", "-array-add", "v"],
+        ["write", "--key-path", "bad", "k.l", "v"], ["import", "bad", "-"],
+    ].map {
+        CommandCase(
+            commands: [$0], input: "{k = v;}",
+            errors: "defaults: \(damage) It is copied beside itself before it is replaced.\n",
+            furtherErrors: "defaults: What could not be taken from the file is kept in $P/bad.plist.damaged-1.\n")
+    }
+
+    @Test("What sets values keeps a copy of the file, and says so", arguments: replacements)
+    func replace(_ row: CommandCase) throws {
+        let files = try row.check { try RawFile.write("{", to: $0.path("bad")) }
+        #expect(files.keys.sorted() == ["bad.plist", "bad.plist.damaged-1"])
+        #expect(files["bad.plist.damaged-1"] == Array("{".utf8))
+        #expect(try PropertyListValue(parsing: files["bad.plist"] ?? []) != [:])
+    }
+
+    @Test("What is damaged is told of by what reads everything", arguments: [true, false])
+    func damaged(_ hasAgent: Bool) throws {
+        try AgentProcess.withPlace { place in
+            try RawFile.write("{", to: place.path("bad"))
+            try RawFile.write("{k = v;}", to: place.path("good"))
+            let agent = hasAgent ? try AgentProcess(place) : nil
+            defer { agent?.kill() }
+            let environment = place.environment.merging(hasAgent ? [:] : ["DEFAULTSD_SOCKET": ""]) { $1 }
+            for (arguments, output) in [
+                (["read"], "{\n    good =     {\n        k = v;\n    };\n}\n"),
+                (["find", "v"], "Found 1 keys in domain 'good': {\n    k = v;\n}\n"),
+            ] {
+                let outcome = try Programs.run(Programs.defaults, arguments, environment: environment)
+                #expect(outcome.output == output)
+                #expect(outcome.status == 65)
+                #expect(outcome.errors.hasPrefix("defaults: \(place.path("bad")): Old-style property list, line 1"))
+                #expect(outcome.errors.hasSuffix(" It is left out.\n"))
+            }
+        }
+    }
+}

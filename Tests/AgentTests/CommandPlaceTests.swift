@@ -1,0 +1,192 @@
+import DefaultsCore
+import DefaultsKit
+import Glibc
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+/// Where a domain is: names, hosts, paths of files and applications.
+@Suite("The place that a command names")
+struct CommandPlaceTests {
+    private static let kv = ["write", "a.b", "k", "v"]
+
+    static let names: [CommandCase] = [
+        .prints(["write", "-g", "k", "-g"], ["read", "-g", "k"], output: "-g"),
+        .prints(["write", "-globalDomain", "k", "v"], ["read", "NSGlobalDomain", "k"], output: "v"),
+        .prints(["write", "Apple Global Domain", "k", "v"], ["read", "-g", "k"], output: "v"),
+        .prints(["write", "NSGlobalDomain", "k", "v"], ["read-type", "-g", "k"], output: "Type is string"),
+        .isSilent(["write", "-g", "k", "v"], ["rename", "-g", "k", "l"], ["delete", "-g", "l"]),
+        .prints(["-host", "HOST"] + kv, ["read", "-host", "HOST", "a.b", "k"], output: "v"),
+        .prints(["write", "-host", "HOST", "a.b", "k", "v"], ["-host", "HOST", "read", "a.b", "k"], output: "v"),
+        .prints(
+            ["write", "-host", "HOST", "a.b", "-g", "Apple Global Domain"], ["-host", "HOST", "read", "--json", "a.b"],
+            output: #"{"-g":"Apple Global Domain"}"#),
+        .prints(
+            kv, ["-host", "HOST", "write", "a.b", "j", "w"], ["-host", "HOST", "read"],
+            output: "{\n    \"a.b\" =     {\n        j = w;\n    };\n}"),
+        .fails(kv, ["read", "-host", "HOST", "a.b"], status: 1, "The domain a.b (host HOST) does not exist."),
+        .fails(
+            kv, ["-currentHost", "-host", "HOST", "read", "a.b"], status: 64,
+            "-currentHost and -host don't go together; name one."),
+        .fails(["read", ".x"], status: 64, "\".x\" can't be a domain's name: a name doesn't begin with \".\"."),
+        .fails(["read", "a/b"], status: 64, "\"a/b\" can't be a domain's name: a name has no \"/\"."),
+        .fails(["read", ""], status: 64, "\"\" can't be a domain's name: a name has at least one character."),
+        .fails(
+            ["read", "-host", "../x", "a.b"], status: 64,
+            "A host's identifier has 1 to 36 letters, digits and \"-\"; this one hasn't."),
+    ]
+
+    static let paths: [CommandCase] = [
+        .prints(["write", "$P/a.b", "k", "v"], ["read", "a.b", "k"], output: "v"),
+        .prints(["write", "$P/a.b.plist", "k", "v"], ["read", "a.b", "k"], output: "v"),
+        .prints(kv, ["read", "$P/../p/a.b", "k"], output: "v"), .prints(kv, ["read", "$P//a.b", "k"], output: "v"),
+        .prints(["write", "$P/.GlobalPreferences", "k", "v"], ["read", "-g", "k"], output: "v"),
+        .prints(["-host", "H"] + kv, ["read", "$P/ByHost/a.b.H", "k"], output: "v"),
+        .prints(
+            ["-host", "H"] + kv, ["write", "$P/ByHost/a.b.H", "k", "w"], ["-host", "H", "read", "a.b", "k"], output: "w"
+        ),
+        .prints(["write", "$T/x", "k", "v"], ["read", "$T/x.plist", "k"], output: "v"),
+        .prints(["write", "$T/x.plist", "k", "v"], ["read", "$T/x", "k"], output: "v"),
+        .isSilent(["write", "$T/x", "k", "v"], ["domains"]),
+        .isSilent(["write", "$T/x", "k", "v"], ["delete", "$T/x"]),
+        .isSilent(["write", "$T/x", "k", "v"], ["delete-all", "$T/x", "k"]),
+        .prints(
+            ["write", "$T/x", "k", "v"], ["rename", "$T/x", "k", "l"], ["read-type", "$T/x", "l"],
+            output: "Type is string"),
+        .prints(
+            ["write", "$T/x", "k", "-array", "1"], ["write", "$T/x", "k", "-array-add", "2"],
+            ["read", "--json", "$T/x"],
+            output: #"{"k":["1","2"]}"#),
+        .prints(
+            ["import", "$T/x", "-"], ["export", "$T/x", "$T/y"], ["read", "--json", "$T/x"], output: #"{"k":"v"}"#,
+            input: "{k = v;}"),
+        .fails(["read", "$T/none"], status: 1, "The file $T/none.plist does not exist."),
+        .fails(["delete", "$T/none.plist"], status: 1, "The file $T/none.plist does not exist; nothing is deleted."),
+        .fails(
+            ["write", "$T/x", "k", "v"], ["read", "$T/x", "y"], status: 1, "The file $T/x.plist has no key \"y\"."),
+        .fails(["read", "$T/no/x"], status: 1, "The file $T/no/x.plist does not exist."),
+        .fails(
+            ["write", "$T/no/x", "k", "v"], status: 73,
+            "The directory $T/no can't be opened: No such file or directory."),
+        .fails(
+            ["write", "$T/no/x", "k", "-array-add", "v"], status: 73,
+            "The directory $T/no can't be opened: No such file or directory."),
+        .fails(["read", "$T/.x"], status: 64, "\".x\" can't be a domain's name: a name doesn't begin with \".\"."),
+        .fails(
+            ["read", "$T/NSGlobalDomain"], status: 64,
+            "$T/NSGlobalDomain.plist can't be a domain's file; rename it, or use `import` and `export`."),
+        .fails(
+            ["-host", "H", "read", "$T/x"], status: 64,
+            "A path names one file; leave -host and -currentHost away with $T/x."),
+    ]
+
+    @Test("Names and hosts", arguments: names)
+    func name(_ row: CommandCase) throws { try row.check() }
+
+    @Test("Paths", arguments: paths)
+    func path(_ row: CommandCase) throws { try row.check() }
+
+    @Test("A file beside no preferences is made alone, for its user, and the agent has no part in it")
+    func alone() throws {
+        try AgentProcess.withAgent { agent in
+            let directory = agent.place.root + "/out"
+            try RawFile.makeDirectory(directory)
+            for number in 1...3 {
+                #expect(try agent.defaults("write", "\(directory)/x", "k", "-int", "\(number)").status == 0)
+                #expect(namesOfFiles(in: directory) == ["x.plist"])
+            }
+            #expect(try RawFile.status("\(directory)/x.plist").st_mode & 0o777 == 0o600)
+            agent.signal(SIGSTOP)
+            defer { agent.signal(SIGCONT) }
+            #expect(try agent.defaults("read", "\(directory)/x", "k").output == "3\n")
+        }
+    }
+
+    @Test("A link to a file of the preferences is that domain, and a link there is followed and stays")
+    func links() throws {
+        try AgentProcess.withAgent { agent in
+            let (link, other) = (agent.place.root + "/link.plist", agent.place.root + "/other.plist")
+            try agent.holdEdits()
+            try agent.connect().edit(Domain(DomainName("a.b")), ["k": "v"], replacesAll: false)
+            try agent.defaults("write", "a.b", "l", "w")
+            #expect(symlink(agent.place.path("a.b"), link) == 0)
+            #expect(try agent.defaults("write", link, "m", "x").status == 0)
+            #expect(try agent.defaults("read", "--json", "a.b").output == #"{"k":"v","l":"w","m":"x"}"# + "\n")
+            try RawFile.write("{k = v;}", to: other)
+            #expect(symlink(other, agent.place.path("c.d")) == 0)
+            #expect(try agent.defaults("write", agent.place.path("c.d"), "l", "w").status == 0)
+            #expect(try agent.defaults("read", "--json", other).output == #"{"k":"v","l":"w"}"# + "\n")
+            #expect(try RawFile.status(agent.place.path("c.d")).st_mode & S_IFMT == S_IFLNK)
+        }
+    }
+
+    @Test("Relative paths and the home directory's")
+    func relative() throws {
+        try AgentProcess.withPlace { place in
+            var environment = place.environment
+            environment["DEFAULTSD_SOCKET"] = ""
+            environment["HOME"] = place.runtime
+            try RawFile.makeDirectory(place.runtime + "/d")
+            for path in ["./x", "../r/x", "~/x", "./d/../x.plist"] {
+                let outcome = try Programs.shell(
+                    "'\(Programs.defaults)' write '\(path)' k '\(path)'; '\(Programs.defaults)' read ./x k",
+                    in: place.runtime, environment: environment)
+                #expect(outcome.output == path + "\n")
+                #expect(outcome.errors == "")
+            }
+            #expect(namesOfFiles(in: place.runtime).filter { $0 != "defaultsd" } == ["d", "x.plist"])
+        }
+    }
+
+    static let apps: [CommandCase] =
+        [
+            // By the name of the desktop file, which is the domain where it is a reverse domain name.
+            .prints(["write", "-app", "org.example.Editor", "k", "v"], ["domains"], output: "org.example.Editor"),
+            .prints(
+                ["-app", "org.example.Editor.desktop", "write", "k", "v"], ["domains"], output: "org.example.Editor"),
+            // By the name that it shows.
+            .prints(["write", "-app", "Text Editor", "k", "v"], ["read", "-app", "text editor", "k"], output: "v"),
+            .prints(["-app", "Text Editor", "write", "k", "v"], ["domains"], output: "org.example.Editor"),
+            // By the program, where the desktop file's name isn't one.
+            .prints(["write", "-app", "viewer", "k", "v"], ["domains"], output: "image-viewer"),
+            .prints(["write", "-app", "Quoted", "k", "v"], ["domains"], output: "my tool"),
+            .prints(
+                ["write", "-app", "$H/share/applications/viewer.desktop", "k", "v"], ["domains"], output: "image-viewer"
+            ),
+            .prints(["write", "-app", "sh", "k", "v"], ["domains"], output: "sh"),
+            .prints(["write", "-app", "/bin/sh", "k", "v"], ["domains"], output: "sh"),
+            .prints(
+                ["write", "-app", "shared", "-app", "v"], ["read", "-app", "shared", "--json"], output: #"{"-app":"v"}"#
+            ),
+            .prints(["-app", "sh", "write", "k", "v"], ["-app", "sh", "read", "--json"], output: #"{"k":"v"}"#),
+            .prints(
+                ["-host", "H", "-app", "sh", "write", "k", "v"], ["-app", "sh", "read", "-host", "H", "k"], output: "v"),
+        ]
+        + ["nope", "Nobody", "Gone", "$H/share/applications/none.desktop", "/etc/passwd", ""].map { name in
+            .fails(
+                ["write", "-app", name, "k", "v"], status: 1,
+                "Couldn't find an application named \"\(name)\"; defaults unchanged.")
+        } + [.fails(["read", "-app"], status: 64, "Missing value for '-app <app>'. See `defaults help read`.")]
+
+    @Test("Applications", arguments: apps)
+    func app(_ row: CommandCase) throws {
+        try row.check { place in
+            let directories = [
+                "\(place.root)/home", "\(place.root)/home/share", "\(place.root)/home/share/applications",
+                "\(place.runtime)/share", "\(place.runtime)/share/applications",
+            ]
+            for directory in directories { try RawFile.makeDirectory(directory) }
+            let entries = [
+                "org.example.Editor": "Name=Text Editor\nExec=/usr/bin/editor %U",
+                "viewer": "Exec=env A=b /usr/bin/image-viewer\n[Desktop Action x]\nName=Nobody\nExec=x",
+                "quoted": "# comment\nName = Quoted\nExec=\"/opt/my tool\" --x",
+                "gone": "Name=Gone\nHidden=true\nExec=x",
+            ]
+            for (name, text) in entries {
+                try RawFile.write("[Desktop Entry]\n\(text)\n", to: "\(directories[2])/\(name).desktop")
+            }
+            try RawFile.write("[Desktop Entry]\nName=S\n", to: "\(directories[4])/shared.desktop")
+        }
+    }
+}

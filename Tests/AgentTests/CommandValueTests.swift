@@ -1,0 +1,143 @@
+import Testing
+
+/// The values that `defaults write` takes, and those that it doesn't.
+@Suite("What the command writes")
+struct CommandValueTests {
+    /// Writes a value in some way, and reads it back.
+    private static func value(_ arguments: [String], _ output: String) -> CommandCase {
+        .prints(["write", "a.b", "k"] + arguments, ["read", "a.b", "k"], output: output)
+    }
+
+    /// Writes a value in some way, and reads its JSON, which tells its type.
+    private static func typed(_ arguments: [String], _ json: String) -> CommandCase {
+        .prints(["write", "a.b", "k"] + arguments, ["read", "--json", "a.b", "k"], output: json)
+    }
+
+    static let texts: [CommandCase] = [
+        value(["text"], "text"), value(["two words"], "two words"), value([""], ""), value(["-5"], "-5"),
+        value(["-string", "(a)"], "(a)"), value(["-string", "-int"], "-int"), value(["-g"], "-g"),
+        value(["-string", #"C:\new"#], #"C:\new"#), value([#"a\tb\\c\U00e9\101"#], "a\tb\\c\u{E9}A"),
+        value(["Apple Global Domain"], "Apple Global Domain"), value(["-globalDomain"], "-globalDomain"),
+        value(["-string", "Apple Global Domain"], "Apple Global Domain"), value(["-string", "-g"], "-g"),
+        value(["--json"], "--json"), value(["--key-path"], "--key-path"), value(["é ß 漢 🎉"], "é ß 漢 🎉"),
+        value(["\"quoted\""], "quoted"), typed(["5"], #""5""#), typed(["-string", "5"], #""5""#),
+    ]
+
+    static let scalars: [CommandCase] = [
+        value(["-int", "5"], "5"), value(["-INT"], "-INT"),
+        value(["-integer", "-9223372036854775808"], "-9223372036854775808"),
+        typed(["-int", "18446744073709551615"], "18446744073709551615"), typed(["-int", "+7"], "7"),
+        value(["-float", "1.5"], "1.5"), value(["-float", "0.1"], "0.1"), typed(["-float", "3"], "3.0"),
+        typed(["-float", "1e-300"], "1e-300"), typed(["-float", "-0"], "-0.0"), typed(["-float", "0e9"], "0.0"),
+        typed(["-float", "0.1234567890123456"], "0.1234567890123456"),
+        value(["-bool", "YES"], "1"), value(["-boolean", "false"], "0"), typed(["-bool", "1"], "true"),
+        typed(["-bool", "No"], "false"), typed(["-bool", "tRue"], "true"), typed(["-bool", "0"], "false"),
+        value(["-date", "2020-01-02 03:04:05 +0100"], "2020-01-02 02:04:05 +0000"),
+        typed(["-date", "2020-01-02 03:04:05 -0030"], #"{"$date":"2020-01-02T03:34:05Z"}"#),
+        typed(["-date", "2020-02-29T00:00:00Z"], #"{"$date":"2020-02-29T00:00:00Z"}"#),
+        value(["-data", "0a0bff0a01"], "<0a0bff0a 01>"), value(["-data", ""], "<>"),
+        typed(["-data", "FF"], #"{"$data":"/w=="}"#),
+    ]
+
+    static let containers: [CommandCase] = [
+        value(["-array"], "(\n)"), value(["-dict"], "{\n}"), value(["-array-add"], "(\n)"),
+        value(["-dict-add"], "{\n}"),
+        value(
+            ["-array", "a", "-int", "1", "(b, c)"], "(\n    a,\n    1,\n        (\n        b,\n        c\n    )\n)"),
+        value(["-array", "-g", "Apple Global Domain"], "(\n    \"-g\",\n    \"Apple Global Domain\"\n)"),
+        typed(
+            ["-array", "-bool", "no", "-float", "2", "-data", "00", "-string", "-int", "t"],
+            #"[false,2.0,{"$data":"AA=="},"-int","t"]"#),
+        typed(["-dict", "k", "v", "n", "-int", "1"], #"{"k":"v","n":1}"#),
+        typed(["-dict", "-string", "(a)", "-bool", "yes", "k", "{x = y;}"], #"{"(a)":true,"k":{"x":"y"}}"#),
+        typed(["-dict", "k", "1", "k", "2"], #"{"k":"2"}"#),
+        value(["{a = (1, 2);}"], "{\n    a =     (\n        1,\n        2\n    );\n}"),
+        value(["<plist><integer>7</integer></plist>"], "7"), typed(["<0a0b>"], #"{"$data":"Cgs="}"#),
+        typed(["<*I5>"], "5"), typed(["a = \"b\";"], #"{"a":"b"}"#),
+        .prints(
+            ["write", "a.b", "k", "-array", "a"], ["write", "a.b", "k", "-array-add", "b", "-int", "3"],
+            ["read", "--json", "a.b", "k"], output: #"["a","b",3]"#),
+        .prints(
+            ["write", "a.b", "k", "-dict", "a", "1", "b", "2"],
+            ["write", "a.b", "k", "-dict-add", "b", "-int", "3", "c", "4"],
+            ["read", "--json", "a.b", "k"], output: #"{"a":"1","b":3,"c":"4"}"#),
+    ]
+
+    private static func refused(_ value: [String], _ status: Int32, _ errors: String) -> CommandCase {
+        .fails(["write", "a.b", "k"] + value, status: status, errors)
+    }
+
+    private static func noValue(_ option: String, _ text: String, _ remedy: String) -> CommandCase {
+        refused(
+            [option, text], 64, "\"\(text)\" is no value for \(option), which takes \(remedy); nothing is written.")
+    }
+
+    private static let wholeNumber = "a whole number from -9223372036854775808 to 18446744073709551615"
+    private static let number = "a finite number that fits 64 bits, such as 1.5 or 2e-3"
+    private static let date = "\"YYYY-MM-DD HH:MM:SS +ZZZZ\" or YYYY-MM-DDTHH:MM:SSZ"
+    private static let nesting =
+        "Cannot nest composite types: an array or dictionary inside another is written as a property list, "
+        + "such as '(a, b)' or '{k = v;}'."
+    private static let plainText = "If it is meant as plain text, write -string before it."
+
+    static let refusals: [CommandCase] =
+        ["x", "", "1.5", "0x10", "18446744073709551616", " 5"].flatMap {
+            [noValue("-int", $0, wholeNumber), noValue("-integer", $0, wholeNumber)]
+        }
+        + ["x", "", "nan", "inf", "-infinity", "1e400", "-1e999", "1e-400", "1.5f"].map {
+            noValue("-float", $0, number)
+        }
+        + ["maybe", "", "2", "on"].flatMap {
+            [
+                noValue("-bool", $0, "true, false, yes or no"),
+                noValue("-boolean", $0, "true, false, yes or no"),
+            ]
+        }
+        + ["0", "0g", "0a 0b", "<0a>", "０１"].map { noValue("-data", $0, "hexadecimal digits, two a byte") }
+        + ["soon", "", "2020-01-02", "2020-02-30 00:00:00 +0000", "2020-01-02 03:04:05"].map {
+            noValue("-date", $0, date)
+        }
+        + ["-int", "-integer", "-float", "-bool", "-boolean", "-date", "-data", "-string"].map {
+            refused([$0], 64, "\($0) needs a value.")
+        }
+        + ["-array", "-array-add", "-dict", "-dict-add"].map { refused(["-array", $0], 64, nesting) }
+        + [
+            refused(["-dict", "a", "-array", "b"], 64, nesting),
+            refused(["-dict", "a"], 64, "Key \"a\" lacks a corresponding value."),
+            refused(["-dict-add", "a", "b", "c"], 64, "Key \"c\" lacks a corresponding value."),
+            refused(["-dict", "-int", "5", "v"], 64, "The keys of a dictionary must be strings; nothing is written."),
+            refused(
+                ["-array", "-int", "x"], 64,
+                "\"x\" is no value for -int, which takes \(wholeNumber); nothing is written."),
+            refused(["v", "w"], 64, "Unexpected argument \"w\"; leaving defaults unchanged."),
+            refused(["-int", "5", "6"], 64, "Unexpected argument \"6\"; leaving defaults unchanged."),
+            refused(
+                ["(a"], 65,
+                "Could not parse \"(a\": Old-style property list, line 1, column 3 (byte 2): expected , or ), found the end "
+                    + "of the text. \(plainText)"),
+            refused(
+                [#"a\"#], 65,
+                #"Could not parse "a\": Old-style property list, line 1, column 1 (byte 0): the closing quotation mark is "#
+                    + "missing. \(plainText)"),
+            refused(
+                [#"\Ud83d!"#], 65,
+                #"Could not parse "\Ud83d!": Old-style property list, line 1, column 2 (byte 1): a surrogate has no "#
+                    + "partner. \(plainText)"),
+        ]
+
+    @Test("A value is read as it was written", arguments: texts + scalars + containers)
+    func values(_ row: CommandCase) throws { try row.check() }
+
+    @Test("What is no value is told, and nothing is written", arguments: refusals)
+    func wrong(_ row: CommandCase) throws { #expect(try row.check() == [:]) }
+
+    @Test("What can't be added to stays", arguments: ["-array-add", "-dict-add"])
+    func mismatch(_ option: String) throws {
+        let (wanted, replacing) = option == "-array-add" ? ("an array", "-array") : ("a dictionary", "-dict")
+        try CommandCase.fails(
+            ["write", "a.b", "k", "text"], ["write", "a.b", "k", option, "a", "b"], status: 1,
+            "The value of \"k\" in the domain a.b is not \(wanted) but of type string, so nothing can be added; "
+                + "defaults unchanged. \(replacing) replaces it."
+        ).check()
+    }
+}

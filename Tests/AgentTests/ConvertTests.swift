@@ -1,0 +1,119 @@
+import Foundation
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+/// `defaults convert`: formats, and what becomes of the files.
+@Suite("defaults convert")
+struct ConvertTests {
+    private static let value: PropertyListValue = [
+        "data": .data([10, 11]), "flag": true, "list": [1, 1.5], "text": "é \"q\"",
+        "when": .date(PropertyListDate(secondsSinceReferenceDate: 0)),
+    ]
+
+    private static func run(_ arguments: [String], in root: String, input: String = "") throws -> Programs.Outcome {
+        try Programs.run(
+            "/bin/sh", ["-c", "cd '\(root)'; exec \"$@\"", "sh", Programs.defaults, "convert"] + arguments, input: input
+        )
+    }
+
+    @Test(
+        "A property list in any format becomes one in any other",
+        arguments: PropertyListFormat.allCases,
+        [("xml", PropertyListFormat.xml), ("binary", .binary), ("old-style", .oldStyle)])
+    func formats(from: PropertyListFormat, to: (name: String, format: PropertyListFormat)) throws {
+        try withTemporaryDirectory { root in
+            try RawFile.write(Self.value.write(as: from), to: root + "/in")
+            let outcome = try Self.run(["--to", to.name, "in", "out"], in: root)
+            #expect(outcome.status == 0 && outcome.output == "" && outcome.errors == "")
+            let read = try PropertyListValue.read(RawFile.read(root + "/out"))
+            #expect(read.format == to.format)
+            #expect(read.value == Self.value.asStored(in: from).asStored(in: to.format))
+            // To standard output are written the same bytes, as text at least.
+            guard to.format != .binary else { return }
+            let printed = try Self.run(["--to", to.name, "in"], in: root)
+            #expect(try Array(printed.output.utf8) == RawFile.read(root + "/out"))
+        }
+    }
+
+    @Test("JSON has what it has no type for in an object; a name says the format")
+    func json() throws {
+        try withTemporaryDirectory { root in
+            try RawFile.write(Self.value.write(as: .binary), to: root + "/in")
+            let expected = """
+                {"data":{"$data":"Cgs="},"flag":true,"list":[1,1.5],"text":"é \\"q\\"",\
+                "when":{"$date":"2001-01-01T00:00:00Z"}}
+
+                """
+            #expect(try Self.run(["--to", "json", "in", "-"], in: root).output == expected)
+            #expect(try Self.run(["in", "out.json"], in: root).status == 0)
+            #expect(try RawFile.read(root + "/out.json") == Array(expected.utf8))
+        }
+    }
+
+    @Test("Standard input and output are named -, and XML is what is written unless said otherwise")
+    func streams() throws {
+        let outcome = try Self.run(["-"], in: "/", input: "(a)")
+        #expect(try Array(outcome.output.utf8) == (["a"] as PropertyListValue).write(as: .xml))
+    }
+
+    @Test(
+        "What is wrong is told with the file and the place in it",
+        arguments: [
+            (
+                "{a = 1;\n b = ", [], 65,
+                "bad: Old-style property list, line 2, column 6 (byte 13): expected a value, found the end of the text."
+            ),
+            (
+                "<plist>\n<dict>\n<key>k</kex>", [], 65,
+                "bad: XML property list, line 3, column 7 (byte 21): expected </key>, found </kex>."
+            ),
+            ("bplist00junk", [], 65, nil),
+            ("{a = \"\\001\";}", ["--to", "xml"], 65, nil),
+        ] as [(String, [String], Int32, String?)])
+    func damaged(content: String, options: [String], status: Int32, message: String?) throws {
+        try withTemporaryDirectory { root in
+            try RawFile.write(content, to: root + "/bad")
+            // Over itself: it stays as it is.
+            let outcome = try Self.run(options + ["bad", "bad"], in: root)
+            #expect(outcome.status == status && outcome.output == "")
+            if let message { #expect(outcome.errors == "defaults: \(message)\n") }
+            #expect(outcome.errors.hasPrefix("defaults: bad: ") && outcome.errors.hasSuffix(".\n"))
+            #expect(try RawFile.read(root + "/bad") == Array(content.utf8))
+            #expect(namesOfFiles(in: root) == ["bad"])
+        }
+    }
+
+    @Test("A file that is missing has status 66, an output that can't be made 73")
+    func missing() throws {
+        try withTemporaryDirectory { root in
+            let missing = try Self.run(["none"], in: root)
+            #expect(
+                missing.status == 66 && missing.errors == "defaults: none can't be read: No such file or directory.\n")
+            #expect(try Self.run(["."], in: root).status == 66)
+            try RawFile.write("{}", to: root + "/in")
+            let nowhere = try Self.run(["in", "none/out"], in: root)
+            #expect(nowhere.status == 73)
+            #expect(nowhere.errors == "defaults: none/out can't be written: No such file or directory.\n")
+            #expect(namesOfFiles(in: root) == ["in"])
+        }
+    }
+
+    @Test("A file that is converted in place keeps its permissions and its links; a new one has the input's")
+    func permissions() throws {
+        try withTemporaryDirectory { root in
+            try RawFile.write("{}", to: root + "/in")
+            chmod(root + "/in", 0o640)
+            symlink("in", root + "/link")
+            #expect(try Self.run(["--to", "binary", "link", "link"], in: root).status == 0)
+            #expect(try RawFile.status(root + "/link").st_mode & S_IFMT == S_IFLNK)
+            #expect(try RawFile.status(root + "/in").st_mode & 0o777 == 0o640)
+            #expect(try RawFile.read(root + "/in").starts(with: "bplist00".utf8))
+            #expect(try Self.run(["in", "new"], in: root).status == 0)
+            #expect(try RawFile.status(root + "/new").st_mode & 0o777 == 0o640)
+            #expect(try Self.run(["-", "piped"], in: root, input: "{}").status == 0)
+            #expect(try RawFile.status(root + "/piped").st_mode & 0o777 == 0o600)
+        }
+    }
+}

@@ -1,0 +1,179 @@
+import DefaultsCore
+import Foundation
+import Glibc
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+/// `defaults edit`, with editors that are scripts.
+@Suite("defaults edit")
+struct EditTests {
+    private static let values: DomainValues = [
+        "data": .data([10]), "date": .date(PropertyListDate(secondsSinceReferenceDate: 0.25)), "flag": true,
+        "list": [1, "1", 1.5], "number": 5, "real": .real32(0.1), "text": "old", "two words": "a",
+    ]
+
+    /// Runs `edit` with an editor on a domain that holds `values`, with an agent or without.
+    ///
+    /// - Returns: what it did, the domain's values then, and what it left in its temporary directory.
+    private static func edit(
+        _ editor: String, _ arguments: [String] = [], hasAgent: Bool, input: String = "", values: DomainValues = values
+    ) throws -> (outcome: Programs.Outcome, values: PropertyListValue?, left: [String]) {
+        try AgentProcess.withPlace { place in
+            let path = place.path("a.b")
+            if !values.isEmpty { try RawFile.write(PropertyListValue.dictionary(values).write(as: .binary), to: path) }
+            let agent = hasAgent ? try AgentProcess(place) : nil
+            defer { agent?.kill() }
+            let temporary = place.root + "/t"
+            try RawFile.makeDirectory(temporary)
+            var environment = place.environment.merging(["TMPDIR": temporary, "VISUAL": "", "EDITOR": editor]) { $1 }
+            environment["ROOT"] = place.root
+            environment["DEFAULTS"] = Programs.defaults
+            if !hasAgent { environment["DEFAULTSD_SOCKET"] = "" }
+            var outcome = try Programs.run(
+                Programs.defaults, ["edit"] + arguments + ["a.b"], environment: environment, input: input)
+            outcome.errors = outcome.errors.replacingOccurrences(of: place.root, with: "<root>")
+                .replacing(/defaults-[A-Za-z0-9]{6}/, with: "defaults-X")
+            let left = try namesOfFiles(in: temporary).flatMap { directory in
+                try namesOfFiles(in: "\(temporary)/\(directory)").map { name in
+                    let mode = try RawFile.status("\(temporary)/\(directory)/\(name)").st_mode & 0o777
+                    return "\(name) \(String(mode, radix: 8))"
+                }
+            }
+            let now = RawFile.exists(path) ? try PropertyListValue(parsing: RawFile.read(path)) : nil
+            return (outcome, now, left)
+        }
+    }
+
+    @Test("Only what was edited changes, its type included", arguments: [[], ["--xml"]], [true, false])
+    func types(_ arguments: [String], _ hasAgent: Bool) throws {
+        let result = try Self.edit("sed -i 's/old/new/; s/I5>/I6>/; s/>5</>6</'", arguments, hasAgent: hasAgent)
+        #expect(result.outcome.status == 0 && result.outcome.output == "" && result.outcome.errors == "")
+        var expected = Self.values
+        expected["text"] = "new"
+        expected["number"] = 6
+        #expect(result.values == .dictionary(expected))
+        #expect(result.left == [])
+    }
+
+    @Test("Keys are added and removed", arguments: [true, false])
+    func keys(_ hasAgent: Bool) throws {
+        let result = try Self.edit("sed -i 's/^    text = .*/    more = (<*BN>);/'", hasAgent: hasAgent)
+        var expected = Self.values
+        expected["text"] = nil
+        expected["more"] = [false]
+        #expect(result.outcome.status == 0 && result.values == .dictionary(expected))
+    }
+
+    @Test("A domain that isn't there yet begins empty")
+    func new() throws {
+        let result = try Self.edit("sed -i 's/{/{ k = <*R1>;/'", hasAgent: false, values: [:])
+        #expect(result.outcome.status == 0 && result.values == ["k": 1.0])
+    }
+
+    @Test("An editor that changes nothing leaves the file as it is, and so does one that fails")
+    func nothing() throws {
+        let unchanged = try Self.edit("true", hasAgent: true)
+        #expect(
+            unchanged.outcome.status == 0
+                && unchanged.outcome.errors == "defaults: Nothing was changed in the domain a.b.\n")
+        #expect(unchanged.values == .dictionary(Self.values) && unchanged.left == [])
+        let failing = try Self.edit("sh -c 'exit 3'", hasAgent: true)
+        #expect(failing.outcome.status == 69)
+        #expect(
+            failing.outcome.errors
+                == "defaults: The editor \"sh -c 'exit 3'\" ended with status 3; nothing is set.\n")
+        #expect(failing.values == .dictionary(Self.values) && failing.left == [])
+        // What it has written all the same isn't lost.
+        let written = try Self.edit("sh -c 'echo more >>\"$0\"; exit 3'", hasAgent: true)
+        #expect(written.outcome.status == 69 && written.values == .dictionary(Self.values))
+        #expect(written.outcome.errors.hasSuffix(" Your text is kept in <root>/t/defaults-X/a.b.plist.\n"))
+        #expect(written.left == ["a.b.plist 600"])
+    }
+
+    @Test("A text that can't be read is told of with its line, and edited further")
+    func goingOn() throws {
+        let editor =
+            "sh -c 'if test -e \"$ROOT/once\"; then sed -i s/oops/new\\;/ \"$0\"; else touch \"$ROOT/once\"; "
+            + "sed -i s/old\\;/oops/ \"$0\"; fi'"
+        let result = try Self.edit(editor, hasAgent: true, input: "\n")
+        #expect(result.outcome.status == 0)
+        let place = "<root>/t/defaults-X/a.b.plist: Old-style property list, line 17, column 5 "
+        #expect(result.outcome.errors.hasPrefix("defaults: \(place)"))
+        #expect(
+            result.outcome.errors.hasSuffix(
+                "defaults: Press Enter to go on editing, or type q and Enter to give up.\n"))
+        var expected = Self.values
+        expected["text"] = "new"
+        #expect(result.values == .dictionary(expected) && result.left == [])
+    }
+
+    @Test("What is given up is kept, and nothing is set", arguments: ["", "q\n"])
+    func givingUp(_ answer: String) throws {
+        let result = try Self.edit("sed -i 's/text = old;/text old/'", hasAgent: false, input: answer)
+        #expect(result.outcome.status == 65 && result.values == .dictionary(Self.values))
+        #expect(
+            result.outcome.errors.hasSuffix(
+                "\ndefaults: Given up; nothing is set. Your text is kept in <root>/t/defaults-X/a.b.plist.\n"))
+        #expect(result.left == ["a.b.plist 600"])
+    }
+
+    @Test("A text without a dictionary, or with nothing in it, removes no keys; {} does")
+    func empty() throws {
+        for text in ["", "// comment\n", "word", "(a)"] {
+            let result = try Self.edit("sh -c 'printf \"%s\" \"\(text)\" >\"$0\"'", hasAgent: false)
+            #expect(result.outcome.status == 65 && result.values == .dictionary(Self.values), "\(text)")
+        }
+        let result = try Self.edit("sh -c 'echo {} >\"$0\"'", hasAgent: false)
+        #expect(result.outcome.status == 0 && (result.values == nil || result.values == [:]))
+    }
+
+    @Test(
+        "What changes elsewhere meanwhile stays, but for a key that was edited too, which is told",
+        arguments: [true, false])
+    func meanwhile(_ hasAgent: Bool) throws {
+        let editor =
+            "sh -c '\"$DEFAULTS\" write a.b text theirs; \"$DEFAULTS\" write a.b number -int 7; "
+            + "\"$DEFAULTS\" delete a.b flag; sed -i s/old/mine/ \"$0\"'"
+        let result = try Self.edit(editor, hasAgent: hasAgent)
+        #expect(result.outcome.status == 0)
+        #expect(
+            result.outcome.errors
+                == "defaults: \"text\" was changed elsewhere meanwhile; what you set replaces that.\n")
+        var expected = Self.values
+        expected["text"] = "mine"
+        expected["number"] = 7
+        expected["flag"] = nil
+        #expect(result.values == .dictionary(expected))
+    }
+
+    @Test("What is edited is one change set")
+    func changeSet() throws {
+        try AgentProcess.withAgent { agent in
+            try agent.defaults("write", "a.b", "{one = 1; two = 2;}")
+            let follower = try agent.follow()
+            let environment = agent.place.environment.merging(["VISUAL": "sed -i 's/[12];/3;/'", "EDITOR": "false"]) {
+                $1
+            }
+            try follower.expect(["a.b: one 1>3, two 2>3 (app)"]) {
+                try Programs.run(Programs.defaults, ["edit", "a.b"], environment: environment)
+            }
+        }
+    }
+
+    @Test("When the agent is gone that was there, the text is kept")
+    func agentGone() throws {
+        try AgentProcess.withAgent { agent in
+            try agent.defaults("write", "a.b", "{one = 1;}")
+            let environment = agent.place.environment.merging([
+                "EDITOR": "sh -c 'kill -KILL \(agent.pid); sed -i s/1/2/ \"$0\"'", "VISUAL": "",
+                "TMPDIR": agent.place.runtime,
+            ]) { $1 }
+            let outcome = try Programs.run(Programs.defaults, ["edit", "a.b"], environment: environment)
+            #expect(outcome.status == 69)
+            let path = try #require(outcome.errors.firstMatch(of: /kept in (.*)\.\n/)).output.1
+            #expect(String(decoding: try RawFile.read(String(path)), as: UTF8.self).contains("one = 2;"))
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import Testing
+
+/// Keys that lead into values, and keys that have dots.
+@Suite("Key paths of the command")
+struct KeyPathTests {
+    /// A domain with values inside values.
+    private static let nested = [
+        "write", "a.b", "{a = {b = (x, {c = y;}); \"d.e\" = z;}; s = text; \"p.q\" = 1; \"r.s\" = {t = u;};}",
+    ]
+    private static func json(_ key: String...) -> [String] { ["read", "--json", "a.b"] + key }
+
+    static let reading: [CommandCase] = [
+        .prints(nested, ["read", "a.b", "a.b.0"], output: "x"),
+        .prints(nested, ["read", "a.b", "a.b.1.c"], output: "y"),
+        .prints(nested, json("a.b"), output: #"["x",{"c":"y"}]"#),
+        .prints(nested, ["read", "a.b", "p.q"], output: "1"),
+        .prints(nested, ["read", "a.b", #"p\.q"#], output: "1"),
+        .prints(nested, ["read", "a.b", #"a.d\.e"#], output: "z"),
+        .prints(nested, ["read", "a.b", "r.s.t"], output: "u"),
+        .prints(nested, ["read", "a.b", #"r\.s.t"#], output: "u"),
+        .prints(nested, ["read", "--key-path", "a.b", "a.b.0"], output: "x"),
+        .prints(nested, ["read-type", "a.b", "a.b.1"], output: "Type is dictionary"),
+        .prints(nested, ["read-type", "--key-path", "a.b", #"p\.q"#], output: "Type is string"),
+        // A key that is there wins, and an escape or --key-path reaches past it.
+        .prints(nested, ["write", "a.b", "p", "{q = 2;}"], ["read", "a.b", "p.q"], output: "1"),
+        .prints(nested, ["write", "a.b", "p", "{q = 2;}"], ["read", "--key-path", "a.b", "p.q"], output: "2"),
+        .prints(
+            ["import", "a.b", "-"], ["read", "a.b", #"a\\b"#], output: "1", input: #"{"a\\b" = 1; "a\\\\b" = 2;}"#),
+        .prints(
+            ["import", "a.b", "-"], ["read", "a.b", #"a\b"#], output: "1", input: #"{"a\\b" = 1; "a\\\\b" = 2;}"#),
+        .prints(
+            ["import", "a.b", "-"], ["read", "a.b", #"a\\\\b"#], output: "2", input: #"{"a\\b" = 1; "a\\\\b" = 2;}"#),
+        .fails(
+            nested, ["read", "a.b", "a.b.2"], status: 1,
+            "\"a.b\" in the domain a.b has 2 elements, numbered from 0 on, and none with the number 2."),
+        .fails(
+            nested, ["read", "a.b", "a.b.99999999999999999999"], status: 1,
+            "\"a.b\" in the domain a.b has 2 elements, numbered from 0 on, and none with the number 99999999999999999999."
+        ),
+        .fails(
+            nested, ["read", "a.b", "a.b.-1"], status: 1,
+            "\"a.b\" in the domain a.b is an array: its elements have numbers from 0 on, and \"-1\" is none."),
+        .fails(nested, ["read", "a.b", "a.x.y"], status: 1, "\"a\" in the domain a.b has no key \"x\"."),
+        .fails(nested, ["read", "a.b", "a."], status: 1, "\"a\" in the domain a.b has no key \"\"."),
+        .fails(
+            nested, ["read", "a.b", "a.b.0.y"], status: 1,
+            "\"a.b.0\" in the domain a.b is no array or dictionary but of type string, and holds no \"y\"."),
+        .fails(nested, ["read", "a.b", "s.x"], status: 1, "The domain a.b has no key \"s.x\"."),
+        .fails(nested, ["read", "a.b", "n.x"], status: 1, "The domain a.b has no key \"n.x\"."),
+        .fails(nested, ["read", "--key-path", "a.b", "n.x"], status: 1, "The domain a.b has no key \"n\"."),
+        .fails(nested, ["read", "a.b", #"n\.x.y"#], status: 1, "The domain a.b has no key \"n.x\"."),
+        .fails(
+            nested, ["read", "a.b", "\(String(repeating: "a.", count: 256))a"], status: 64,
+            "The key has 257 components; a path has at most 256."),
+    ]
+
+    /// Writes, and gives what is then at `a`.
+    private static func written(_ arguments: [String], _ output: String) -> CommandCase {
+        .prints(["write", "a.b", "a", "{b = (x);}"], ["write"] + arguments, json("a"), output: output)
+    }
+
+    static let writing: [CommandCase] = [
+        written(["a.b", "a.b.0", "-int", "5"], #"{"b":[5]}"#), written(["a.b", "a.b.1", "y"], #"{"b":["x","y"]}"#),
+        written(["a.b", "a.b", "y"], #"{"b":"y"}"#),
+        written(["a.b", "a.c.d.e", "y"], #"{"b":["x"],"c":{"d":{"e":"y"}}}"#),
+        written(["a.b", "a.b.1.k", "y"], #"{"b":["x",{"k":"y"}]}"#),
+        written(["a.b", "a.b", "-array-add", "y", "z"], #"{"b":["x","y","z"]}"#),
+        written(["a.b", "a", "-dict-add", "c", "-int", "1"], #"{"b":["x"],"c":1}"#),
+        written(["a.b", "a.new", "-dict-add", "c", "d"], #"{"b":["x"],"new":{"c":"d"}}"#),
+        written(["a.b", #"a.d\.e"#, "y"], #"{"b":["x"],"d.e":"y"}"#),
+        // What leads nowhere is a key, as on a Mac.
+        .prints(
+            ["write", "-g", "com.apple.swipescrolldirection", "-bool", "no"],
+            ["read", "-g", "com.apple.swipescrolldirection"], output: "0"),
+        .prints(["write", "a.b", "x.y", "1"], ["write", "a.b", "x.y", "2"], json(), output: #"{"x.y":"2"}"#),
+        .prints(["write", "a.b", "s", "t"], ["write", "a.b", "s.x", "2"], json(), output: #"{"s":"t","s.x":"2"}"#),
+        .prints(["write", "a.b", #"x\.y"#, "1"], json(), output: #"{"x.y":"1"}"#),
+        .prints(["write", "a.b", #"x\\y"#, "1"], json(), output: #"{"x\\y":"1"}"#),
+        .prints(["write", "a.b", #"x\y"#, "1"], json(), output: #"{"x\\y":"1"}"#),
+        .prints(["write", "--key-path", "a.b", "x.y.z", "-int", "1"], json(), output: #"{"x":{"y":{"z":1}}}"#),
+        .prints(["--key-path", "write", "a.b", "x.y", "-int", "1"], json(), output: #"{"x":{"y":1}}"#),
+        .prints(["write", "a.b", "--key-path", "x.y", "-int", "1"], json(), output: #"{"x":{"y":1}}"#),
+        .prints(["write", "--key-path", "a.b", "x.y", "-array-add", "1"], json(), output: #"{"x":{"y":["1"]}}"#),
+        .fails(
+            nested, ["write", "a.b", "a.b.3", "v"], status: 1,
+            "\"a.b\" in the domain a.b has 2 elements, numbered from 0 on, and none with the number 3."),
+        .fails(
+            nested, ["write", "a.b", "a.b.k", "v"], status: 1,
+            "\"a.b\" in the domain a.b is an array: its elements have numbers from 0 on, and \"k\" is none."),
+        .fails(
+            nested, ["write", "--key-path", "a.b", "s.x", "v"], status: 1,
+            "\"s\" in the domain a.b is no array or dictionary but of type string, and holds no \"x\"."),
+        .fails(
+            nested, ["write", "a.b", "a.b.0", "-array-add", "v"], status: 1,
+            "The value of \"a.b.0\" in the domain a.b is not an array but of type string, so nothing can be added; "
+                + "defaults unchanged. -array replaces it."),
+        .fails(
+            nested, ["write", "a.b", #"n\.x.y"#, "v"], status: 1,
+            "The domain a.b has no key \"n.x\". Write --key-path before the domain to make it."),
+    ]
+
+    static let deleting: [CommandCase] = [
+        .prints(nested, ["delete", "a.b", "a.b.0"], json("a"), output: #"{"b":[{"c":"y"}],"d.e":"z"}"#),
+        .prints(nested, ["delete", "a.b", "a.b.1.c"], json("a"), output: #"{"b":["x",{}],"d.e":"z"}"#),
+        .prints(nested, ["delete", "a.b", #"a.d\.e"#], json("a"), output: #"{"b":["x",{"c":"y"}]}"#),
+        .prints(nested, ["delete", "a.b", "a"], json(), output: #"{"p.q":"1","r.s":{"t":"u"},"s":"text"}"#),
+        .prints(
+            nested, ["write", "a.b", "p", "{q = 2;}"], ["delete", "--key-path", "a.b", "p.q"], json("p"), output: "{}"),
+        .fails(
+            nested, ["delete", "a.b", "a.x"], status: 1, "\"a\" in the domain a.b has no key \"x\"; nothing is deleted."
+        ),
+        .fails(
+            nested, ["delete", "a.b", "a.b.2"], status: 1,
+            "\"a.b\" in the domain a.b has 2 elements, numbered from 0 on, and none with the number 2; nothing is deleted."
+        ),
+    ]
+
+    @Test("Reading", arguments: reading)
+    func read(_ row: CommandCase) throws { try row.check() }
+
+    @Test("Writing", arguments: writing)
+    func write(_ row: CommandCase) throws { try row.check() }
+
+    @Test("Deleting", arguments: deleting)
+    func delete(_ row: CommandCase) throws { try row.check() }
+}

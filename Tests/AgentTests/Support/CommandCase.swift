@@ -1,0 +1,93 @@
+import Foundation
+import ProgramSupport
+import TestSupport
+import Testing
+
+/// Commands that run one after the other in a place of their own, and what the last one does, byte for byte.
+///
+/// In arguments, input and output `$P` stands for the preferences directory, `$T` for an empty directory beside it, and
+/// `$H` for a home directory.
+struct CommandCase: CustomTestStringConvertible {
+    var commands: [[String]]
+    /// What a command reads whose last argument is `-`.
+    var input = ""
+    var status: Int32 = 0
+    var output = ""
+    /// All of standard error.
+    var errors = ""
+    /// What comes behind that without an agent.
+    var furtherErrors = ""
+
+    var testDescription: String { commands.map { $0.joined(separator: " ") }.joined(separator: "; ") }
+
+    /// Runs commands, the last of which prints something and a newline.
+    static func prints(_ commands: [String]..., output: String, input: String = "") -> CommandCase {
+        CommandCase(commands: commands, input: input, output: output + "\n")
+    }
+
+    /// Runs commands, the last of which prints nothing.
+    static func isSilent(_ commands: [String]..., input: String = "") -> CommandCase {
+        CommandCase(commands: commands, input: input)
+    }
+
+    /// Runs commands, the last of which fails and says why in one line.
+    static func fails(
+        _ commands: [String]..., status: Int32, _ errors: String, input: String = ""
+    ) -> CommandCase {
+        CommandCase(commands: commands, input: input, status: status, errors: "defaults: \(errors)\n")
+    }
+
+    /// Runs it with an agent and without one, which makes no difference, in the files neither.
+    ///
+    /// - Returns: the files by name, and what they hold.
+    @discardableResult
+    func check(prepare: (AgentProcess.Place) throws -> Void = { _ in }) throws -> [String: [UInt8]] {
+        let with = try AgentProcess.withAgent(prepare: prepare) { try run($0.place, $0.place.environment) }
+        let without = try AgentProcess.withPlace {
+            try prepare($0)
+            // No agent is asked for: so none is missed.
+            return try run($0, $0.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 })
+        }
+        for outcome in [with, without] {
+            #expect(outcome.status == status, "\(outcome.errors)")
+            #expect(outcome.output == output)
+        }
+        #expect(with.errors == errors)
+        #expect(without.errors == errors + furtherErrors)
+        #expect(with.files == without.files)
+        return with.files
+    }
+
+    private struct Result {
+        var status: Int32 = 0
+        var output = ""
+        var errors = ""
+        /// The files by name, and what they hold.
+        var files: [String: [UInt8]] = [:]
+    }
+
+    private func run(_ place: AgentProcess.Place, _ environment: [String: String]) throws -> Result {
+        let marks = [("$P", place.preferences), ("$T", place.runtime), ("$H", place.root + "/home")]
+        func named(_ text: String) -> String { marks.reduce(text) { $0.replacingOccurrences(of: $1.0, with: $1.1) } }
+        func marked(_ text: String) -> String { marks.reduce(text) { $0.replacingOccurrences(of: $1.1, with: $1.0) } }
+        let environment = environment.merging([
+            "HOME": named("$H"), "XDG_DATA_HOME": named("$H/share"), "XDG_DATA_DIRS": named("$T/share"),
+        ]) { $1 }
+        var result = Result()
+        for (index, command) in commands.enumerated() {
+            let isLast = index == commands.count - 1
+            let outcome = try Programs.run(
+                Programs.defaults, command.map(named), environment: environment,
+                input: command.last == "-" ? named(input) : "")
+            (result.status, result.output) = (outcome.status, marked(outcome.output))
+            result.errors = marked(outcome.errors)
+            if !isLast { #expect(outcome.status == 0, "\(command): \(outcome.errors)") }
+        }
+        for directory in ["", "ByHost/"] {
+            for name in namesOfFiles(in: "\(place.preferences)/\(directory)") where name != "ByHost" {
+                result.files[directory + name] = try RawFile.read("\(place.preferences)/\(directory)\(name)")
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,165 @@
+import DefaultsCore
+import DefaultsKit
+import Foundation
+import Glibc
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+/// `defaults tail --exec`: one command after the other, and none left out.
+@Suite("defaults tail --exec")
+struct TailExecTests {
+    /// Runs `tail` to its end on what has happened since an agent began.
+    private static func past(_ agent: AgentProcess, _ command: String, _ arguments: String...) throws
+        -> Programs.Outcome
+    {
+        let epoch = try Cursor(try Fields(agent.status()).string("cursor")).epoch
+        return try Programs.run(
+            Programs.defaults, ["tail", "--since", "\(epoch):0", "--exec", command] + arguments,
+            environment: agent.place.environment.merging(["ROOT": agent.place.root]) { $1 })
+    }
+
+    private static func complaint(_ end: String, _ change: String) -> String {
+        "defaults: The command \(end), for the change of \(change).\n"
+    }
+
+    @Test("A command has the change on its standard input, and in its environment")
+    func change() throws {
+        try AgentProcess.withAgent { agent in
+            try agent.defaults("write", "a.b", "{\"two words\" = 1; one = 2;}")
+            try agent.defaults("-host", "HOST", "write", "c.d", "k", "v")
+            try RawFile.write("{k = w;}", to: agent.place.path("c.d"))
+            try agent.synchronize()
+            let command =
+                "echo \"$DEFAULTS_DOMAIN|$DEFAULTS_HOST|$DEFAULTS_KEYS|$DEFAULTS_SOURCE|${DEFAULTS_SOURCE_EXECUTABLE##*/}\"; "
+                + "echo \"$DEFAULTS_CURSOR\"; cat"
+            let outcome = try Self.past(agent, command, "-n", "3")
+            #expect(outcome.status == 0 && outcome.errors == "")
+            let lines = outcome.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+            #expect(lines.count == 11)
+            #expect(Array(lines[0...1]) == ["a.b||one", "two words|app|defaults"])
+            #expect(lines[4] == "c.d|HOST|k|app|defaults" && lines[7] == "c.d||k|file|")
+            for (cursor, object) in [(2, 3), (5, 6), (8, 9)] {
+                let json = try #require(
+                    try JSONSerialization.jsonObject(with: Data(lines[object].utf8)) as? [String: Any])
+                #expect(json["type"] as? String == "change" && json["cursor"] as? String == lines[cursor])
+            }
+        }
+    }
+
+    @Test("None runs beside another, in order, and none is left out, however many wait")
+    func order() throws {
+        try AgentProcess.withAgent { agent in
+            for number in 1...20 { try agent.defaults("write", "a.b", "k\(number)", "-int", "1") }
+            let command = "mkdir \"$ROOT/lock\" && echo $DEFAULTS_KEYS && rmdir \"$ROOT/lock\""
+            let outcome = try Self.past(agent, command, "-n", "20")
+            #expect(outcome.errors == "")
+            #expect(outcome.output == (1...20).map { "k\($0)\n" }.joined())
+        }
+    }
+
+    @Test("A command that fails is told of, and the next one runs")
+    func failure() throws {
+        try AgentProcess.withAgent { agent in
+            for key in ["one", "two", "three"] { try agent.defaults("write", "a.b", key, "1") }
+            let epoch = try Cursor(try Fields(agent.status()).string("cursor")).epoch
+            let command = "echo $DEFAULTS_KEYS; case $DEFAULTS_KEYS in one) exit 3;; two) kill -TERM $$;; esac"
+            let outcome = try Self.past(agent, command, "-n", "3")
+            #expect(outcome.status == 0 && outcome.output == "one\ntwo\nthree\n")
+            #expect(
+                outcome.errors == Self.complaint("ended with status 3", "a.b at \(epoch):1")
+                    + Self.complaint("was ended by signal 15 (Terminated)", "a.b at \(epoch):2"))
+        }
+    }
+
+    @Test(
+        "A command that doesn't read a change that is larger than a pipe holds neither stops tail nor ends it",
+        arguments: ["true", "exec <&-; true", "head -c 10 >/dev/null", "wc -c >/dev/null"])
+    func largeInput(_ command: String) throws {
+        try AgentProcess.withAgent { agent in
+            let large = String(repeating: "x", count: 1 << 20)
+            try agent.connect().edit(Domain(DomainName("a.b")), ["large": .string(large)], replacesAll: false)
+            try agent.defaults("write", "a.b", "small", "1")
+            let outcome = try Self.past(agent, "\(command); echo $DEFAULTS_KEYS", "-n", "2")
+            #expect(outcome.status == 0 && outcome.errors == "" && outcome.output == "large\nsmall\n")
+        }
+    }
+
+    @Test("What is written at length is read at length")
+    func largeOutput() throws {
+        try AgentProcess.withAgent { agent in
+            let large = String(repeating: "x", count: 1 << 20)
+            try agent.connect().edit(Domain(DomainName("a.b")), ["large": .string(large)], replacesAll: false)
+            let outcome = try Self.past(agent, "wc -c", "-n", "1")
+            let count = Int(outcome.output.trimmingCharacters(in: .whitespacesAndNewlines))
+            #expect(try #require(count) > 1 << 20)
+        }
+    }
+
+    @Test("A signal ends the command and what it has started, and then tail", arguments: [SIGINT, SIGTERM, SIGHUP])
+    func signals(_ number: Int32) throws {
+        try AgentProcess.withAgent { agent in
+            let file = agent.place.root + "/pid"
+            // The shell waits for a child of its own, in whose stead the signal must be sent.
+            let tail = try agent.start(
+                "tail", "--exec", "sleep 1000 & echo $!; wait", "--initial", "--cursor-file", file)
+            try agent.defaults("write", "a.b", "k", "v")
+            let line = try #require(tail.line())
+            let pid = try #require(Int32(line))
+            #expect(kill(pid, 0) == 0)
+            tail.signal(number)
+            #expect(tail.status() == 128 + number)
+            #expect(eventually { kill(pid, 0) != 0 || Self.isZombie(pid) })
+            #expect(tail.complaints() == "")
+            // The change isn't done: the next run begins with it.
+            let seen = RawFile.exists(file) ? try Cursor(Self.text(file)).revision : 0
+            #expect(seen == 0)
+        }
+    }
+
+    private static func text(_ path: String) throws -> String {
+        String(decoding: try RawFile.read(path), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Whether a process has ended, and nobody has asked how.
+    private static func isZombie(_ pid: Int32) -> Bool {
+        (try? RawFile.read("/proc/\(pid)/stat")).map { String(decoding: $0, as: UTF8.self).contains(") Z ") } ?? true
+    }
+
+    @Test("--timeout ends a command that takes longer")
+    func timeout() throws {
+        try AgentProcess.withAgent { agent in
+            try agent.defaults("write", "a.b", "k", "v")
+            let start = ContinuousClock.now
+            let outcome = try Self.past(agent, "echo begun; sleep 1000", "--timeout", "1")
+            #expect(outcome.status == 0 && outcome.output == "begun\n" && outcome.errors == "")
+            #expect(ContinuousClock.now - start < .seconds(30))
+        }
+    }
+
+    @Test("--initial runs it for each domain first; damage is told on standard error")
+    func initial() throws {
+        try AgentProcess.withAgent(prepare: { place in
+            try RawFile.write("{k = v;}", to: place.path("a.b"))
+            try RawFile.write("oops", to: place.path("c.d"))
+        }) { agent in
+            let outcome = try Programs.run(
+                Programs.defaults,
+                [
+                    "tail", "--initial", "--timeout", "1", "--exec",
+                    "echo $DEFAULTS_DOMAIN $DEFAULTS_KEYS $DEFAULTS_SOURCE.",
+                ],
+                environment: agent.place.environment)
+            #expect(outcome.output == "a.b k .\n")
+            #expect(outcome.errors.hasPrefix("defaults: c.d damaged: \(agent.place.path("c.d"))"))
+        }
+    }
+
+    @Test(
+        "--exec and --json don't go together, and no command is none",
+        arguments: [["--exec", "x", "--json"], ["--exec", " "]])
+    func usage(_ arguments: [String]) throws {
+        #expect(try Programs.run(Programs.defaults, ["tail"] + arguments).status == 64)
+    }
+}

@@ -1,0 +1,308 @@
+import DefaultsCore
+import DefaultsKit
+import Foundation
+import Glibc
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+/// The verbs that Apple's command hasn't got, on the files alone and with an agent.
+@Suite("Verbs beyond Apple's")
+struct VerbTests {
+    private static let layers = [
+        "p/a.b.plist": "{size = 12; mine = 1;}", "p/.GlobalPreferences.plist": "{size = 1; name = \"\\033x\";}",
+        "system/a.b.plist": "{size = 3; theirs = 2;}", "system/.GlobalPreferences.plist": "{size = 4;}",
+    ]
+
+    static let explain: [VerbCase] = [
+        VerbCase(
+            files: layers, commands: [["explain", "a.b", "size"]],
+            output: """
+                * any host          <root>/p/a.b.plist                      "12"
+                  global, any host  <root>/p/.GlobalPreferences.plist       "1"
+                  system            <root>/system/a.b.plist                 "3"
+                  global, system    <root>/system/.GlobalPreferences.plist  "4"
+
+                """),
+        VerbCase(
+            files: layers, commands: [["explain", "--json", "a.b", "theirs"]],
+            output: """
+                {"domain":"a.b","key":"theirs","layers":[{"layer":"system","domain":"a.b","host":null,"user":\
+                "<root>/system","file":"<root>/system/a.b.plist","wins":true,"value":"2"}]}
+
+                """),
+        VerbCase(
+            files: layers, commands: [["explain", "-g", "name"]],
+            output: "* global, any host  <root>/p/.GlobalPreferences.plist  \"\\u001bx\"\n"),
+        VerbCase(
+            files: layers, commands: [["explain", "-host", "H", "write", "x"]], status: 1,
+            errors: "defaults: No layer of write has the key \"x\".\n"),
+        VerbCase(
+            files: layers,
+            commands: [["-host", "H", "write", "a.b", "size", "9"], ["explain", "-host", "H", "a.b", "size"]],
+            output: """
+                * this host         <root>/p/ByHost/a.b.H.plist             "9"
+                  any host          <root>/p/a.b.plist                      "12"
+                  global, any host  <root>/p/.GlobalPreferences.plist       "1"
+                  system            <root>/system/a.b.plist                 "3"
+                  global, system    <root>/system/.GlobalPreferences.plist  "4"
+
+                """),
+        VerbCase(
+            files: layers, commands: [["explain", "a.b", "sizee"]], status: 1,
+            errors: "defaults: No layer of a.b has the key \"sizee\". Did you mean \"size\"?\n"),
+        VerbCase(
+            files: ["p/a.bc.plist": "{only = 1;}"], commands: [["explain", "a.b", "only"]], status: 1,
+            errors: "defaults: No layer of a.b has the key \"only\". Did you mean \"a.bc\"?\n"),
+        VerbCase(
+            files: ["p/a.b.plist": "oops"], commands: [["explain", "a.b", "k"]], status: 1,
+            errors: """
+                defaults: <root>/p/a.b.plist holds no dictionary at its top, so it holds no preferences.
+                defaults: No layer of a.b has the key "k".
+
+                """),
+    ]
+
+    static let places: [VerbCase] = [
+        VerbCase(
+            files: ["p/e.plist": "{k = global;}", "t/e.plist": "{k = v;}"], commands: [["explain", "<root>/t/e", "k"]],
+            output: "* file  <root>/t/e.plist  \"v\"\n"),
+        VerbCase(
+            files: ["t/e.plist": "{size = v;}"], commands: [["explain", "<root>/t/e.plist", "sise"]], status: 1,
+            errors: "defaults: The file <root>/t/e.plist has not the key \"sise\". Did you mean \"size\"?\n"),
+        VerbCase(
+            files: layers, commands: [["explain", "<root>/p/a.b.plist", "mine"]],
+            output: "* any host  <root>/p/a.b.plist  \"1\"\n"),
+        VerbCase(files: layers, commands: [["sync", "<root>/t/e", "a.b"]]),
+        VerbCase(
+            files: ["p/a.b.plist": "{k = 1;}", "t/e.plist": "{k = 2;}"], commands: [["diff", "a.b", "<root>/t/e"]],
+            status: 1, output: "k  \"1\" → \"2\"\n"),
+        VerbCase(
+            files: ["p/sh.plist": "{k = 1;}", "p/env.plist": "{k = 2;}"],
+            commands: [["diff", "-app", "sh", "-app", "env"]], status: 1, output: "k  \"1\" → \"2\"\n"),
+        VerbCase(
+            files: ["p/sh.plist": "{k = 1;}", "p/a.b.plist": "{k = 2;}"],
+            commands: [["-app", "sh", "diff", "a.b"]], status: 1, output: "k  \"1\" → \"2\"\n"),
+        VerbCase(
+            files: ["p/sh.plist": "{k = 1;}"], commands: [["explain", "-app", "sh", "k"]],
+            output: "* any host  <root>/p/sh.plist  \"1\"\n"),
+        VerbCase(files: ["p/sh.plist": "{k = 1;}"], commands: [["sync", "-app", "sh", "a.b"]]),
+        VerbCase(
+            files: ["t/e.plist": "{k = v;}"], commands: [["edit", "<root>/t/e"], ["read", "<root>/t/e", "k"]],
+            output: "new\n", environment: ["VISUAL": "sed -i s/v/new/"]),
+    ]
+
+    static let diff: [VerbCase] = [
+        VerbCase(
+            files: ["p/a.b.plist": "{same = 1; old = x; both = 1;}", "p/c.d.plist": "{same = 1; new = y; both = 2;}"],
+            commands: [["diff", "a.b", "c.d"]], status: 1,
+            output: "both  \"1\" → \"2\"\nnew  (none) → \"y\"\nold  \"x\" → (none)\n"),
+        VerbCase(
+            files: ["p/a.b.plist": "{old = x;}", "p/c.d.plist": "{new = y;}"],
+            commands: [["diff", "--json", "a.b", "c.d"]], status: 1,
+            output: """
+                {"changes":[{"key":"new","kind":"added","old":null,"new":"y"},\
+                {"key":"old","kind":"removed","old":"x","new":null}]}
+
+                """),
+        VerbCase(
+            files: ["p/a.b.plist": "{old = x;}"], commands: [["diff", "--color", "always", "a.b", "-"]],
+            input: "{old = y;}",
+            status: 1, output: "\u{1B}[1mold\u{1B}[0m  \u{1B}[31m\"x\"\u{1B}[0m → \u{1B}[32m\"y\"\u{1B}[0m\n"),
+        VerbCase(files: ["p/a.b.plist": "{k = v;}"], commands: [["diff", "a.b", "<root>/p/a.b.plist"]]),
+        VerbCase(files: ["p/.GlobalPreferences.plist": "{k = v;}"], commands: [["diff", "-g", "NSGlobalDomain"]]),
+        VerbCase(
+            files: ["p/.GlobalPreferences.plist": "{k = v;}", "p/a.b.plist": "{k = v;}"],
+            commands: [["diff", "a.b", "-g"]]),
+        VerbCase(
+            commands: [["write", "a.b", "when", "-date", "2020-01-02 03:04:05 +0100"], ["diff", "a.b", "-"]],
+            input: "{when = \"2020-01-02 02:04:05 +0000\";}"),
+        VerbCase(
+            files: ["p/a.b.plist": "{k = v;}"], commands: [["diff", "a.b", "a.bc"]], status: 66,
+            errors: "defaults: The domain a.bc does not exist. Did you mean \"a.b\"?\n"),
+        VerbCase(
+            files: ["p/a.b.plist": "{k = v;}"], commands: [["diff", "a.b", "<root>/none.plist"]], status: 66,
+            errors: "defaults: <root>/none.plist can't be read: No such file or directory.\n"),
+        VerbCase(
+            files: ["p/a.b.plist": "{k = v;}"], commands: [["diff", "a.b", "-"]], input: "(a)", status: 65,
+            errors: "defaults: Standard input holds no dictionary but a value of type array, so it has no keys.\n"),
+    ]
+
+    static let sync: [VerbCase] = [
+        VerbCase(commands: [["sync"]]), VerbCase(commands: [["sync", "a.b", "-g"]]),
+        VerbCase(
+            commands: [["sync", "a/b"]], status: 64,
+            errors: "defaults: \"a/b\" can't be a domain's name: a name has no \"/\".\n"),
+    ]
+
+    static let nearNames: [VerbCase] =
+        [
+            ("raed", "; did you mean \"read\"?"),
+            ("tial", "; did you mean \"tail\"?"), ("explian", "; did you mean \"explain\"?"), ("x", "."),
+            ("frobnicate", "."),
+        ].flatMap { verb, end in
+            [[verb, "a.b"], ["help", verb], ["--directory", "<root>/p", verb]].map { command in
+                VerbCase(
+                    commands: [command], status: 64,
+                    errors: "defaults: There is no verb \"\(verb)\"\(end) See defaults --help.\n")
+            }
+        } + [
+            VerbCase(
+                files: layers, commands: [["read", "A.B"]], status: 1,
+                errors: "defaults: The domain A.B does not exist. Did you mean \"a.b\"?\n"),
+            VerbCase(
+                files: layers, commands: [["read", "a.b", "szie"]], status: 1,
+                errors: "defaults: The domain a.b has no key \"szie\". Did you mean \"size\"?\n"),
+            VerbCase(
+                files: layers, commands: [["delete", "a.b", "other"]], status: 1,
+                errors: "defaults: The domain a.b has no key \"other\"; nothing is deleted.\n"),
+            VerbCase(
+                files: layers, commands: [["delete", "a.b", "szie"]], status: 1,
+                errors:
+                    "defaults: The domain a.b has no key \"szie\"; nothing is deleted. Did you mean \"size\"?\n"),
+            VerbCase(
+                files: layers, commands: [["delete", "a.bb"]], status: 1,
+                errors: "defaults: The domain a.bb does not exist; nothing is deleted. Did you mean \"a.b\"?\n"),
+            VerbCase(
+                files: layers, commands: [["delete-all", "a.b", "szie"]], status: 1,
+                errors: "defaults: The domain a.b has no key \"szie\" for any host or for one; nothing is deleted. "
+                    + "Did you mean \"size\"?\n"),
+            VerbCase(
+                files: layers, commands: [["rename", "a.b", "szie", "x"]], status: 1,
+                errors: "defaults: Key \"szie\" does not exist in the domain a.b; leaving defaults unchanged. "
+                    + "Did you mean \"size\"?\n"),
+            VerbCase(
+                files: layers, commands: [["rename", "a.bb", "size", "x"]], status: 1,
+                errors: "defaults: Key \"size\" does not exist in the domain a.bb; leaving defaults unchanged. "
+                    + "Did you mean \"a.b\"?\n"),
+            VerbCase(
+                files: layers, commands: [["export", "a.bb", "-"]], status: 1,
+                errors: "defaults: The domain a.bb does not exist. Did you mean \"a.b\"?\n"),
+            VerbCase(
+                files: layers, commands: [["read-type", "a.b", "szie"]], status: 1,
+                errors: "defaults: The domain a.b has no key \"szie\". Did you mean \"size\"?\n"),
+            VerbCase(
+                files: ["t/e.plist": "{}"], commands: [["read", "<root>/t/ee"]], status: 1,
+                errors:
+                    "defaults: The file <root>/t/ee.plist does not exist. Did you mean \"<root>/t/e.plist\"?\n"),
+            VerbCase(
+                files: ["p/a.b.plist": "{d = {size = 1;};}"], commands: [["read", "a.b", "d.szie"]], status: 1,
+                errors: "defaults: \"d\" in the domain a.b has no key \"szie\". Did you mean \"size\"?\n"),
+            VerbCase(
+                commands: [["read", "-currenthost", "a.b"]], status: 64,
+                errors: "defaults: Unknown option \"-currenthost\". Did you mean \"-currentHost\"? "
+                    + "See `defaults help`.\n"),
+            VerbCase(
+                commands: [["write", "a.b", "k", "-itn", "5"]], status: 64,
+                errors: "defaults: Unexpected argument \"5\"; leaving defaults unchanged. Did you mean \"-int\"?\n"),
+            VerbCase(
+                commands: [["read", "--jsn", "a.b"]], status: 64,
+                errors: "defaults: Unknown option '--jsn'. Did you mean '--json'? See `defaults help read`.\n"),
+        ]
+
+    @Test("A verb does the same with an agent and without one", arguments: explain + places + diff + sync + nearNames)
+    func same(_ testCase: VerbCase) throws { try testCase.check() }
+
+    @Test("A managed value wins over all others", .enabled(if: geteuid() == 0))
+    func managed() throws {
+        try VerbCase(
+            files: ["managed/a.b.plist": "{size = 0;}", "p/a.b.plist": "{size = 12;}"],
+            commands: [["explain", "a.b", "size"]],
+            output: "* managed   <root>/managed/a.b.plist  \"0\"\n  any host  <root>/p/a.b.plist        \"12\"\n"
+        ).check()
+    }
+
+    @Test(
+        "Colours: the option first, then NO_COLOR, then CLICOLOR_FORCE or FORCE_COLOR, then the terminal",
+        arguments: [
+            ([:], [], false), (["NO_COLOR": "1", "CLICOLOR_FORCE": "1"], [], false),
+            (["CLICOLOR_FORCE": "1"], [], true),
+            (["FORCE_COLOR": "1"], [], true), (["CLICOLOR_FORCE": "0"], [], false),
+            (["NO_COLOR": "", "FORCE_COLOR": "1"], [], true),
+            (["NO_COLOR": "1"], ["--color", "always"], true), (["CLICOLOR_FORCE": "1"], ["--color", "never"], false),
+        ] as [([String: String], [String], Bool)])
+    func colors(environment: [String: String], options: [String], isColored: Bool) throws {
+        let clean = ["NO_COLOR": "", "CLICOLOR_FORCE": "", "FORCE_COLOR": ""]
+        try AgentProcess.withPlace { place in
+            try RawFile.write("{k = v;}", to: place.path("a.b"))
+            let variables = place.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 }.merging(clean) { $1 }
+            let outcome = try Programs.run(
+                Programs.defaults, ["diff"] + options + ["a.b", "-"],
+                environment: variables.merging(environment) { $1 }, input: "{}")
+            #expect(outcome.output.contains("\u{1B}") == isColored)
+        }
+    }
+
+    @Test("When sync returns, a file that was replaced has been sent to who follows, and an edit is in its file")
+    func barrier() throws {
+        try AgentProcess.withAgent { agent in
+            try agent.holdEdits()
+            let connection = try agent.connect()
+            _ = try connection.subscribe(
+                .now, filter: SubscriptionFilter(domains: [GlobPattern("a.*")]), mode: .everything)
+            try connection.edit(Domain(DomainName("a.edited")), ["k": 1], replacesAll: false)
+            try RawFile.replace(agent.place.path("a.file"), with: "{k = v;}".utf8)
+            #expect(try agent.defaults("sync").status == 0)
+            #expect(RawFile.exists(agent.place.path("a.edited")))
+            var texts: [String] = []
+            while texts.count < 2, let event = try connection.nextEvent(within: 0) {
+                if case .record = event { texts.append(Follower.text(event)) }
+            }
+            #expect(texts == ["a.edited: k ->1 (app)", "a.file: k ->v (file)"])
+        }
+    }
+
+    @Test("sync tells of what can't be saved, with status 74")
+    func unsaved() throws {
+        try AgentProcess.withAgent { agent in
+            try RawFile.makeDirectory(agent.place.path("a.b"))
+            try agent.connect().edit(Domain(DomainName("a.b")), ["k": 1], replacesAll: false)
+            let outcome = try agent.defaults("sync", "a.b")
+            #expect(outcome.status == 74 && outcome.output == "")
+            #expect(outcome.errors.hasPrefix("defaults: ") && outcome.errors.contains(agent.place.path("a.b")))
+        }
+    }
+
+    @Test("DEFAULTS_NO_AGENT has the command work on the files, whatever the agent does")
+    func noAgent() throws {
+        try AgentProcess.withAgent { agent in
+            agent.signal(SIGSTOP)
+            defer { agent.signal(SIGCONT) }
+            let variables = agent.place.environment.merging(["DEFAULTS_NO_AGENT": "1"]) { $1 }
+            for (arguments, status, output) in [
+                (["write", "a.b", "k", "v"], 0, ""), (["read", "a.b", "k"], 0, "v\n"), (["domains"], 0, "a.b\n"),
+                (["sync"], 0, ""), (["tail"], 64, ""),
+            ] as [([String], Int32, String)] {
+                let outcome = try Programs.run(Programs.defaults, arguments, environment: variables)
+                #expect(outcome.status == status && outcome.output == output, "\(arguments): \(outcome.errors)")
+            }
+        }
+    }
+
+    @Test(
+        "An agent that is stopped is told of within seconds, with status 75 and what to do",
+        arguments: [
+            (["status"], 5), (["read", "a.b"], 5), (["explain", "a.b", "k"], 5), (["tail"], 5),
+            (["tail", "--timeout", "2"], 2),
+        ] as [([String], Double)])
+    func stopped(arguments: [String], seconds: Double) throws {
+        try AgentProcess.withAgent { agent in
+            agent.signal(SIGSTOP)
+            defer { agent.signal(SIGCONT) }
+            let start = ContinuousClock.now
+            let outcome = try Programs.run(Programs.defaults, arguments, environment: agent.place.environment)
+            let time = (ContinuousClock.now - start) / .seconds(1)
+            // A loaded machine takes longer, but nobody waits for half a minute.
+            #expect(time >= seconds && time < seconds + 15)
+            #expect(outcome.status == 75 && outcome.output == "")
+            let number = Int(seconds)
+            #expect(
+                outcome.errors == """
+                    defaults: The agent (pid \(agent.pid)) hasn't answered for \(number) s; it may be stopped: \
+                    `kill -CONT \(agent.pid)` lets it go on, `kill -KILL \(agent.pid)` lets others do without it.
+
+                    """)
+        }
+    }
+}
