@@ -45,6 +45,8 @@ extension WatcherTests {
                 let path = scratch.path + "/system/a.plist"
                 try scratch.sh("echo new > system/a.plist", above: true)
                 _ = try await watcher.gather { $0.changed == [path] }
+                // The shell has made the file and closed it, and the two may come apart.
+                try await watcher.settle()
                 let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
                 try file.write(contentsOf: Data("newer".utf8))
                 #expect(await watcher.taken() == DirtyNames(beingWritten: [path]))
