@@ -1,7 +1,6 @@
 import ArgumentParser
 import DefaultsCore
 import DefaultsKit
-import Glibc
 
 /// `defaults tail [domain [key…]]`.
 struct Tail: ParsableCommand {
@@ -54,8 +53,6 @@ struct Tail: ParsableCommand {
     }
 
     func run() throws {
-        // A reader that has gone is told of by the write, which then ends the command in peace.
-        signal(SIGPIPE, SIG_IGN)
         // What can't be a domain's name never shows anything; a pattern may be any text.
         if let domain, !domain.contains(where: { "*?\\".contains($0) }) { _ = try DomainName(domain) }
         if let variable = Environment.current[BackendChoice.noAgentVariable] {

@@ -65,7 +65,7 @@ struct ChangeCommand {
         var deadline = end
         var ending: Int32?
         while true {
-            if let status = process.status {
+            if let status = try process.status {
                 // A shell has what it starts in the background ignore SIGINT.
                 if ending != nil { kill(-process.pid, SIGTERM) }
                 if let ending, ending != SIGALRM { signals.end(by: ending) }

@@ -30,7 +30,7 @@ struct Checkout {
                 "--configuration", configuration, "--product", "defaultsd",
             ],
             outputToErrors: true)
-        guard child.waitUntilExit() == 0 else {
+        guard try child.waitUntilExit() == 0 else {
             throw Failure("The agent could not be built; the compiler says above why.", .unavailable)
         }
     }

@@ -6,7 +6,9 @@ struct ChildAgent {
     private let process: ChildProcess
 
     /// How it ended, as the shell has it; `nil` while it runs.
-    var status: Int32? { process.status }
+    var status: Int32? {
+        get throws(Failure) { try process.status }
+    }
 
     /// What an agent ends with when another serves the directory or the socket already.
     static let isSurplus: Int32 = 75

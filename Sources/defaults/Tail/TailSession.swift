@@ -71,7 +71,7 @@ struct TailSession {
                 guard error.code == .agentUnavailable, !error.isOfSilence else { throw error }
                 obstacle = error
             }
-            if let status = child?.status {
+            if let status = try child?.status {
                 child = nil
                 isStarting = false
                 guard status == 0 || status == ChildAgent.isSurplus || status > 128 else {
