@@ -7,25 +7,24 @@ struct ChildProcess {
 
     /// Starts a program, found in the PATH unless its name has a "/".
     ///
-    /// The arguments begin with its own name; the environment is that of this process, and what is given goes before it.
+    /// The arguments begin with its own name.
     /// Signals mean to it what they mean to programs at first, whatever this process does about them.
     ///
     /// - Parameters:
     ///   - program: the program.
     ///   - arguments: its arguments.
-    ///   - added: variables of its environment.
+    ///   - environment: all its environment; that of this process if left out.
     ///   - outputToErrors: whether its output goes to standard error, since ours is data.
     ///   - input: what it has for standard input; ours if left out.
     ///   - leadsGroup: whether it has a process group of its own, to be ended with all that it starts.
     /// - Returns: the process.
     /// - Throws: when it can't be started.
     static func start(
-        _ program: String, _ arguments: [String], environment added: [String: String] = [:],
+        _ program: String, _ arguments: [String], environment: [String: String] = Environment.current.variables,
         outputToErrors: Bool = false, input: Int32? = nil, leadsGroup: Bool = false
     ) throws(Failure) -> ChildProcess {
-        let variables = Environment.current.variables.merging(added) { $1 }
         var argv = arguments.map { strdup($0) } + [nil]
-        var envp = variables.map { strdup("\($0)=\($1)") } + [nil]
+        var envp = environment.map { strdup("\($0)=\($1)") } + [nil]
         defer { (argv + envp).forEach { free($0) } }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)

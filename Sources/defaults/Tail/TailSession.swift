@@ -89,7 +89,8 @@ struct TailSession {
                     ?? Failure("No agent answers at \(address.socketPath), and none can be started.", .unavailable)
             }
             if child == nil, obstacle == nil, .now >= start {
-                child = try ChildAgent(directory, address, telling: notifications)
+                child = try ChildAgent(directory, address, telling: notifications, until: end)
+                if child == nil { return nil }
                 isStarting = true
                 pause = 10
             }
