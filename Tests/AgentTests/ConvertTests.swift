@@ -100,6 +100,25 @@ struct ConvertTests {
         }
     }
 
+    @Test("Through a link that leads nowhere its target is made, and a new file has what the umask leaves")
+    func newFiles() throws {
+        try withTemporaryDirectory { root in
+            try Programs.shell(
+                """
+                mkdir d
+                ln -s d/new first
+                ln -s first second
+                echo '{}' >in
+                chmod 666 in
+                umask 027
+                '\(Programs.defaults)' convert in second
+                """, in: root)
+            #expect(try RawFile.status(root + "/second").st_mode & S_IFMT == S_IFLNK)
+            #expect(try RawFile.status(root + "/d/new").st_mode == S_IFREG | 0o640)
+            #expect(namesOfFiles(in: root + "/d") == ["new"])
+        }
+    }
+
     @Test(
         "What stands for a descriptor is written to where that is, and what is before that stays",
         arguments: [

@@ -51,12 +51,20 @@ enum OutputFile {
         var status = stat()
         guard stat(path, &status) == 0 else {
             let isThere = source.map { $0 != "-" && stat($0, &status) == 0 } ?? false
-            return try replace(path, bytes, mode: isThere ? status.st_mode & 0o666 : 0o600, of: nil)
+            return try replace(path, bytes, mode: isThere ? status.st_mode & 0o666 & ~mask() : 0o600, of: nil)
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
             return try FileDescriptor(opening: path, O_WRONLY | O_NOCTTY).write(bytes)
         }
         try replace(path, bytes, mode: status.st_mode & 0o777, of: (status.st_uid, status.st_gid))
+    }
+
+    /// What the user takes from the permissions of new files, which `mkstemp` and `fchmod` don't.
+    private static func mask() -> mode_t {
+        // It can't be read but by setting it; there is one thread.
+        let mask = umask(0o077)
+        umask(mask)
+        return mask
     }
 
     private static func replace(
