@@ -77,11 +77,7 @@ let package = Package(
                 "CLinux", "CProcCheck", "DefaultsCore", "DefaultsKit", "PropertyList",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: settings,
-            // A script runs it again and again: without the loader it starts in a third of the time.
-            linkerSettings: [
-                .unsafeFlags(["-static-executable"], .when(platforms: [.linux], configuration: .release))
-            ]
+            swiftSettings: settings
         ),
 
         // What takes too long, or too quiet a machine, for the tests.

@@ -7,25 +7,24 @@ struct ChildProcess {
 
     /// Starts a program, found in the PATH unless its name has a "/".
     ///
-    /// The arguments begin with its own name; the environment is that of this process, and what is given goes before it.
+    /// The arguments begin with its own name.
     /// Signals mean to it what they mean to programs at first, whatever this process does about them.
     ///
     /// - Parameters:
     ///   - program: the program.
     ///   - arguments: its arguments.
-    ///   - added: variables of its environment.
+    ///   - environment: all its environment; that of this process if left out.
     ///   - outputToErrors: whether its output goes to standard error, since ours is data.
     ///   - input: what it has for standard input; ours if left out.
     ///   - leadsGroup: whether it has a process group of its own, to be ended with all that it starts.
     /// - Returns: the process.
     /// - Throws: when it can't be started.
     static func start(
-        _ program: String, _ arguments: [String], environment added: [String: String] = [:],
+        _ program: String, _ arguments: [String], environment: [String: String] = Environment.current.variables,
         outputToErrors: Bool = false, input: Int32? = nil, leadsGroup: Bool = false
     ) throws(Failure) -> ChildProcess {
-        let variables = Environment.current.variables.merging(added) { $1 }
         var argv = arguments.map { strdup($0) } + [nil]
-        var envp = variables.map { strdup("\($0)=\($1)") } + [nil]
+        var envp = environment.map { strdup("\($0)=\($1)") } + [nil]
         defer { (argv + envp).forEach { free($0) } }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -38,7 +37,7 @@ struct ChildProcess {
         var (none, standard) = (sigset_t(), sigset_t())
         sigemptyset(&none)
         sigemptyset(&standard)
-        for signal in [SIGPIPE, SIGINT, SIGQUIT] { sigaddset(&standard, signal) }
+        for signal in [SIGPIPE, SIGINT, SIGQUIT, SIGCHLD] { sigaddset(&standard, signal) }
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setsigdefault(&attributes, &standard)
         let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (leadsGroup ? POSIX_SPAWN_SETPGROUP : 0)
@@ -51,17 +50,41 @@ struct ChildProcess {
         return ChildProcess(pid: pid)
     }
 
+    /// How it is, now that something has happened to it.
+    enum State {
+        case runs
+        /// A signal has stopped it, which is told of once.
+        case stopped(by: Int32)
+        /// It has ended, with a status as the shell would give it; it is asked no more then.
+        case ended(Int32)
+    }
+
+    /// How it is.
+    var state: State {
+        get throws(Failure) {
+            guard let status = try wait(WNOHANG | WUNTRACED) else { return .runs }
+            return status & 0xFF == 0x7F ? .stopped(by: status >> 8 & 0xFF) : .ended(Self.shellStatus(status))
+        }
+    }
+
     /// Its status as the shell would give it, once it has ended; asked for no more when it was given.
     var status: Int32? {
-        var status: Int32 = 0
-        return waitpid(pid, &status, WNOHANG) == pid ? Self.shellStatus(status) : nil
+        get throws(Failure) { try wait(WNOHANG).map(Self.shellStatus) }
     }
 
     /// Waits for its end, and gives its status as the shell would.
-    func waitUntilExit() -> Int32 {
+    func waitUntilExit() throws(Failure) -> Int32 { try wait(0).map(Self.shellStatus) ?? 0 }
+
+    /// Asks the kernel for what happened; `nil` when nothing has.
+    private func wait(_ options: Int32) throws(Failure) -> Int32? {
         var status: Int32 = 0
-        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
-        return Self.shellStatus(status)
+        while true {
+            let result = waitpid(pid, &status, options)
+            if result >= 0 { return result == 0 ? nil : status }
+            guard errno == EINTR else {
+                throw Failure("How process \(pid) ended can't be known: \(SystemCall.message(errno)).", .inputOutput)
+            }
+        }
     }
 
     private static func shellStatus(_ status: Int32) -> Int32 {

@@ -25,6 +25,7 @@ struct Defaults: ParsableCommand {
 
     /// Turns what goes wrong into one line on standard error and an exit status.
     static func main() {
+        ProcessSetup.run()
         var arguments: [String] = []
         do {
             arguments = try Arguments.prepared(try Arguments.ofProcess())

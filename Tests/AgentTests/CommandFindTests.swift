@@ -68,4 +68,18 @@ struct CommandFindTests {
             #expect(!RawFile.exists(agent.place.path("a.b")))
         }
     }
+
+    @Test(
+        "A name has no power over the terminal",
+        arguments: [("x\u{1B}[31my", #"x\u001b[31my"#), ("x\u{9B}31my", #"x\u009b31my"#), ("x\u{202E}y", #"x\u202ey"#)])
+    func terminal(name: String, shown: String) throws {
+        try AgentProcess.withPlace { place in
+            try RawFile.write("{k = v;}", to: place.path(name))
+            let environment = place.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 }
+            let domains = try Programs.run(Programs.defaults, ["domains"], environment: environment)
+            #expect(domains.output == "\(shown)\n")
+            let find = try Programs.run(Programs.defaults, ["find", "v"], environment: environment)
+            #expect(find.output == "Found 1 keys in domain '\(shown)': {\n    k = v;\n}\n")
+        }
+    }
 }

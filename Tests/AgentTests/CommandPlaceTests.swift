@@ -169,6 +169,21 @@ struct CommandPlaceTests {
                 "Couldn't find an application named \"\(name)\"; defaults unchanged.")
         } + [.fails(["read", "-app"], status: 64, "Missing value for '-app <app>'. See `defaults help read`.")]
 
+    @Test(
+        "An option's value that looks like an option is none, also where the parser isn't asked",
+        arguments: [
+            (["--directory", "-x", "read", "d"], "--directory <directory>"),
+            (["--socket", "--", "read", "d"], "--socket <socket>"),
+            (["-host", "-currentHost", "read", "d", "k"], "-host <host>"),
+        ])
+    func missingValue(_ arguments: [String], option: String) throws {
+        for quickness in [[], ["--json"]] {
+            let outcome = try Programs.run(Programs.defaults, arguments + quickness)
+            #expect(outcome.status == 64 && outcome.output == "")
+            #expect(outcome.errors == "defaults: Missing value for '\(option)'. See `defaults help read`.\n")
+        }
+    }
+
     @Test("Applications", arguments: apps)
     func app(_ row: CommandCase) throws {
         try row.check { place in

@@ -100,6 +100,49 @@ struct ConvertTests {
         }
     }
 
+    @Test("Through a link that leads nowhere its target is made, and a new file has what the umask leaves")
+    func newFiles() throws {
+        try withTemporaryDirectory { root in
+            try Programs.shell(
+                """
+                mkdir d
+                ln -s d/new first
+                ln -s first second
+                echo '{}' >in
+                chmod 666 in
+                umask 027
+                '\(Programs.defaults)' convert in second
+                """, in: root)
+            #expect(try RawFile.status(root + "/second").st_mode & S_IFMT == S_IFLNK)
+            #expect(try RawFile.status(root + "/d/new").st_mode == S_IFREG | 0o640)
+            #expect(namesOfFiles(in: root + "/d") == ["new"])
+        }
+    }
+
+    @Test(
+        "What stands for a descriptor is written to where that is, and what is before that stays",
+        arguments: [
+            ("/dev/stdout", ">>out"), ("/dev/fd/1", ">>out"), ("/proc/self/fd/1", ">>out"), ("out", ">>out"),
+            ("link", ">>out"), ("/dev/fd/3", "3>>out"), ("/proc/thread-self/fd/3", "3>>out"),
+        ])
+    func descriptors(path: String, redirection: String) throws {
+        try withTemporaryDirectory { root in
+            try Programs.shell(
+                """
+                ln -s /dev/stdout link
+                echo before >out
+                ln out other
+                {
+                    echo '(a)' | '\(Programs.defaults)' convert --to old-style - \(path)
+                    echo after >&\(redirection.hasPrefix("3") ? 3 : 1)
+                } \(redirection)
+                """, in: root)
+            #expect(try RawFile.read(root + "/out") == Array("before\n(\n    a\n)\nafter\n".utf8))
+            #expect(try RawFile.read(root + "/other") == RawFile.read(root + "/out"))
+            #expect(namesOfFiles(in: root).sorted() == ["link", "other", "out"])
+        }
+    }
+
     @Test("A file that is converted in place keeps its permissions and its links; a new one has the input's")
     func permissions() throws {
         try withTemporaryDirectory { root in

@@ -48,6 +48,36 @@ struct TailExecTests {
         }
     }
 
+    @Test("A command has nothing of another change in its environment, and no list that splits a key")
+    func stale() throws {
+        try AgentProcess.withAgent { agent in
+            try agent.connect().edit(Domain(DomainName("a.b")), ["a\nb": "v"], replacesAll: false)
+            try RawFile.write("{k = w;}", to: agent.place.path("c.d"))
+            try agent.synchronize()
+            let names = ["HOST", "KEYS", "SOURCE_PID", "SOURCE_EXECUTABLE", "OTHER"]
+            let stale = Dictionary(uniqueKeysWithValues: names.map { ("DEFAULTS_\($0)", "stale") })
+            let epoch = try Cursor(try Fields(agent.status()).string("cursor")).epoch
+            let command = "env | grep =stale; echo $DEFAULTS_DOMAIN ${DEFAULTS_KEYS-unset}"
+            let outcome = try Programs.run(
+                Programs.defaults, ["tail", "--since", "\(epoch):0", "-n", "2", "--exec", command],
+                environment: agent.place.environment.merging(stale) { $1 })
+            #expect(outcome.output == "DEFAULTS_OTHER=stale\na.b unset\nDEFAULTS_OTHER=stale\nc.d k\n")
+        }
+    }
+
+    @Test("A command that is stopped since it wants the terminal is ended and told of", arguments: ["TTIN", "TTOU"])
+    func terminal(_ signal: String) throws {
+        try AgentProcess.withAgent { agent in
+            for key in ["one", "two"] { try agent.defaults("write", "a.b", key, "1") }
+            let epoch = try Cursor(try Fields(agent.status()).string("cursor")).epoch
+            let command = "[ $DEFAULTS_KEYS = two ] || kill -\(signal) $$; echo $DEFAULTS_KEYS"
+            let outcome = try Self.past(agent, command, "-n", "2")
+            #expect(outcome.status == 0 && outcome.output == "two\n")
+            let end = "wanted the terminal, which it can't have, and was ended"
+            #expect(outcome.errors == Self.complaint(end, "a.b at \(epoch):1"))
+        }
+    }
+
     @Test("None runs beside another, in order, and none is left out, however many wait")
     func order() throws {
         try AgentProcess.withAgent { agent in
@@ -97,7 +127,9 @@ struct TailExecTests {
         }
     }
 
-    @Test("A signal ends the command and what it has started, and then tail", arguments: [SIGINT, SIGTERM, SIGHUP])
+    @Test(
+        "A signal ends the command and what it has started, and then tail",
+        arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT])
     func signals(_ number: Int32) throws {
         try AgentProcess.withAgent { agent in
             let file = agent.place.root + "/pid"
@@ -125,6 +157,36 @@ struct TailExecTests {
     /// Whether a process has ended, and nobody has asked how.
     private static func isZombie(_ pid: Int32) -> Bool {
         (try? RawFile.read("/proc/\(pid)/stat")).map { String(decoding: $0, as: UTF8.self).contains(") Z ") } ?? true
+    }
+
+    /// Starts `tail` in a checkout in which the agent isn't built, with a compiler that takes its time.
+    private static func startBuilding(_ place: AgentProcess.Place, _ arguments: String...) throws -> RunningProgram {
+        try Programs.shell(
+            """
+            mkdir -p .build/x/debug bin
+            touch Package.swift
+            cp '\(Programs.defaults)' .build/x/debug/defaults
+            printf '#!/bin/sh\\nsleep 1000 & echo $! >&2; echo $! >pid; mv pid "$ROOT/building"; wait' >bin/swift
+            chmod +x bin/swift
+            """, in: place.root)
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        return try RunningProgram(
+            "/bin/sh", ["-c", "cd \"$ROOT\"; exec .build/x/debug/defaults \"$@\"", "sh", "tail"] + arguments,
+            environment: place.environment.merging(["ROOT": place.root, "PATH": "\(place.root)/bin:\(path)"]) { $1 })
+    }
+
+    @Test("A signal or the end of the time ends the building of an agent too", arguments: [SIGINT, SIGTERM, nil])
+    func building(_ number: Int32?) throws {
+        try AgentProcess.withPlace { place in
+            let tail =
+                number == nil ? try Self.startBuilding(place, "--timeout", "1") : try Self.startBuilding(place)
+            let file = place.root + "/building"
+            try #require(eventually { RawFile.exists(file) })
+            let pid = try #require(try Int32(Self.text(file)))
+            if let number { tail.signal(number) }
+            #expect(tail.status() == number.map { 128 + $0 } ?? 0)
+            #expect(eventually { kill(pid, 0) != 0 || Self.isZombie(pid) })
+        }
     }
 
     @Test("--timeout ends a command that takes longer")

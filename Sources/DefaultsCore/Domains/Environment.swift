@@ -31,8 +31,24 @@ package struct Environment: Sendable {
     /// The user's home directory: `HOME`, or what the user database says.
     package var home: String? {
         if let home = self["HOME"], home.hasPrefix("/") { return home }
+        // A static executable, as the command can be, had to load the C library's modules for other databases.
+        if let home = Self.homeInPasswordFile() { return home }
         guard let entry = getpwuid(getuid()), let directory = entry.pointee.pw_dir else { return nil }
         return String(cString: directory)
+    }
+
+    /// The user's home directory as `/etc/passwd` has it; `nil` when the user is in another database.
+    private static func homeInPasswordFile() -> String? {
+        guard let bytes = try? FileDescriptor(opening: "/etc/passwd", O_RDONLY).read(upTo: 1 << 20) else { return nil }
+        let user = String(getuid())
+        for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            let fields = line.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+            guard fields.count == 7, fields[2].elementsEqual(user.utf8), fields[5].first == UInt8(ascii: "/") else {
+                continue
+            }
+            return String(decoding: fields[5], as: UTF8.self)
+        }
+        return nil
     }
 
     /// A path whose "~/" at its beginning is the home directory.

@@ -18,6 +18,8 @@ struct Domains: ParsableCommand {
     func run() throws {
         let host = try place.chosenHost()
         let names = try place.open().domains().filter { $0.host == host && !$0.name.isGlobal }.map(\.name).sorted()
-        if !names.isEmpty { try StandardOutput.write(names.map(\.description).joined(separator: ", ") + "\n") }
+        if names.isEmpty { return }
+        let shown = names.map { JSONText.printable($0.description) }
+        try StandardOutput.write(shown.joined(separator: ", ") + "\n")
     }
 }

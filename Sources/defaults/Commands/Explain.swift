@@ -31,7 +31,7 @@ struct Explain: ParsableCommand {
 
     func run() throws {
         let open = try place.open(domain)
-        var layers: [ExplainedFile] = []
+        var layers: [ExplainedLayer] = []
         var keys: Set<String> = []
         var isThere = false
         for domain in domains(of: open) {
@@ -41,7 +41,7 @@ struct Explain: ParsableCommand {
             if domain.name == open.domain.name, !snapshot.values.isEmpty { isThere = true }
             guard let value = snapshot.values[key] else { continue }
             layers.append(
-                ExplainedFile(
+                ExplainedLayer(
                     domain: domain, path: try path(of: domain, open), isElsewhere: open.place.directory != nil,
                     value: value, wins: layers.isEmpty))
         }
@@ -60,7 +60,7 @@ struct Explain: ParsableCommand {
             ]
             try StandardOutput.write(JSONText.object(entries) + "\n")
         } else {
-            try StandardOutput.write(ExplainedFile.text(layers, ChangeText(isColored: color.isColored())))
+            try StandardOutput.write(ExplainedLayer.text(layers, ChangeText(isColored: color.isColored())))
         }
     }
 

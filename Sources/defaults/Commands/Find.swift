@@ -29,7 +29,8 @@ struct Find: ParsableCommand {
             if found.isEmpty { continue }
             isFound = true
             let values = String(decoding: try PropertyListValue.dictionary(found).write(as: .oldStyle), as: UTF8.self)
-            try StandardOutput.write("Found \(found.count) keys in domain '\(entry.title)': \(values)")
+            let title = JSONText.printable(entry.title)
+            try StandardOutput.write("Found \(found.count) keys in domain '\(title)': \(values)")
         }
         try survey.finish()
         if !isFound { throw Failure("No domain, key, nor value containing '\(word)'", .notFound) }

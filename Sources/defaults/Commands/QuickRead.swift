@@ -2,7 +2,7 @@
 ///
 /// The parser would take longer than all the rest.
 struct QuickRead {
-    private let place: PlainPlace
+    private let place: PlaceArguments
     private let domain: String
     private let key: KeyText?
 
@@ -10,7 +10,7 @@ struct QuickRead {
     init?(_ arguments: [String]) {
         let words = Arguments.withoutPlace(arguments)
         guard words.first == "read", (2...3).contains(words.count), !words.contains(where: { $0.hasPrefix("-") }),
-            let place = PlainPlace(arguments[..<words.startIndex])
+            let place = PlaceArguments(arguments[..<words.startIndex])
         else { return nil }
         self.place = place
         domain = words[words.startIndex + 1]

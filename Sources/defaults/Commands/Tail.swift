@@ -1,7 +1,6 @@
 import ArgumentParser
 import DefaultsCore
 import DefaultsKit
-import Glibc
 
 /// `defaults tail [domain [key…]]`.
 struct Tail: ParsableCommand {
@@ -21,7 +20,7 @@ struct Tail: ParsableCommand {
 
             With --exec a command is run for each change set, one after the other, and none is left out. It has the object \
             that --json would print on its standard input, and in its environment DEFAULTS_DOMAIN, DEFAULTS_HOST (empty \
-            for any), DEFAULTS_KEYS (one a line; unset when they are more than 64 KiB), DEFAULTS_CURSOR and \
+            for any), DEFAULTS_KEYS (one a line; unset when they are more than 64 KiB, or a key has a line break), DEFAULTS_CURSOR and \
             DEFAULTS_SOURCE (app, file or agent; for an app DEFAULTS_SOURCE_PID and DEFAULTS_SOURCE_EXECUTABLE too; empty \
             for --initial). A command that fails is told of. What ends this one ends the command and all that it has \
             started.
@@ -54,8 +53,6 @@ struct Tail: ParsableCommand {
     }
 
     func run() throws {
-        // A reader that has gone is told of by the write, which then ends the command in peace.
-        signal(SIGPIPE, SIG_IGN)
         // What can't be a domain's name never shows anything; a pattern may be any text.
         if let domain, !domain.contains(where: { "*?\\".contains($0) }) { _ = try DomainName(domain) }
         if let variable = Environment.current[BackendChoice.noAgentVariable] {

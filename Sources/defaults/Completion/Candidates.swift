@@ -23,7 +23,7 @@ enum Candidates {
         guard let prepared = try? Arguments.prepared(before) else { return [] }
         let rest = Arguments.withoutPlace(prepared)
         guard let verb = rest.first,
-            let place = PlainPlace(prepared[..<rest.startIndex])
+            let place = PlaceArguments(prepared[..<rest.startIndex])
         else { return [] }
         let operands = Arguments.operands(rest.dropFirst())
         // What follows the key is a value, or a new name; tail alone takes several keys.
@@ -40,7 +40,7 @@ enum Candidates {
         names.filter { !$0.utf8.contains { $0 < 0x20 || $0 == 0x7F } }.sorted().map(ShellWord.candidate)
     }
 
-    private static func domains(_ place: PlainPlace) throws -> Set<String> {
+    private static func domains(_ place: PlaceArguments) throws -> Set<String> {
         let host = try place.chosenHost()
         let (directory, address) = try place.resolve()
         let domains: [Domain]
@@ -53,7 +53,7 @@ enum Candidates {
         return Set(domains.filter { $0.host == host }.map(\.name.description) + [DomainName.global.description])
     }
 
-    private static func keys(of name: String, _ options: PlainPlace) throws -> Set<String> {
+    private static func keys(of name: String, _ options: PlaceArguments) throws -> Set<String> {
         let place = try options.find(name)
         let (directory, address) = try options.resolve()
         if place.directory == nil, let agent = agent(directory, address),

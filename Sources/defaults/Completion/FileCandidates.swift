@@ -2,7 +2,7 @@ import DefaultsCore
 
 /// The names of files that a shell may complete a path to.
 enum FileCandidates {
-    /// The paths that begin with some text; directories end with "/".
+    /// The paths that begin with some text, in order; the name of a directory is like any other.
     static func of(_ prefix: String) -> [String] {
         let typed = ShellWord.value(prefix)
         let end = typed.lastIndex(of: "/").map { typed.index(after: $0) } ?? typed.startIndex

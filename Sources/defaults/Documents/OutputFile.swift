@@ -7,7 +7,8 @@ enum OutputFile {
     ///
     /// It keeps its permissions, and as far as can be its owner; a link stands for what it leads to. A new one is for the
     /// user alone, or has the permissions of its source, since what was secret there is so here. What is no regular file,
-    /// a terminal or a FIFO say, has nothing that could be lost, and is written to.
+    /// a terminal or a FIFO say, has nothing that could be lost, and is written to, and so is a descriptor such as
+    /// `/dev/stdout`.
     ///
     /// - Parameters:
     ///   - bytes: what it is to hold.
@@ -16,20 +17,54 @@ enum OutputFile {
     /// - Throws: when it can't be written.
     static func write(_ bytes: [UInt8], to path: String, from source: String? = nil) throws(Failure) {
         if path == "-" { return try StandardOutput.write(bytes) }
+        let target = OutputTarget(path)
+        if isStandardOutput(target) { return try StandardOutput.write(bytes) }
         do throws(SystemCall.Failure) {
-            var status = stat()
-            guard stat(path, &status) == 0 else {
-                let isThere = source.map { $0 != "-" && stat($0, &status) == 0 } ?? false
-                return try replace(path, bytes, mode: isThere ? status.st_mode & 0o666 : 0o600, of: nil)
+            switch target {
+            case .descriptor(let number):
+                try FileDescriptor(owning: try SystemCall.run { dup(number) }).write(bytes)
+            case .foreign(let path):
+                try FileDescriptor(opening: path, O_WRONLY | O_APPEND | O_NOCTTY).write(bytes)
+            case .file(let file):
+                try write(bytes, toFile: file, from: source)
             }
-            guard status.st_mode & S_IFMT == S_IFREG else {
-                return try FileDescriptor(opening: path, O_WRONLY | O_NOCTTY).write(bytes)
-            }
-            let resolved = PreferencesDirectory(path: path).resolvedPath
-            try replace(resolved, bytes, mode: status.st_mode & 0o777, of: (status.st_uid, status.st_gid))
         } catch {
             throw Failure("\(path) can't be written: \(SystemCall.message(error.number)).", .cantCreate)
         }
+    }
+
+    /// Whether it is the file that standard output is redirected to, which would be replaced under it.
+    private static func isStandardOutput(_ target: OutputTarget) -> Bool {
+        switch target {
+        case .descriptor(let number): return number == STDOUT_FILENO
+        case .foreign: return false
+        case .file(let path):
+            var (status, output) = (stat(), stat())
+            return stat(path, &status) == 0 && fstat(STDOUT_FILENO, &output) == 0
+                && (status.st_dev, status.st_ino) == (output.st_dev, output.st_ino)
+        }
+    }
+
+    private static func write(
+        _ bytes: [UInt8], toFile path: String, from source: String?
+    ) throws(SystemCall.Failure) {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            let isThere = source.map { $0 != "-" && stat($0, &status) == 0 } ?? false
+            return try replace(path, bytes, mode: isThere ? status.st_mode & 0o666 & ~mask() : 0o600, of: nil)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            return try FileDescriptor(opening: path, O_WRONLY | O_NOCTTY).write(bytes)
+        }
+        try replace(path, bytes, mode: status.st_mode & 0o777, of: (status.st_uid, status.st_gid))
+    }
+
+    /// What the user takes from the permissions of new files, which `mkstemp` and `fchmod` don't.
+    private static func mask() -> mode_t {
+        // It can't be read but by setting it; there is one thread.
+        let mask = umask(0o077)
+        umask(mask)
+        return mask
     }
 
     private static func replace(

@@ -16,6 +16,7 @@ struct Editor {
     func edit(_ path: String) throws(Failure) -> Int32 {
         let former = [SIGINT, SIGQUIT].map { ($0, signal($0, SIG_IGN)) }
         defer { for (number, handler) in former { signal(number, handler) } }
-        return try ChildProcess.start("/bin/sh", ["sh", "-c", "\(command) \"$@\"", command, path]).waitUntilExit()
+        let process = try ChildProcess.start("/bin/sh", ["sh", "-c", "\(command) \"$@\"", command, path])
+        return try process.waitUntilExit()
     }
 }

@@ -1,7 +1,7 @@
 import DefaultsCore
 import PropertyList
 
-/// Events of a stream as JSON, an object a line; the form is documented in the README of this folder's command: `tail --help`.
+/// Events of a stream as JSON, an object a line; `defaults help tail` documents the form.
 enum ChangeJSON {
     /// The line that says that the stream has begun.
     static func ready(at cursor: Cursor, agent pid: Int64, directory: String) -> String {

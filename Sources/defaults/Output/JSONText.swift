@@ -61,7 +61,7 @@ enum JSONText {
         "{\"$\(type)\":\(string(value))}"
     }
 
-    /// Text in which nothing can move a terminal's cursor: control characters are written as in JSON.
+    /// Text in which nothing can move a terminal's cursor, or the text: control characters are written as in JSON.
     static func printable(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars { append(scalar, to: &result) }
@@ -83,8 +83,9 @@ enum JSONText {
         case "\n": text += "\\n"
         case "\r": text += "\\r"
         case "\t": text += "\\t"
-        // Control characters, and the line ends that some readers of lines know besides "\n".
-        case "\0"..<" ", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
+        // Control characters, the line ends that some readers of lines know besides "\n", and what has a terminal show text
+        // in another order.
+        case "\0"..<" ", "\u{7F}"..."\u{9F}", "\u{2028}"..."\u{202E}", "\u{2066}"..."\u{2069}":
             let digits = String(scalar.value, radix: 16)
             text += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
         default: text.unicodeScalars.append(scalar)

@@ -7,7 +7,8 @@ enum StandardOutput {
 
     /// Writes bytes.
     ///
-    /// When nobody reads them any more, the process ends in peace: that is how `| head` says "enough".
+    /// When nobody reads them any more, the process ends with status 0: that is how `| head` says "enough". `ProcessSetup`
+    /// has SIGPIPE ignored for that.
     static func write(_ bytes: [UInt8]) throws(Failure) {
         var written = 0
         while written < bytes.count {

@@ -11,8 +11,11 @@ struct ChangeCommand {
 
     /// The most bytes of keys that are put into the environment, where the kernel takes 128 KiB a variable.
     private static let mostKeys = 64 << 10
-    /// How long a command that is asked to end may take, before it is made to.
-    private static let grace = Duration.seconds(2)
+    /// The variables that tell of a change; what this process has of them is of another one.
+    private static let names = [
+        "DEFAULTS_DOMAIN", "DEFAULTS_HOST", "DEFAULTS_KEYS", "DEFAULTS_CURSOR", "DEFAULTS_SOURCE",
+        "DEFAULTS_SOURCE_PID", "DEFAULTS_SOURCE_EXECUTABLE",
+    ]
 
     /// Prepares a command for an event; `nil` when it is no change.
     init?(_ command: String, _ event: StreamEvent) {
@@ -36,7 +39,9 @@ struct ChangeCommand {
             "DEFAULTS_CURSOR": cursor.description, "DEFAULTS_SOURCE": "",
         ]
         let list = keys.joined(separator: "\n")
-        if list.utf8.count <= Self.mostKeys { variables["DEFAULTS_KEYS"] = list }
+        // A list in which some lines are parts of keys would be another list.
+        let isOfLines = !keys.contains { $0.utf8.contains { $0 == 0x0A || $0 == 0 } }
+        if isOfLines, list.utf8.count <= Self.mostKeys { variables["DEFAULTS_KEYS"] = list }
         switch source {
         case .app(let app)?:
             variables["DEFAULTS_SOURCE"] = "app"
@@ -46,7 +51,7 @@ struct ChangeCommand {
         case .agent?: variables["DEFAULTS_SOURCE"] = "agent"
         case nil: break
         }
-        environment = variables
+        environment = Environment.current.variables.filter { !Self.names.contains($0.key) }.merging(variables) { $1 }
     }
 
     /// Runs the command to its end, and tells when it fails.
@@ -57,33 +62,17 @@ struct ChangeCommand {
     /// - Returns: false when it was ended for that.
     /// - Throws: when it can't be started.
     func run(until end: ContinuousClock.Instant?) throws(Failure) -> Bool {
-        let signals = try SignalWatch()
-        var feed = try CommandInput(input)
-        let process = try ChildProcess.start(
-            "/bin/sh", ["sh", "-c", command], environment: environment, input: feed.readingNumber, leadsGroup: true)
-        feed.closeReader()
-        var deadline = end
-        var ending: Int32?
-        while true {
-            if let status = process.status {
-                // A shell has what it starts in the background ignore SIGINT.
-                if ending != nil { kill(-process.pid, SIGTERM) }
-                if let ending, ending != SIGALRM { signals.end(by: ending) }
-                if ending == nil, status != 0 { Failure.note(Self.complaint(status, title)) }
-                return ending == nil
-            }
-            switch signals.wait(for: &feed, until: deadline) {
-            case .somethingHappened: break
-            case .signal(let number):
-                // Whoever asks twice doesn't want to wait.
-                kill(-process.pid, ending == nil ? number : SIGKILL)
-                ending = number
-            case .timeIsOver:
-                kill(-process.pid, ending == nil ? SIGTERM : SIGKILL)
-                ending = ending ?? SIGALRM
-                deadline = .now + Self.grace
-            }
+        let group = ProgramGroup(
+            program: "/bin/sh", arguments: ["sh", "-c", command], environment: environment, input: input)
+        switch try group.run(until: end) {
+        case .status(0): return true
+        case .status(let status): Failure.note(Self.complaint(status, title))
+        case .wantedTerminal:
+            Failure.note(
+                "The command wanted the terminal, which it can't have, and was ended, for the change of \(title).")
+        case .timeIsOver: return false
         }
+        return true
     }
 
     private static func complaint(_ status: Int32, _ title: String) -> String {

@@ -21,16 +21,25 @@ struct Checkout {
     }
 
     /// Builds the agent beside the command; what the compiler says goes to standard error.
-    func buildAgent() throws(Failure) {
+    ///
+    /// A signal that ends this process ends the compiler too.
+    ///
+    /// - Parameter end: when to give up.
+    /// - Returns: false when the time was over before it was built.
+    /// - Throws: when it can't be built.
+    func buildAgent(until end: ContinuousClock.Instant?) throws(Failure) -> Bool {
         Failure.note("Building the agent, since `swift run defaults` builds the command alone.")
-        let child = try ChildProcess.start(
-            "swift",
-            [
+        let build = ProgramGroup(
+            program: "swift",
+            arguments: [
                 "swift", "build", "--package-path", root, "--scratch-path", scratchPath,
                 "--configuration", configuration, "--product", "defaultsd",
             ],
             outputToErrors: true)
-        guard child.waitUntilExit() == 0 else {
+        switch try build.run(until: end) {
+        case .status(0): return true
+        case .timeIsOver: return false
+        case .status, .wantedTerminal:
             throw Failure("The agent could not be built; the compiler says above why.", .unavailable)
         }
     }

@@ -6,33 +6,37 @@ struct ChildAgent {
     private let process: ChildProcess
 
     /// How it ended, as the shell has it; `nil` while it runs.
-    var status: Int32? { process.status }
+    var status: Int32? {
+        get throws(Failure) { try process.status }
+    }
 
     /// What an agent ends with when another serves the directory or the socket already.
     static let isSurplus: Int32 = 75
 
     /// Starts the `defaultsd` that is beside this executable, or in the PATH.
     ///
-    /// It tells `notifications` when it is ready, as it would tell systemd.
-    init(
-        _ directory: PreferencesDirectory, _ address: AgentAddress, telling notifications: borrowing NotifySocket
+    /// It tells `notifications` when it is ready, as it would tell systemd. `nil` when the time was over before there was
+    /// one to start.
+    init?(
+        _ directory: PreferencesDirectory, _ address: AgentAddress, telling notifications: borrowing NotifySocket,
+        until end: ContinuousClock.Instant?
     ) throws(Failure) {
+        guard let executable = try Self.executable(until: end) else { return nil }
         // What was named is passed on; what wasn't, the agent finds as this process did, and makes it where it is missing.
         var arguments = ["defaultsd", "--log-level", "warning", "--end-with-parent", "\(getpid())"]
         if directory.isExplicit { arguments += ["--directory", directory.path] }
         if address.isExplicit { arguments += ["--socket", address.socketPath] }
         process = try ChildProcess.start(
-            Self.executable(), arguments,
-            environment: ["NOTIFY_SOCKET": notifications.name])
+            executable, arguments,
+            environment: Environment.current.variables.merging(["NOTIFY_SOCKET": notifications.name]) { $1 })
     }
 
-    private static func executable() throws(Failure) -> String {
+    private static func executable(until end: ContinuousClock.Instant?) throws(Failure) -> String? {
         let own = AppIdentity.current.executable
         let beside = own.lastIndex(of: "/").map { String(own[..<$0]) + "/defaultsd" } ?? "defaultsd"
         if access(beside, X_OK) == 0 { return beside }
         // Found in the PATH, or nowhere.
         guard let checkout = Checkout(ofExecutable: own) else { return "defaultsd" }
-        try checkout.buildAgent()
-        return beside
+        return try checkout.buildAgent(until: end) ? beside : nil
     }
 }

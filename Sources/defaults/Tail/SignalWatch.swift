@@ -21,7 +21,7 @@ struct SignalWatch: ~Copyable {
         var former = sigset_t()
         pthread_sigmask(SIG_SETMASK, nil, &former)
         self.former = former
-        let signals = [SIGINT, SIGTERM, SIGHUP, SIGCHLD]
+        let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD]
         descriptor = FileDescriptor(owning: linux_signalfd(signals, Int32(signals.count)))
         guard descriptor.number >= 0 else {
             throw Failure("Signals can't be waited for: \(SystemCall.message(errno)).", .inputOutput)

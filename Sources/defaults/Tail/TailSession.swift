@@ -71,7 +71,7 @@ struct TailSession {
                 guard error.code == .agentUnavailable, !error.isOfSilence else { throw error }
                 obstacle = error
             }
-            if let status = child?.status {
+            if let status = try child?.status {
                 child = nil
                 isStarting = false
                 guard status == 0 || status == ChildAgent.isSurplus || status > 128 else {
@@ -89,7 +89,8 @@ struct TailSession {
                     ?? Failure("No agent answers at \(address.socketPath), and none can be started.", .unavailable)
             }
             if child == nil, obstacle == nil, .now >= start {
-                child = try ChildAgent(directory, address, telling: notifications)
+                child = try ChildAgent(directory, address, telling: notifications, until: end)
+                if child == nil { return nil }
                 isStarting = true
                 pause = 10
             }

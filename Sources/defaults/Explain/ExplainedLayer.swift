@@ -2,7 +2,7 @@ import DefaultsCore
 import PropertyList
 
 /// A layer that has a key: its file, and what it holds.
-struct ExplainedFile {
+struct ExplainedLayer {
     let domain: Domain
     let path: String
     /// Whether it is a file that was named by its path, and no layer of an app's.
@@ -33,7 +33,7 @@ struct ExplainedFile {
     }
 
     /// Layers as lines with columns.
-    static func text(_ layers: [ExplainedFile], _ style: ChangeText) -> String {
+    static func text(_ layers: [ExplainedLayer], _ style: ChangeText) -> String {
         let width = layers.map(\.layer.count).max() ?? 0
         let paths = layers.map { JSONText.printable($0.path) }
         let pathWidth = paths.map(\.count).max() ?? 0

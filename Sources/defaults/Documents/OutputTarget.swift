@@ -1,0 +1,49 @@
+import Glibc
+
+/// What a path that is to be written leads to.
+enum OutputTarget {
+    /// A descriptor of this process, as `/dev/stdout` and `/dev/fd/3` name one.
+    ///
+    /// It may be of a regular file, since output is redirected: then that has a place to write at, and what is before it
+    /// stays.
+    case descriptor(Int32)
+    /// A descriptor of another process, by its path below `/proc`.
+    case foreign(String)
+    /// A file, which need not be there, past all links.
+    case file(String)
+
+    /// The most links that the kernel follows.
+    private static let mostLinks = 40
+
+    /// Follows the links of a path.
+    ///
+    /// Those in `/proc/self/fd` are not followed: the kernel doesn't go by their text either, see proc_pid_fd(5).
+    init(_ path: String) {
+        var path = path
+        for _ in 0..<Self.mostLinks {
+            let cut = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.startIndex
+            if let number = Int32(path[cut...]), let process = Self.owner(ofDescriptorsIn: String(path[..<cut])) {
+                self = process == getpid() ? .descriptor(number) : .foreign(path)
+                return
+            }
+            guard let link = Self.text(ofLink: path) else { break }
+            path = link.hasPrefix("/") ? link : path[..<cut] + link
+        }
+        self = .file(path)
+    }
+
+    /// The process of a directory `/proc/<pid>/fd`, or of one of its threads'; `nil` for other directories.
+    private static func owner(ofDescriptorsIn directory: String) -> pid_t? {
+        guard let resolved = realpath(directory.isEmpty ? "." : directory, nil) else { return nil }
+        defer { free(resolved) }
+        let parts = String(cString: resolved).split(separator: "/")
+        guard parts.count > 2, parts[0] == "proc", parts.last == "fd" else { return nil }
+        return pid_t(parts[1])
+    }
+
+    private static func text(ofLink path: String) -> String? {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(path, &buffer, buffer.count)
+        return count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+    }
+}
