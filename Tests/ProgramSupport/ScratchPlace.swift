@@ -23,12 +23,17 @@ package struct ScratchPlace {
         }
     }
 
+    /// What has a program use the place, without an agent.
+    package var environment: [String: String] {
+        [
+            "DEFAULTS_DIRECTORY": preferences, "DEFAULTS_SYSTEM_DIRECTORIES": system,
+            "DEFAULTS_MANAGED_DIRECTORY": managed, "XDG_RUNTIME_DIR": root,
+        ]
+    }
+
     /// The domains that a process would use which starts now.
     package func live(arguments: [String] = []) throws -> LiveDomains {
-        let environment = Environment([
-            "DEFAULTS_DIRECTORY": preferences, "DEFAULTS_SYSTEM_DIRECTORIES": system,
-            "DEFAULTS_MANAGED_DIRECTORY": managed, "DEFAULTSD_SOCKET": root + "/socket", "XDG_RUNTIME_DIR": root,
-        ])
+        let environment = Environment(environment.merging(["DEFAULTSD_SOCKET": root + "/socket"]) { $1 })
         return LiveDomains(.success(try LivePlace(environment: environment)), arguments: ["program"] + arguments)
     }
 

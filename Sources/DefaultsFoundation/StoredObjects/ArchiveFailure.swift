@@ -1,4 +1,4 @@
-/// Why an archive gives no object.
+/// Why an archive gives no object, or an object can't be archived.
 struct ArchiveFailure: Error, CustomStringConvertible {
     /// A clause, such as "it is not a keyed archive".
     let description: String

@@ -35,9 +35,6 @@ struct TreeBuilder: ~Copyable {
         return keys.count - level.firstKey == values.count - level.firstValue ? .key : .valueOfKey
     }
 
-    /// Whether no container is open.
-    var isOutermost: Bool { levels.isEmpty }
-
     /// The key that waits for its value.
     var pendingKey: String { keys.elements.last ?? "" }
 

@@ -21,13 +21,7 @@ struct App {
     var globalPath: String { "\(place.preferences)/.GlobalPreferences.plist" }
 
     /// What has a program use the same preferences.
-    var environment: [String: String] {
-        [
-            "DEFAULTS_DIRECTORY": place.preferences, "DEFAULTS_SYSTEM_DIRECTORIES": place.system,
-            "DEFAULTS_MANAGED_DIRECTORY": place.managed,
-            "XDG_RUNTIME_DIR": place.root,
-        ]
-    }
+    var environment: [String: String] { place.environment }
 
     /// Runs a test with an app that has never been launched.
     static func with<Result>(_ body: (App) throws -> Result) throws -> Result {
