@@ -65,4 +65,27 @@ struct CommandAtOnceTests {
             times: 5, from: "{k = v;}", hasAgent: hasAgent)
         #expect(values == ["k": "v"])
     }
+
+    @Test("An element is added to what a foreign writer has just renamed into place", arguments: [true, false])
+    func foreign(_ hasAgent: Bool) throws {
+        try AgentProcess.withPlace { place in
+            let path = place.path("a.b")
+            var expected: [PropertyListValue] = []
+            try RawFile.write("{k = ();}", to: path)
+            let agent = hasAgent ? try AgentProcess(place) : nil
+            defer { agent?.kill() }
+            let environment = place.environment.merging(hasAgent ? [:] : ["DEFAULTSD_SOCKET": ""]) { $1 }
+            for round in 0..<40 {
+                expected.append(.string("theirs \(round)"))
+                let theirs = PropertyListValue.dictionary(["k": .array(expected)])
+                try RawFile.replace(path, with: theirs.write(as: .binary))
+                expected.append(.string("ours \(round)"))
+                let outcome = try Programs.run(
+                    Programs.defaults, ["write", "a.b", "k", "-array-add", "ours \(round)"], environment: environment)
+                #expect(outcome.status == 0 && outcome.errors == "")
+                let values = try PropertyListValue(parsing: RawFile.read(path))
+                try #require(values == ["k": .array(expected)])
+            }
+        }
+    }
 }

@@ -60,4 +60,23 @@ struct CommandDamageTests {
             }
         }
     }
+
+    @Test(
+        "What changes the last good state of a damaged domain says that its file is replaced, and keeps a copy",
+        arguments: [
+            ["delete", "bad", "k"], ["delete", "bad"], ["rename", "bad", "k", "l"], ["delete-all", "bad", "k"],
+        ])
+    func lastGood(_ arguments: [String]) throws {
+        try AgentProcess.withAgent { agent in
+            let path = agent.place.path("bad")
+            try agent.defaults("write", "bad", "{k = v; other = w;}")
+            try RawFile.write("{", to: path)
+            #expect(try eventually { try agent.defaults("read", "bad").errors.contains("last good state") })
+            let outcome = try Programs.run(Programs.defaults, arguments, environment: agent.place.environment)
+            #expect(outcome.status == 0)
+            #expect(outcome.errors.hasPrefix("defaults: \(path): Old-style property list, line 1"))
+            #expect(outcome.errors.hasSuffix(" It is copied beside itself before it is replaced.\n"))
+            #expect(try RawFile.read("\(path).damaged-1") == Array("{".utf8))
+        }
+    }
 }

@@ -61,6 +61,9 @@ struct CommandPlaceTests {
         .prints(
             ["import", "$T/x", "-"], ["export", "$T/x", "$T/y"], ["read", "--json", "$T/x"], output: #"{"k":"v"}"#,
             input: "{k = v;}"),
+        .fails(
+            ["-host", "H"] + kv, ["delete-all", "$P/ByHost/a.b.H"], status: 64,
+            "delete-all is for every host, and $P/ByHost/a.b.H is for one; use `delete`, or the domain's name."),
         .fails(["read", "$T/none"], status: 1, "The file $T/none.plist does not exist."),
         .fails(["delete", "$T/none.plist"], status: 1, "The file $T/none.plist does not exist; nothing is deleted."),
         .fails(
@@ -202,6 +205,14 @@ struct CommandPlaceTests {
                 try RawFile.write("[Desktop Entry]\n\(text)\n", to: "\(directories[2])/\(name).desktop")
             }
             try RawFile.write("[Desktop Entry]\nName=S\n", to: "\(directories[4])/shared.desktop")
+        }
+    }
+
+    @Test("A file elsewhere is deleted alone, and not what lies in a ByHost beside it")
+    func elsewhere() throws {
+        try CommandCase.prints(["delete-all", "$T/x"], ["read", "$T/ByHost/x.H", "k"], output: "v").check { place in
+            try RawFile.makeDirectory(place.runtime + "/ByHost")
+            for name in ["x", "ByHost/x.H"] { try RawFile.write("{k = v;}", to: "\(place.runtime)/\(name).plist") }
         }
     }
 }

@@ -1,3 +1,5 @@
+import ProgramSupport
+import TestSupport
 import Testing
 
 /// Apple's verbs, with good input and bad.
@@ -132,4 +134,26 @@ struct CommandVerbTests {
 
     @Test("Renaming and deleting", arguments: removing)
     func remove(_ row: CommandCase) throws { try row.check() }
+
+    @Test("Of domains whose names are the same text one is printed, and the others are told of")
+    func sameText() throws {
+        func left(_ name: String) -> String {
+            "Another domain with the name \(name) is left out: what is printed has a name once."
+        }
+        try CommandCase(
+            commands: [["read", "--json"]], status: 65, output: #"{"é":{"k":"1"}}"# + "\n",
+            errors: "defaults: \(left("é"))\n"
+        ).check { place in
+            try RawFile.write("{k = 1;}", to: place.path("e\u{301}"))
+            try RawFile.write("{k = 2;}", to: place.path("\u{E9}"))
+        }
+        try CommandCase(
+            commands: [["read"]], status: 65,
+            output: "{\n    \"Apple Global Domain\" =     {\n        k = 1;\n    };\n}\n",
+            errors: "defaults: \(left("Apple Global Domain"))\n"
+        ).check { place in
+            try RawFile.write("{k = 1;}", to: place.path(".GlobalPreferences"))
+            try RawFile.write("{k = 2;}", to: place.path("Apple Global Domain"))
+        }
+    }
 }

@@ -176,4 +176,18 @@ struct EditTests {
             #expect(String(decoding: try RawFile.read(String(path)), as: UTF8.self).contains("one = 2;"))
         }
     }
+
+    @Test("Inside a value that was edited, what was left alone keeps its type", arguments: [[], ["--xml"]])
+    func inside(_ arguments: [String]) throws {
+        let fine: DomainValues = [
+            "date": .date(PropertyListDate(secondsSinceReferenceDate: 0.25)), "real": .real32(0.1), "uid": .uid(7),
+        ]
+        func value(_ text: PropertyListValue) -> PropertyListValue {
+            .dictionary(["text": text, "fine": .dictionary(fine), "list": [.dictionary(fine), text, .real32(0.1)]])
+        }
+        let result = try Self.edit(
+            "sed -i 's/old/new/'", arguments, hasAgent: true, values: ["outer": value("old")])
+        #expect(result.outcome.status == 0 && result.outcome.errors == "")
+        #expect(result.values == ["outer": value("new")])
+    }
 }

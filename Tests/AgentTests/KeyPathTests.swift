@@ -43,7 +43,7 @@ struct KeyPathTests {
         .fails(nested, ["read", "a.b", "a.x.y"], status: 1, "\"a\" in the domain a.b has no key \"x\"."),
         .fails(nested, ["read", "a.b", "a."], status: 1, "\"a\" in the domain a.b has no key \"\"."),
         .fails(
-            nested, ["read", "a.b", "a.b.0.y"], status: 1,
+            nested, ["read", "a.b", "a.b.0.y"], status: 65,
             "\"a.b.0\" in the domain a.b is no array or dictionary but of type string, and holds no \"y\"."),
         .fails(nested, ["read", "a.b", "s.x"], status: 1, "The domain a.b has no key \"s.x\"."),
         .fails(nested, ["read", "a.b", "n.x"], status: 1, "The domain a.b has no key \"n.x\"."),
@@ -88,7 +88,7 @@ struct KeyPathTests {
             nested, ["write", "a.b", "a.b.k", "v"], status: 1,
             "\"a.b\" in the domain a.b is an array: its elements have numbers from 0 on, and \"k\" is none."),
         .fails(
-            nested, ["write", "--key-path", "a.b", "s.x", "v"], status: 1,
+            nested, ["write", "--key-path", "a.b", "s.x", "v"], status: 65,
             "\"s\" in the domain a.b is no array or dictionary but of type string, and holds no \"x\"."),
         .fails(
             nested, ["write", "a.b", "a.b.0", "-array-add", "v"], status: 1,

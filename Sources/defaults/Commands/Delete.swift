@@ -26,7 +26,7 @@ struct Delete: ParsableCommand {
     func run() throws {
         let open = try place.open(domain)
         let consequence = "; nothing is deleted"
-        let values = try open.values(nil, consequence)
+        let values = try open.values(OpenDomain.replacement, consequence)
         guard let key else { return try open.edit([:], replacesAll: true) }
         try open.change(from: values) { values in
             let found = try path.key(key).path(in: values)

@@ -21,12 +21,18 @@ struct DeleteAll: ParsableCommand {
     func run() throws {
         let open = try place.open(domain)
         guard open.domain.host == .any else {
-            throw Failure("delete-all is for every host; leave -host and -currentHost away.", .usage)
+            throw Failure(
+                DomainPlace.isPath(domain)
+                    ? "delete-all is for every host, and \(domain) is for one; use `delete`, or the domain's name."
+                    : "delete-all is for every host; leave -host and -currentHost away.", .usage)
         }
         var isFound = false
         var isDamaged = false
         var keys: Set<String> = []
-        for snapshot in try open.backend.snapshots() where snapshot.domain.name == open.domain.name {
+        // A file elsewhere is that file alone: what lies in a ByHost beside it belongs to nobody who was named.
+        let snapshots =
+            open.place.directory == nil ? try open.backend.snapshots() : [try open.backend.snapshot(of: open.domain)]
+        for snapshot in snapshots where snapshot.domain.name == open.domain.name {
             if let damage = snapshot.damage, snapshot.values.isEmpty {
                 Failure.note(damage)
                 isDamaged = true
@@ -34,6 +40,7 @@ struct DeleteAll: ParsableCommand {
             keys.formUnion(snapshot.values.keys)
             guard !snapshot.values.isEmpty, key.map({ snapshot.values[$0] != nil }) ?? true else { continue }
             isFound = true
+            if let damage = snapshot.damage { Failure.note("\(damage) \(OpenDomain.replacement)") }
             let values: Difference = key.map { [$0: nil] } ?? [:]
             let place = DomainPlace(snapshot.domain, directory: open.place.directory)
             try OpenDomain(place: place, backend: open.backend).edit(values, replacesAll: key == nil)

@@ -44,9 +44,21 @@ struct Read: ParsableCommand {
 
     private func showAll() throws {
         let survey = try Survey(place)
-        try format.output.show(
-            .dictionary(
-                Dictionary(uniqueKeysWithValues: survey.domains.map { ($0.title, .dictionary($0.values)) })))
+        var all: DomainValues = [:]
+        var isComplete = true
+        let globals = survey.domains.filter(\.domain.name.isGlobal)
+        for entry in globals + survey.domains.filter({ !$0.domain.name.isGlobal }) {
+            // Files have names of bytes, and a dictionary's keys are text: two names may be the same text.
+            if all[entry.title] == nil {
+                all[entry.title] = .dictionary(entry.values)
+            } else {
+                isComplete = false
+                Failure.note(
+                    "Another domain with the name \(entry.title) is left out: what is printed has a name once.")
+            }
+        }
+        try format.output.show(.dictionary(all))
+        if !isComplete { throw ExitCode(ExitStatus.dataError.rawValue) }
         try survey.finish()
     }
 }

@@ -22,7 +22,7 @@ struct Rename: ParsableCommand {
 
     func run() throws {
         let open = try place.open(domain)
-        try open.change(from: try open.valuesIfAny()) { values in
+        try open.change(from: try open.valuesIfAny(OpenDomain.replacement)) { values in
             guard let value = values[old] else {
                 let near = values.isEmpty ? NotFound.nearDomain(open) : NearName.question(old, among: values.keys)
                 throw Failure(

@@ -7,6 +7,8 @@ struct EditableText {
     let bytes: [UInt8]
     /// What that text says: a little less than the domain, where a format loses something.
     private let shown: DomainValues
+    /// The values as they are.
+    private let original: DomainValues
 
     /// Writes a domain's values down.
     ///
@@ -23,13 +25,37 @@ struct EditableText {
             throw Failure("\(title) can't be shown as text: \(error)", .dataError)
         }
         shown = try Self.values(in: bytes, of: title)
+        original = values
     }
 
     /// The keys that a person has changed, with their new values.
     ///
-    /// A key that reads as it was shown is none, so that what the text can't tell of it is kept.
+    /// A key that reads as it was shown is none, so that what the text can't tell of it is kept; and so is what reads as
+    /// it was shown inside a value that was changed.
     func changes(in edited: [UInt8], at path: String) throws(Failure) -> Difference {
-        Difference(from: shown, to: try Self.values(in: edited, of: path), readFrom: .binary)
+        var changes = Difference(from: shown, to: try Self.values(in: edited, of: path), readFrom: .binary)
+        for case (let key, let value?) in changes {
+            changes[key] = .some(Self.merged(value, shown[key], original[key]))
+        }
+        return changes
+    }
+
+    /// An edited value with the originals of all that was left as it was shown.
+    private static func merged(
+        _ edited: PropertyListValue, _ shown: PropertyListValue?, _ original: PropertyListValue?
+    ) -> PropertyListValue {
+        if let original, edited == shown { return original }
+        switch (edited, shown, original) {
+        case (.dictionary(let entries), .dictionary(let shown)?, .dictionary(let original)?):
+            var merged = entries
+            for (key, value) in entries { merged[key] = Self.merged(value, shown[key], original[key]) }
+            return .dictionary(merged)
+        // Where elements were added or removed nobody can tell which is which.
+        case (.array(let elements), .array(let shown)?, .array(let original)?)
+        where elements.count == shown.count && elements.count == original.count:
+            return .array(elements.indices.map { Self.merged(elements[$0], shown[$0], original[$0]) })
+        default: return edited
+        }
     }
 
     private static func values(in bytes: [UInt8], of name: String) throws(Failure) -> DomainValues {

@@ -134,6 +134,6 @@ struct ValuePath {
     ) -> Failure {
         Failure(
             "\(shown(depth)) in \(place.name) is no array or dictionary but of type \(value.typeName), and holds no "
-                + "\"\(steps[depth])\"\(consequence).", .notFound)
+                + "\"\(steps[depth])\"\(consequence).", .dataError)
     }
 }

@@ -39,10 +39,13 @@ struct OpenDomain {
         return snapshot.values
     }
 
+    /// What is said of a damaged file that is about to be replaced, behind what is wrong with it.
+    static let replacement = "It is copied beside itself before it is replaced."
+
     /// The values that are about to be set, perhaps none; a damaged file is told of.
     func valuesToReplace() throws(DefaultsError) -> DomainValues {
         let snapshot = try backend.snapshot(of: domain)
-        if let damage = snapshot.damage { Failure.note("\(damage) It is copied beside itself before it is replaced.") }
+        if let damage = snapshot.damage { Failure.note("\(damage) \(Self.replacement)") }
         return snapshot.values
     }
 

@@ -227,6 +227,19 @@ actor Engine: Service {
         return (store.cursor, failures.map(\.description))
     }
 
+    // MARK: Edits on a condition
+
+    /// Takes an edit that expects what its domain holds, which is what the file holds now.
+    ///
+    /// The event of a file that someone has just renamed into place may not have come yet: by memory alone the edit would
+    /// seem to hold, and undo what they wrote.
+    ///
+    /// - Returns: the revision of its record, as `Store.submit` does.
+    func submit(_ request: EditRequest) throws(DefaultsError) -> Revision {
+        revisit(store.look(at: [request.domain]))
+        return try store.submit(request)
+    }
+
     // MARK: Settings
 
     private func takeSettings() {

@@ -27,6 +27,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// The `synchronize` requests that wait for the disk.
     private var barriers = 0
     private static let mostBarriers = 64
+    /// Whether an edit waits for a look at its file; what comes behind it must not overtake it.
+    private var isJudging = false
     private var context: ChannelHandlerContext?
 
     init(of app: AppIdentity, server: Server, refusal: DefaultsError?) {
@@ -76,7 +78,9 @@ final class ConnectionHandler: ChannelInboundHandler {
         pump()
     }
 
-    private var mayTakeRequests: Bool { context?.channel.isWritable == true && barriers < Self.mostBarriers }
+    private var mayTakeRequests: Bool {
+        context?.channel.isWritable == true && barriers < Self.mostBarriers && !isJudging
+    }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         takeRequests()
@@ -115,10 +119,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .hello: break
         case .read(let domain): send(.values(server.store.snapshot(of: domain)), to: number)
         case .domains: send(.domains(server.store.domains()), to: number)
-        case .edit(let edit):
-            let revision = try server.store.submit(edit)
-            let cursor = Cursor(epoch: server.store.cursor.epoch, revision: revision)
-            answers.append((cursor, .edited(cursor), number))
+        case .edit(let edit) where edit.expecting != nil: judge(edit, number)
+        case .edit(let edit): confirm(try server.store.submit(edit), number)
         case .synchronize(let domain): synchronize(domain, number)
         case .subscribe(let start, let filter, let mode): try subscribe(start, filter, mode, number)
         case .unsubscribe(let subscription):
@@ -140,6 +142,36 @@ final class ConnectionHandler: ChannelInboundHandler {
                 protocolVersion: Request.protocolVersion, pid: Int64(AppIdentity.current.pid),
                 directory: server.directory.path, system: server.store.system, cursor: server.store.cursor),
             to: number)
+    }
+
+    /// Has the engine look at the file of an edit that expects something, and take the edit.
+    private func judge(_ edit: EditRequest, _ number: UInt64) {
+        guard let context else { return }
+        let engine = server.engine
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        isJudging = true
+        let eventLoop = context.eventLoop
+        Task(executorPreference: server.executor) {
+            let outcome: Result<Revision, DefaultsError>
+            do throws(DefaultsError) {
+                outcome = .success(try await engine.submit(edit))
+            } catch {
+                outcome = .failure(error)
+            }
+            eventLoop.execute {
+                bound.value.isJudging = false
+                switch outcome {
+                case .success(let revision): bound.value.confirm(revision, number)
+                case .failure(let error): bound.value.send(.failure(error), to: number)
+                }
+                bound.value.takeRequests()
+            }
+        }
+    }
+
+    private func confirm(_ revision: Revision, _ number: UInt64) {
+        let cursor = Cursor(epoch: server.store.cursor.epoch, revision: revision)
+        answers.append((cursor, .edited(cursor), number))
     }
 
     private func synchronize(_ domain: Domain?, _ number: UInt64) {
