@@ -133,7 +133,9 @@ struct VerbTests {
         VerbCase(commands: [["sync"]]), VerbCase(commands: [["sync", "a.b", "-g"]]),
         VerbCase(
             commands: [["sync", "a/b"]], status: 64,
-            errors: "defaults: \"a/b\" can't be a domain's name: a name has no \"/\".\n"),
+            errors:
+                "defaults: \"a/b\" can't be a domain's name: a name has no \"/\". The path of a file begins with /, ./, "
+                + "../ or ~/.\n"),
     ]
 
     static let nearNames: [VerbCase] =
@@ -195,10 +197,65 @@ struct VerbTests {
                     + "See `defaults help`.\n"),
             VerbCase(
                 commands: [["write", "a.b", "k", "-itn", "5"]], status: 64,
-                errors: "defaults: Unexpected argument \"5\"; leaving defaults unchanged. Did you mean \"-int\"?\n"),
+                errors:
+                    "defaults: \"-itn\" is no type of a value; leaving defaults unchanged. Did you mean \"-int\"? If it is "
+                    + "meant as plain text, write -string before it.\n"),
+            VerbCase(
+                commands: [["write", "a.b", "-bool", "true"]], status: 64,
+                errors:
+                    "defaults: The key is missing before -bool; leaving defaults unchanged. A key of that name has -- before "
+                    + "it.\n"),
+            VerbCase(
+                commands: [["write", "a.b", "--", "-bool", "true"], ["read", "a.b", "--", "-bool"]], output: "true\n"),
+            VerbCase(
+                commands: [["write", "a.b", "-currentHost", "k", "v"]], status: 64,
+                errors:
+                    "defaults: -currentHost belongs before the domain; leaving defaults unchanged. A key of that name has -- "
+                    + "before it.\n"),
+            VerbCase(
+                commands: [["write", "a.b", "k", "-currentHost"]], status: 64,
+                errors:
+                    "defaults: \"-currentHost\" is no type of a value; leaving defaults unchanged. It belongs before the "
+                    + "domain. If it is meant as plain text, write -string before it.\n"),
+            VerbCase(
+                commands: [["write", "a.b", "k", "v", "-currentHost"]], status: 64,
+                errors:
+                    "defaults: Unexpected argument \"-currentHost\"; leaving defaults unchanged. It belongs before the "
+                    + "domain.\n"),
+            VerbCase(commands: [["-g", "write", "k", "v"], ["-globalDomain", "read", "k"]], output: "v\n"),
+            VerbCase(
+                files: ["t/e": "{}"], commands: [["read", "<root>/t/e"]], status: 1,
+                errors:
+                    "defaults: The file <root>/t/e.plist does not exist. <root>/t/e does: `defaults convert` reads files of "
+                    + "any name, and `defaults import` takes keys from them.\n"),
+            VerbCase(
+                files: ["p/a.b.plist": "{d = {size = 1;};}"], commands: [["explain", "a.b", "d.size"]], status: 1,
+                errors:
+                    "defaults: No layer of a.b has the key \"d.size\". What is in \"d\" comes from where that comes from: "
+                    + "explain \"d\".\n"),
+            VerbCase(
+                files: ["p/a,b.plist": "{k = 1;}", "p/c.plist": "{"], commands: [["domains", "--json"]],
+                output: "[\"a,b\",\"c\"]\n"),
+            VerbCase(
+                commands: [["import", "a.b", ""]], status: 66,
+                errors: "defaults: The file \"\" can't be read: No such file or directory.\n"),
+            VerbCase(
+                files: ["t/e": "{k = v;}"],
+                commands: [
+                    ["convert", "--to", "xml1", "<root>/t/e", "<root>/t/f"],
+                    ["convert", "--to", "old-style", "<root>/t/f"],
+                ],
+                output: "{\n    k = v;\n}\n"),
             VerbCase(
                 commands: [["read", "--jsn", "a.b"]], status: 64,
-                errors: "defaults: Unknown option '--jsn'. Did you mean '--json'? See `defaults help read`.\n"),
+                errors:
+                    "defaults: Unknown option \"--jsn\". Did you mean \"--json\"? What is behind -- is no option, but a domain "
+                    + "or a key. See `defaults help read`.\n"),
+            VerbCase(
+                commands: [["read", "a.b", "-foo"]], status: 64,
+                errors:
+                    "defaults: Unknown option \"-foo\". What is behind -- is no option, but a domain or a key. See "
+                    + "`defaults help read`.\n"),
         ]
 
     @Test("A verb does the same with an agent and without one", arguments: explain + places + diff + sync + nearNames)
@@ -299,7 +356,7 @@ struct VerbTests {
             let number = Int(seconds)
             #expect(
                 outcome.errors == """
-                    defaults: The agent (pid \(agent.pid)) hasn't answered for \(number) s; it may be stopped: \
+                    defaults: The agent (pid \(agent.pid)) hasn't answered for \(number) s; it is stopped: \
                     `kill -CONT \(agent.pid)` lets it go on, `kill -KILL \(agent.pid)` lets others do without it.
 
                     """)

@@ -10,16 +10,11 @@ extension AgentConnection {
         let stream = lastNumber
         var snapshots: [DomainSnapshot] = []
         // A bookmark follows them, or the first change after them.
-        while case .initial(let snapshot) = try awaitEvent() {
+        while case .initial(let snapshot) = try nextEvent(within: patience) {
             if snapshot.domain.user == .current { snapshots.append(snapshot) }
         }
         guard case .unsubscribed = try answer(to: .unsubscribe(stream)) else { throw Self.unexpected("unsubscribe") }
         forgetEvents()
         return snapshots
-    }
-
-    private func awaitEvent() throws(DefaultsError) -> StreamEvent {
-        guard let event = try nextEvent(within: Int32(clamping: patience)) else { throw silence(of: patience) }
-        return event
     }
 }

@@ -22,8 +22,8 @@ package final class AgentConnection: Backend {
     private(set) var lastNumber: UInt64 = 0
     private var events: [StreamEvent] = []
 
-    /// How long an agent may take to answer, in milliseconds, before it is given up.
-    let patience: Int64
+    /// How long the agent may take to answer.
+    let patience: AgentPatience
     /// How long it may take to save: its disk, or who writes to a file, may be slow.
     private static let patienceOfDisk: Int64 = 30_000
 
@@ -32,19 +32,21 @@ package final class AgentConnection: Backend {
     /// - Parameters:
     ///   - address: where it listens.
     ///   - directory: the directory that it must keep.
-    ///   - patience: how long it may take to answer a request, in milliseconds, before it is given up.
+    ///   - patience: how long it may take to answer a request.
     /// - Returns: `nil` when none answers there.
     /// - Throws: when what answers isn't to be trusted, speaks another protocol, or keeps another directory.
     package static func open(
-        _ address: AgentAddress, for directory: PreferencesDirectory, patience: Int64 = 30_000
+        _ address: AgentAddress, for directory: PreferencesDirectory, patience: AgentPatience = .usual
     ) throws(DefaultsError) -> AgentConnection? {
-        guard let socket = try UnixSocket.connect(to: address, patience: min(patience, 5_000)) else { return nil }
+        guard let socket = try UnixSocket.connect(to: address, patience: min(patience.stopped, 5_000)) else {
+            return nil
+        }
         let connection = AgentConnection(socket, patience: patience)
         try connection.greet(directory, address)
         return connection
     }
 
-    private init(_ socket: consuming FileDescriptor, patience: Int64) {
+    private init(_ socket: consuming FileDescriptor, patience: AgentPatience) {
         self.patience = patience
         let pid = SocketPeer(of: socket).map { Int64($0.pid) } ?? 0
         self.socket = AgentSocket(socket)
@@ -86,7 +88,14 @@ package final class AgentConnection: Backend {
     ) throws(DefaultsError) {
         let edit = EditRequest(
             domain: domain, values: values, replacesAll: replacesAll, writer: .app(.current), expecting: expected)
-        guard case .edited = try answer(to: .edit(edit)) else { throw Self.unexpected("edit") }
+        do throws(DefaultsError) {
+            guard case .edited = try answer(to: .edit(edit)) else { throw Self.unexpected("edit") }
+        } catch {
+            guard error.isOfSilence else { throw error }
+            throw DefaultsError(
+                .agentUnavailable, "\(error) The edit was sent and may still be made: read before you try again.",
+                errno: ETIMEDOUT)
+        }
     }
 
     package func synchronize(_ domain: Domain) throws(DefaultsError) {
@@ -99,7 +108,7 @@ package final class AgentConnection: Backend {
     /// - Returns: where the log ends then, and what couldn't be saved.
     /// - Throws: `agentUnavailable` when the connection is lost.
     package func barrier(_ domain: Domain? = nil) throws(DefaultsError) -> (cursor: Cursor, failures: [String]) {
-        let patience = max(patience, Self.patienceOfDisk)
+        let patience = AgentPatience(stopped: max(patience.stopped, Self.patienceOfDisk), busy: patience.busy)
         guard
             case .synchronized(let cursor, let failures) = try answer(to: .synchronize(domain), within: patience)
         else {
@@ -152,6 +161,19 @@ package final class AgentConnection: Backend {
         return events.removeFirst()
     }
 
+    /// Waits for the next event of a subscription that has one.
+    ///
+    /// - Parameter patience: how long the agent may take.
+    /// - Returns: the event.
+    /// - Throws: `agentUnavailable` when it is silent, or the connection is lost.
+    func nextEvent(within patience: AgentPatience) throws(DefaultsError) -> StreamEvent {
+        let start = MonotonicTime.now()
+        while events.isEmpty {
+            if let message = try socket.next() { keep(message) } else { try receive(since: start, patience) }
+        }
+        return events.removeFirst()
+    }
+
     /// Drops the events that have come, once their stream has ended.
     func forgetEvents() { events = [] }
 
@@ -195,18 +217,16 @@ package final class AgentConnection: Backend {
     ///
     /// - Parameters:
     ///   - request: the request.
-    ///   - milliseconds: how long the agent may take; as long as for any other if left out.
+    ///   - patience: how long the agent may take; as long as for any other if left out.
     /// - Returns: the answer.
     /// - Throws: what the agent refuses it with, or that it is silent or gone.
-    func answer(to request: Request, within milliseconds: Int64? = nil) throws(DefaultsError) -> Message {
-        let patience = milliseconds ?? patience
+    func answer(to request: Request, within patience: AgentPatience? = nil) throws(DefaultsError) -> Message {
+        let patience = patience ?? self.patience
         try send(request)
-        let end = MonotonicTime.now() + patience
+        let start = MonotonicTime.now()
         while true {
             guard let message = try socket.next() else {
-                guard try receive(within: end.left) else {
-                    throw silence(of: patience)
-                }
+                try receive(since: start, patience)
                 continue
             }
             if case .event = message.message {
@@ -242,16 +262,35 @@ package final class AgentConnection: Backend {
         return true
     }
 
+    /// Waits for bytes and takes them, longer from an agent that has much to do than from one that is stopped.
+    ///
+    /// - Throws: `agentUnavailable` when none come, or the connection is lost.
+    private func receive(since start: MonotonicTime, _ patience: AgentPatience) throws(DefaultsError) {
+        let last = start + patience.busy
+        var end = start + patience.stopped
+        while try !receive(within: end.left) {
+            guard end < last, case .runs = AgentState(ofProcess: welcome.pid) else {
+                throw silence(of: end.milliseconds - start.milliseconds)
+            }
+            end = min(last, .now() + patience.stopped)
+        }
+    }
+
     /// The error of an agent that doesn't answer.
     func silence(of milliseconds: Int64) -> DefaultsError {
         // Tenths, where it isn't whole seconds.
         let (seconds, tenth) = (milliseconds / 1_000, milliseconds % 1_000 / 100)
         let time = tenth == 0 ? "\(seconds)" : "\(seconds).\(tenth)"
+        let pid = welcome.pid
+        let remedy =
+            switch AgentState(ofProcess: pid) {
+            case .runs: "it has much to do, or is stuck: `kill -KILL \(pid)` lets others do without it."
+            case .stopped:
+                "it is stopped: `kill -CONT \(pid)` lets it go on, `kill -KILL \(pid)` lets others do without it."
+            case .unknown: "it may be stopped, or have much to do."
+            }
         return DefaultsError(
-            .agentUnavailable,
-            "The agent (pid \(welcome.pid)) hasn't answered for \(time) s; it may be stopped: "
-                + "`kill -CONT \(welcome.pid)` lets it go on, `kill -KILL \(welcome.pid)` lets others do without it.",
-            errno: ETIMEDOUT)
+            .agentUnavailable, "The agent (pid \(pid)) hasn't answered for \(time) s; \(remedy)", errno: ETIMEDOUT)
     }
 
     /// The error of an agent whose answer is that of another request.

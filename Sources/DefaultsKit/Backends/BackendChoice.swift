@@ -11,13 +11,13 @@ package enum BackendChoice {
     ///   - directory: the directory.
     ///   - address: where its agent would listen.
     ///   - environment: what may say that no agent is wanted.
-    ///   - patience: how long an agent may take to answer, in milliseconds.
+    ///   - patience: how long an agent may take to answer.
     /// - Returns: the agent's connection, or a store.
     /// - Throws: when an agent was asked for by a socket of its own and doesn't answer, or the directory is missing that
     ///   someone named.
     package static func open(
         _ directory: PreferencesDirectory, _ address: AgentAddress, environment: Environment = Environment([:]),
-        patience: Int64 = 30_000
+        patience: AgentPatience = .usual
     ) throws(DefaultsError) -> any Backend {
         let wantsAgent = environment[noAgentVariable] == nil
         if wantsAgent, let agent = try AgentConnection.open(address, for: directory, patience: patience) {

@@ -149,7 +149,8 @@ final class LiveThread {
         // Who ends has no time for one that may not answer.
         guard nextAttempt <= .now(), handovers.isEmpty else { return nil }
         do throws(DefaultsError) {
-            return try AgentConnection.open(place.address, for: place.directory, patience: AgentSession.patience)
+            let patience = AgentPatience(AgentSession.patience)
+            return try AgentConnection.open(place.address, for: place.directory, patience: patience)
         } catch {
             // One that ends at this moment is none.
             if error.code == .agentUnavailable, error.errno != nil { return nil }

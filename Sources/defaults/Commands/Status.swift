@@ -8,8 +8,8 @@ struct Status: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Tells how the agent does: what it watches, who follows it, what is not saved, what went wrong.",
         discussion: """
-            Where none answers the exit status is 69; where one is there and doesn't answer within 5 s, since it is stopped, \
-            it is 75.
+            Where none answers the exit status is 69; where one is there and doesn't answer, since it is stopped (after 5 s) \
+            or has very much to do (after a minute), it is 75.
 
             EXAMPLES
               defaults status
@@ -22,7 +22,7 @@ struct Status: ParsableCommand {
 
     func run() throws {
         let (directory, address) = try place.resolve()
-        guard let agent = try AgentConnection.open(address, for: directory, patience: PlaceOptions.patience) else {
+        guard let agent = try AgentConnection.open(address, for: directory) else {
             throw Failure(
                 "No agent serves \(directory.path) (at \(address.socketPath)); the command works on its files directly. "
                     + "`defaultsd` starts one.", .unavailable)

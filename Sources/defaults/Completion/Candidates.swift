@@ -15,8 +15,8 @@ enum Candidates {
     /// Completes the name of an application.
     static let application = CompletionKind.custom { _, _, _ in shown(Application.names(.current)) }
 
-    /// How long an agent may take for one answer, in milliseconds.
-    private static let patience: Int64 = 20
+    /// How long an agent may take for one answer.
+    private static let patience = AgentPatience(20)
 
     private static func of(_ words: [String], at index: Int, _ prefix: String) -> [String] {
         let before = words.prefix(max(0, index)).dropFirst().map(ShellWord.value)

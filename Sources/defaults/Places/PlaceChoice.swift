@@ -20,7 +20,7 @@ extension PlaceChoice {
     /// The agent, or a store of the command's own.
     func open() throws(DefaultsError) -> any Backend {
         let (directory, address) = try resolve()
-        return try BackendChoice.open(directory, address, environment: .current, patience: PlaceOptions.patience)
+        return try BackendChoice.open(directory, address, environment: .current)
     }
 
     /// Where a domain is, by its name or the path of a file.

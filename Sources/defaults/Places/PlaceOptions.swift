@@ -22,7 +22,4 @@ struct PlaceOptions: ParsableArguments, PlaceChoice {
         help: "The domain of an application, by its name, its desktop file or its executable's name.",
         completion: Candidates.application)
     var app: String?
-
-    /// How long the command waits for an agent's answer, in milliseconds: one that takes longer is stopped.
-    static let patience: Int64 = 5_000
 }

@@ -64,7 +64,8 @@ struct TailSession {
             do throws(DefaultsError) {
                 let left = milliseconds()
                 // A short time is meant for changes, not for an agent that has much to do.
-                let patience = left < 0 ? PlaceOptions.patience : min(max(Int64(left), 1_000), PlaceOptions.patience)
+                let patience =
+                    left < 0 ? .usual : AgentPatience(min(max(Int64(left), 1_000), AgentPatience.usual.stopped))
                 if let agent = try AgentConnection.open(address, for: directory, patience: patience) { return agent }
             } catch {
                 // One that is being killed may still take a connection, and lose it while it is greeted.
