@@ -443,7 +443,7 @@ _defaults_delete-all() {
 
 _defaults_domains() {
     repeating_flags=()
-    non_repeating_flags=(-currentHost --version -h --help)
+    non_repeating_flags=(-currentHost --json --version -h --help)
     repeating_options=()
     non_repeating_options=(--directory --socket -host -app)
     __defaults_offer_flags_options 0

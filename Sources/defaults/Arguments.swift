@@ -44,7 +44,7 @@ enum Arguments {
         var verb: String?
         // What is the verb's, and stands before it.
         var early: [String] = []
-        // Of an application that is named before the verb.
+        // Named by an option before the verb.
         var domain: String?
         while let argument = rest.popFirst() {
             if place.contains(argument), let value = rest.popFirst() {
@@ -61,9 +61,13 @@ enum Arguments {
                     domain = application
                     if verb != nil { break }
                 }
-            } else if let verb, globalDomain.contains(argument) {
-                others.append("NSGlobalDomain")
-                if !isPlural(verb) { break }
+            } else if globalDomain.contains(argument) {
+                if let verb {
+                    others.append("NSGlobalDomain")
+                    if !isPlural(verb) { break }
+                } else {
+                    domain = "NSGlobalDomain"
+                }
             } else if verb == nil, argument == "--key-path" {
                 early.append(argument)
             } else if argument.hasPrefix("-"), argument != "-", argument != "--" {
@@ -117,6 +121,11 @@ enum Arguments {
         guard let misspelt, !arguments.contains(where: asked.contains) else { return }
         let near = NearName.question(misspelt, among: known)
         throw Failure("Unknown option \"\(misspelt)\".\(near) See `defaults help`.", .usage)
+    }
+
+    /// Whether a word is an option that belongs before the domain.
+    static func isOfPlace(_ word: String) -> Bool {
+        (place + ["-currentHost", "-app", "--key-path"]).contains { word == $0 || word.hasPrefix("\($0)=") }
     }
 
     /// Whether a verb takes several domains.

@@ -49,11 +49,20 @@ struct Defaults: ParsableCommand {
                     Failure.end(error.message, error.status)
                 }
             }
+            if status == .success { show(fullMessage(for: error)) }
             if status != .validationFailure { exit(withError: error) }
             let command = UnknownVerb.named(in: arguments).map { "help \($0)" } ?? "help"
-            let message = message(for: error)
+            let message = UnknownOption.message(message(for: error))
             let end = message.hasSuffix(".") || message.hasSuffix("?") ? "" : "."
             Failure.end("\(message)\(end) See `defaults \(command)`.", .usage)
         }
+    }
+
+    /// Prints what was asked for, and ends the process.
+    private static func show(_ text: String) -> Never {
+        do throws(Failure) { try StandardOutput.write(text.isEmpty ? "" : text + "\n") } catch {
+            Failure.end(error.message, error.status)
+        }
+        exit()
     }
 }

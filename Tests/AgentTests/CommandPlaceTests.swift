@@ -30,7 +30,13 @@ struct CommandPlaceTests {
             kv, ["-currentHost", "-host", "HOST", "read", "a.b"], status: 64,
             "-currentHost and -host don't go together; name one."),
         .fails(["read", ".x"], status: 64, "\".x\" can't be a domain's name: a name doesn't begin with \".\"."),
-        .fails(["read", "a/b"], status: 64, "\"a/b\" can't be a domain's name: a name has no \"/\"."),
+        .fails(
+            ["read", "a/b"], status: 64,
+            "\"a/b\" can't be a domain's name: a name has no \"/\". The path of a file begins with /, ./, ../ or ~/."),
+        .fails(
+            ["write", "a.plist", "k", "v"], status: 64,
+            "\"a.plist\" is a file's name: ./a.plist is that file, and the domain is \"a\"."),
+        .fails(["read", "/"], status: 64, "/ names a directory, and no file in it."),
         .fails(["read", ""], status: 64, "\"\" can't be a domain's name: a name has at least one character."),
         .fails(
             ["read", "-host", "../x", "a.b"], status: 64,
@@ -153,6 +159,8 @@ struct CommandPlaceTests {
             .prints(["-app", "Text Editor", "write", "k", "v"], ["domains"], output: "org.example.Editor"),
             // By the program, where the desktop file's name isn't one.
             .prints(["write", "-app", "viewer", "k", "v"], ["domains"], output: "image-viewer"),
+            // By the program that it starts, unless others do too, as sh.
+            .prints(["write", "-app", "editor", "k", "v"], ["domains"], output: "org.example.Editor"),
             .prints(["write", "-app", "Quoted", "k", "v"], ["domains"], output: "my tool"),
             .prints(
                 ["write", "-app", "$H/share/applications/viewer.desktop", "k", "v"], ["domains"], output: "image-viewer"
@@ -160,8 +168,8 @@ struct CommandPlaceTests {
             .prints(["write", "-app", "sh", "k", "v"], ["domains"], output: "sh"),
             .prints(["write", "-app", "/bin/sh", "k", "v"], ["domains"], output: "sh"),
             .prints(
-                ["write", "-app", "shared", "-app", "v"], ["read", "-app", "shared", "--json"], output: #"{"-app":"v"}"#
-            ),
+                ["write", "-app", "shared", "--", "-app", "v"], ["read", "-app", "shared", "--json"],
+                output: #"{"-app":"v"}"#),
             .prints(["-app", "sh", "write", "k", "v"], ["-app", "sh", "read", "--json"], output: #"{"k":"v"}"#),
             .prints(
                 ["-host", "H", "-app", "sh", "write", "k", "v"], ["-app", "sh", "read", "-host", "H", "k"], output: "v"),
@@ -200,6 +208,8 @@ struct CommandPlaceTests {
                 "viewer": "Exec=env A=b /usr/bin/image-viewer\n[Desktop Action x]\nName=Nobody\nExec=x",
                 "quoted": "# comment\nName = Quoted\nExec=\"/opt/my tool\" --x",
                 "gone": "Name=Gone\nHidden=true\nExec=x",
+                "org.example.First": "Name=First\nExec=/usr/bin/sh",
+                "org.example.Second": "Name=Second\nExec=/usr/bin/sh",
             ]
             for (name, text) in entries {
                 try RawFile.write("[Desktop Entry]\n\(text)\n", to: "\(directories[2])/\(name).desktop")

@@ -40,6 +40,15 @@ struct CommandTests {
     }
 
     @Test(
+        "Help that can't be written is an error", arguments: [["--help"], ["help", "read"], ["read", "--help"], []])
+    func unwritableHelp(_ arguments: [String]) throws {
+        let command = ([Programs.defaults] + arguments).map { "'\($0)'" }.joined(separator: " ")
+        let outcome = try Programs.shell("\(command) >/dev/full", in: "/", environment: [:])
+        #expect(outcome.status == 74)
+        #expect(outcome.errors == "defaults: Standard output can't be written: No space left on device.\n")
+    }
+
+    @Test(
         "Each verb's help has examples",
         arguments: [
             "read", "read-type", "write", "rename", "delete", "delete-all", "domains", "find", "import", "export",

@@ -19,12 +19,12 @@ struct CommandValueTests {
         value(["-string", #"C:\new"#], #"C:\new"#), value([#"a\tb\\c\U00e9\101"#], "a\tb\\c\u{E9}A"),
         value(["Apple Global Domain"], "Apple Global Domain"), value(["-globalDomain"], "-globalDomain"),
         value(["-string", "Apple Global Domain"], "Apple Global Domain"), value(["-string", "-g"], "-g"),
-        value(["--json"], "--json"), value(["--key-path"], "--key-path"), value(["é ß 漢 🎉"], "é ß 漢 🎉"),
+        value(["--json"], "--json"), value(["-string", "--key-path"], "--key-path"), value(["é ß 漢 🎉"], "é ß 漢 🎉"),
         value(["\"quoted\""], "quoted"), typed(["5"], #""5""#), typed(["-string", "5"], #""5""#),
     ]
 
     static let scalars: [CommandCase] = [
-        value(["-int", "5"], "5"), value(["-INT"], "-INT"),
+        value(["-int", "5"], "5"), value(["-string", "-INT"], "-INT"), value(["-O2"], "-O2"),
         value(["-integer", "-9223372036854775808"], "-9223372036854775808"),
         typed(["-int", "18446744073709551615"], "18446744073709551615"), typed(["-int", "+7"], "7"),
         value(["-float", "1.5"], "1.5"), value(["-float", "0.1"], "0.1"), typed(["-float", "3"], "3.0"),
@@ -117,8 +117,10 @@ struct CommandValueTests {
                     + "of the text. \(plainText)"),
             refused(
                 [#"a\"#], 65,
-                #"Could not parse "a\": Old-style property list, line 1, column 1 (byte 0): the closing quotation mark is "#
-                    + "missing. \(plainText)"),
+                #""a\" has a backslash that begins no escape; leaving defaults unchanged. "# + plainText),
+            refused(
+                [#"C:\dir"#], 65,
+                #""C:\dir" has a backslash that begins no escape; leaving defaults unchanged. "# + plainText),
             refused(
                 [#"\Ud83d!"#], 65,
                 #"Could not parse "\Ud83d!": Old-style property list, line 1, column 2 (byte 1): a surrogate has no "#

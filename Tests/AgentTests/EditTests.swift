@@ -119,6 +119,16 @@ struct EditTests {
         #expect(result.left == ["a.b.plist 600"])
     }
 
+    @Test("A text that the editor removes is missing, and nothing is said to be kept")
+    func removed() throws {
+        let result = try Self.edit("rm", hasAgent: false)
+        #expect(result.outcome.status == 66 && result.values == .dictionary(Self.values))
+        #expect(
+            result.outcome.errors
+                == "defaults: <root>/t/defaults-X/a.b.plist can't be read: No such file or directory.\n")
+        #expect(result.left == [])
+    }
+
     @Test("A text without a dictionary, or with nothing in it, removes no keys; {} does")
     func empty() throws {
         for text in ["", "// comment\n", "word", "(a)"] {

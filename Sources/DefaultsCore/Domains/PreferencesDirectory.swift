@@ -63,7 +63,8 @@ package struct PreferencesDirectory: Hashable, Sendable {
     /// What stands for the directory in names of other files.
     var resolvedPathHash: ContentHash { ContentHash(Array(resolvedPath.utf8)) }
 
-    /// Checks that the directory exists, if someone named it: then a missing one is more likely a mistake than a first run.
+    /// Checks that the directory can be read if it is there, and that it is there if someone named it: then a missing one
+    /// is more likely a mistake than a first run.
     package func checkExistence() throws(DefaultsError) {
         var status = stat()
         if stat(path, &status) != 0 {
@@ -73,6 +74,9 @@ package struct PreferencesDirectory: Hashable, Sendable {
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
             throw DefaultsError(.directory, errno: ENOTDIR, "The preferences directory \(path) can't be used")
+        }
+        guard isUsable else {
+            throw DefaultsError(.directory, errno: EACCES, "The preferences directory \(path) can't be used")
         }
     }
 

@@ -106,12 +106,8 @@ package final class Store: Sendable {
         state.withLock { $0.snapshot(of: domain) }
     }
 
-    /// The current user's domains that have values, in order.
-    package func domains() -> [Domain] {
-        state.withLock { state in
-            state.domains.filter { $0.user == .current && !$1.merge.isEmpty }.keys.sorted()
-        }
-    }
+    /// The current user's domains that have values or are damaged, in order.
+    package func domains() -> [Domain] { snapshots().map(\.domain) }
 
     /// The current user's domains that have values or are damaged, as they are in force, in order.
     package func snapshots() -> [DomainSnapshot] {

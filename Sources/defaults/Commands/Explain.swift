@@ -14,6 +14,8 @@ struct Explain: ParsableCommand {
 
             A file outside the preferences directory, named by its path, is no layer of another, and is shown alone.
 
+            The key is taken whole: what is inside a value comes from where the value comes from.
+
             A line is the layer, its file and the value; the winning one has an asterisk. With --json it is one object: \
             "domain", "key", and "layers", a list of objects with "layer", "domain", "host", "file", "wins" and "value".
 
@@ -51,6 +53,9 @@ struct Explain: ParsableCommand {
             if near.isEmpty, !isThere { near = NotFound.nearDomain(open) }
             let whose =
                 open.place.directory == nil ? "No layer of \(open.domain.name) has" : "\(open.place.subject) has not"
+            if let outer = keys.filter({ key.hasPrefix("\($0).") }).max() {
+                near = " What is in \"\(outer)\" comes from where that comes from: explain \"\(outer)\"."
+            }
             throw Failure("\(whose) the key \"\(key)\".\(near)", .notFound)
         }
         if json {

@@ -8,7 +8,8 @@ struct Tail: ParsableCommand {
         abstract: "Shows each change of preferences as it happens, whoever makes it.",
         discussion: """
             A line is: time, domain, key, old value, arrow, new value, and who changed it. Where no agent answers, one is \
-            started that ends with the command. Domains and keys may be patterns with * and ?.
+            started that ends with the command. Domains and keys may be patterns with * and ?; a key is a whole one, and a \
+            change inside its value is a change of it.
 
             With --json each line is an object. Its "type" is "ready" (the stream has begun), "change", "damaged" (a file \
             that can't be taken; "reason" says why), "gap" (what happened before its cursor is not known) or "bookmark" (all \

@@ -20,7 +20,11 @@ struct DiffOperand {
             }
             (values, format) = (try Self.values(of: place, backend), .binary)
         } else {
-            (values, format) = (try Self.values(of: options.find(operand), backend), .binary)
+            do {
+                (values, format) = (try Self.values(of: options.find(operand), backend), .binary)
+            } catch let failure as Failure where failure.status == .noInput && access(operand, F_OK) == 0 {
+                throw Failure("\(failure.message) For the file of that name write ./\(operand).", .noInput)
+            }
         }
     }
 

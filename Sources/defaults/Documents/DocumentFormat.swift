@@ -8,6 +8,15 @@ enum DocumentFormat: String, ExpressibleByArgument, CaseIterable {
     case oldStyle = "old-style"
     case json
 
+    /// Takes plutil's names too.
+    init?(argument: String) {
+        switch argument {
+        case "xml1": self = .xml
+        case "binary1": self = .binary
+        default: self.init(rawValue: argument)
+        }
+    }
+
     /// A value as a whole document.
     func document(of value: PropertyListValue) throws(PropertyListError) -> [UInt8] {
         switch self {

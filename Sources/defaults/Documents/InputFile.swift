@@ -32,5 +32,11 @@ enum InputFile {
     }
 
     /// What messages call a file, at the beginning of a sentence.
-    static func title(_ path: String) -> String { path == "-" ? "Standard input" : path }
+    static func title(_ path: String) -> String {
+        switch path {
+        case "-": "Standard input"
+        case "": "The file \"\""
+        default: path
+        }
+    }
 }

@@ -1,5 +1,6 @@
 import DefaultsCore
 import DefaultsKit
+import Glibc
 import PropertyList
 
 /// A run of `edit`: shows a domain, and sets what was changed.
@@ -10,7 +11,7 @@ struct EditSession {
 
     func run() throws {
         let before = try options.open(place).valuesIfAny(
-            "You edit the last good state; the file is copied beside itself before it is replaced.")
+            "You edit the last good state. \(OpenDomain.replacement)")
         let path = try options.directory(of: place).path(of: place.domain)
         let text = try EditableText(before, title: "\(place.domain) in \(path)", isXML: isXML)
         let file = try PrivateFile(named: "\(place.domain.name).plist", text.bytes)
@@ -66,7 +67,8 @@ struct EditSession {
 
     /// Whether a text that isn't applied is worth keeping; else it is removed.
     private func isKept(_ file: PrivateFile, _ text: EditableText) -> Bool {
-        if (try? file.read()) != text.bytes { return true }
+        // One that is gone was removed by the person.
+        if access(file.path, F_OK) == 0, (try? file.read()) != text.bytes { return true }
         file.remove()
         return false
     }

@@ -27,7 +27,7 @@ struct ChangeText {
                 "\(name(snapshot.domain)) \(colored("damaged: \(JSONText.printable(damage))", .yellow))"
             }
                 + snapshot.values.sorted { $0.key < $1.key }.map { key, value in
-                    "\(name(snapshot.domain)) \(colored(Self.printable(key), .bold))  \(colored(shown(value), .green))"
+                    "\(name(snapshot.domain)) \(colored(JSONText.printable(key), .bold))  \(colored(shown(value), .green))"
                 }
         case .gap(let from, let to):
             [colored("What happened between \(from) and \(to) is not known any more.", .yellow)]
@@ -40,7 +40,7 @@ struct ChangeText {
     func text(_ change: KeyChange) -> String {
         let old = colored(shown(change.old), .red)
         let new = colored(shown(change.new), .green)
-        return "\(colored(Self.printable(change.key), .bold))  \(old) → \(new)"
+        return "\(colored(JSONText.printable(change.key), .bold))  \(old) → \(new)"
     }
 
     private func lines(_ record: LogRecord) -> [String] {
@@ -54,7 +54,7 @@ struct ChangeText {
             return changes
                 + changeSet.overruled.map { lost in
                     let whose = describe(lost.writer)
-                    return "\(start) \(colored(Self.printable(lost.key), .bold))  "
+                    return "\(start) \(colored(JSONText.printable(lost.key), .bold))  "
                         + colored("overruled: \(shown(lost.value)), set by \(whose)", .yellow)
                 }
         case .damaged(_, let reason):
@@ -67,7 +67,7 @@ struct ChangeText {
         }
     }
 
-    private func name(_ domain: Domain) -> String { Self.printable(domain.description) }
+    private func name(_ domain: Domain) -> String { JSONText.printable(domain.description) }
 
     private func describe(_ writer: Writer) -> String {
         switch writer {
@@ -75,7 +75,7 @@ struct ChangeText {
         case .agent: return "agent"
         case .app(let app):
             let name = app.executable.split(separator: "/").last.map(String.init) ?? "app"
-            return "\(Self.printable(name)), pid \(app.pid)"
+            return "\(JSONText.printable(name)), pid \(app.pid)"
         }
     }
 
@@ -84,11 +84,6 @@ struct ChangeText {
         guard let value else { return "(none)" }
         let text = JSONText.of(value)
         return text.count <= Self.longest ? text : "\(text.prefix(Self.longest))… (\(text.utf8.count) bytes)"
-    }
-
-    /// Text that can't move the terminal's cursor.
-    static func printable(_ text: String) -> String {
-        String(JSONText.string(text).dropFirst().dropLast())
     }
 
     func colored(_ text: String, _ color: Color) -> String {

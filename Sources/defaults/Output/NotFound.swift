@@ -1,5 +1,6 @@
 import DefaultsCore
 import DefaultsKit
+import Glibc
 
 /// What is said of domains and keys that aren't there: which, where, and a near name.
 enum NotFound {
@@ -10,7 +11,20 @@ enum NotFound {
     ///   - consequence: what isn't done therefore, as the end of the sentence.
     /// - Returns: the failure, with the status for what isn't found.
     static func domain(_ open: OpenDomain, _ consequence: String = "") -> Failure {
-        Failure("\(open.place.subject) does not exist\(consequence).\(nearDomain(open))", .notFound)
+        let place = open.place
+        if let directory = place.directory {
+            let path = directory.path(of: place.domain)
+            if access(path, F_OK) != 0, errno == EACCES {
+                return Failure("\(path) can't be read: \(SystemCall.message(EACCES))\(consequence).", .inputOutput)
+            }
+            let other = String(path.dropLast(".plist".count))
+            if access(path, F_OK) != 0, access(other, F_OK) == 0 {
+                return Failure(
+                    "\(place.subject) does not exist\(consequence). \(other) does: `defaults convert` reads files of any "
+                        + "name, and `defaults import` takes keys from them.", .notFound)
+            }
+        }
+        return Failure("\(place.subject) does not exist\(consequence).\(nearDomain(open))", .notFound)
     }
 
     /// A key that a domain hasn't got.

@@ -6,8 +6,8 @@ struct Application {
     /// The desktop file's name where that is a reverse domain name, else the name of the program.
     let domain: String
 
-    /// Finds an application by the name of its desktop file, the name that it has there, the path of that file, or the
-    /// name of an executable in `PATH`; in this order.
+    /// Finds an application by the name of its desktop file, the name that it has there, the program that this one alone
+    /// starts, the path of that file, or the name of an executable in `PATH`; in this order.
     init(named name: String, _ environment: Environment) throws(Failure) {
         if name.contains("/") {
             if let entry = DesktopEntry(path: name) {
@@ -17,6 +17,7 @@ struct Application {
         } else {
             let directories = Self.directories(environment)
             if let entry = Self.entry(withFileName: name, in: directories) ?? Self.entry(titled: name, in: directories)
+                ?? Self.entry(starting: name, in: directories)
             {
                 domain = entry.domain
                 return
@@ -52,13 +53,25 @@ struct Application {
 
     private static func entry(titled name: String, in directories: [String]) -> DesktopEntry? {
         let wanted = name.lowercased()
-        for directory in directories {
-            // What can't be listed has none. In order, so that of two with one name it is always the same.
-            let names = (try? PreferencesDirectory(path: directory).names(in: "")) ?? []
-            let entries = names.sorted().lazy.compactMap { DesktopEntry(path: "\(directory)/\($0)") }
-            if let entry = entries.first(where: { $0.name?.lowercased() == wanted }) { return entry }
+        return entries(in: directories).first { $0.name?.lowercased() == wanted }
+    }
+
+    private static func entry(starting program: String, in directories: [String]) -> DesktopEntry? {
+        var identifiers: Set<String> = []
+        var found: DesktopEntry?
+        // A file in an earlier directory hides those of its name in later ones.
+        for entry in entries(in: directories) where entry.program == program {
+            if identifiers.insert(entry.identifier).inserted, found == nil { found = entry }
         }
-        return nil
+        return identifiers.count == 1 ? found : nil
+    }
+
+    /// All desktop files, in order, so that of two with one name it is always the same; what can't be listed has none.
+    private static func entries(in directories: [String]) -> some Sequence<DesktopEntry> {
+        directories.lazy.flatMap { directory in
+            ((try? PreferencesDirectory(path: directory).names(in: "")) ?? []).sorted().lazy
+                .compactMap { DesktopEntry(path: "\(directory)/\($0)") }
+        }
     }
 
     private static func executable(_ name: String, _ environment: Environment) -> String? {

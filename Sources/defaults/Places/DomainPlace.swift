@@ -23,6 +23,16 @@ struct DomainPlace: Hashable {
     init(_ argument: String, host: DomainHost, in preferences: PreferencesDirectory) throws {
         guard Self.isPath(argument) else {
             let isGlobal = argument == "Apple Global Domain"
+            if argument.contains("/") {
+                throw Failure(
+                    "\"\(argument)\" can't be a domain's name: a name has no \"/\". The path of a file begins with /, ./, "
+                        + "../ or ~/.", .usage)
+            }
+            if argument.hasSuffix(".plist") {
+                throw Failure(
+                    "\"\(argument)\" is a file's name: ./\(argument) is that file, and the domain is "
+                        + "\"\(argument.dropLast(".plist".count))\".", .usage)
+            }
             self.init(Domain(isGlobal ? .global : try DomainName(argument), host: host))
             return
         }
@@ -35,6 +45,7 @@ struct DomainPlace: Hashable {
         let linked = PreferencesDirectory(path: path).resolvedPath
         guard let domain = Self.domain(at: path, in: preferences) ?? Self.domain(at: linked, in: preferences) else {
             let (parent, name) = Self.split(path)
+            if name == ".plist" { throw Failure("\(argument) names a directory, and no file in it.", .usage) }
             guard let domain = Domain(fileName: name) else {
                 // Which rule the name breaks.
                 _ = try DomainName(String(name.dropLast(".plist".count)))

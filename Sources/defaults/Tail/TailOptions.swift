@@ -17,10 +17,10 @@ struct TailOptions: ParsableArguments {
     @Flag(help: "Shows the values as they are first.")
     var initial = false
 
-    @Option(name: .customShort("n"), help: "Ends after so many change sets.")
+    @Option(name: .customShort("n"), parsing: .unconditional, help: "Ends after so many change sets.")
     var count: Int?
 
-    @Option(help: "Ends after so many seconds.")
+    @Option(parsing: .unconditional, help: "Ends after so many seconds.")
     var timeout: Double?
 
     @Option(help: "What to show when changes come faster than they are read: each key's latest, or everything.")

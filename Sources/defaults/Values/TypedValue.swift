@@ -17,12 +17,26 @@ enum TypedValue {
                 "Cannot nest composite types: an array or dictionary inside another is written as a property list, "
                     + "such as '(a, b)' or '{k = v;}'.", .usage)
         }
-        guard let (read, remedy) = typed[option] else { return try untyped(option) }
+        guard let (read, remedy) = typed[option] else {
+            try checkOption(option)
+            return try untyped(option)
+        }
         guard let text = rest.popFirst() else { throw Failure("\(option) needs a value.", .usage) }
         guard let value = read(text) else {
             throw Failure("\"\(text)\" is no value for \(option), which takes \(remedy); nothing is written.", .usage)
         }
         return value
+    }
+
+    /// Looks for a misspelt option, which else would be taken for a string.
+    private static func checkOption(_ text: String) throws(Failure) {
+        guard text.hasPrefix("-") else { return }
+        let isOfPlace = Arguments.isOfPlace(text)
+        let near = isOfPlace ? " It belongs before the domain." : NearName.question(text, among: options)
+        guard isOfPlace || !near.isEmpty else { return }
+        throw Failure(
+            "\"\(text)\" is no type of a value; leaving defaults unchanged.\(near) If it is meant as plain text, write "
+                + "-string before it.", .usage)
     }
 
     private typealias Reader = (read: @Sendable (String) -> PropertyListValue?, remedy: String)
@@ -67,12 +81,25 @@ enum TypedValue {
     static func untyped(_ text: String) throws(Failure) -> PropertyListValue {
         let isPropertyList = text.contains { "\"()[]{}<>".contains($0) }
         if !isPropertyList, !text.utf8.contains(UInt8(ascii: "\\")) { return .string(text) }
+        if !isPropertyList { try checkEscapes(text) }
         do throws(PropertyListError) {
             return try parse(isPropertyList ? text : "\"\(text)\"")
         } catch {
             throw Failure(
                 "Could not parse \"\(text)\": \(error) If it is meant as plain text, write -string before it.",
                 .dataError)
+        }
+    }
+
+    /// Looks for a backslash that begins no escape: the reader would drop it, from a path of Windows say.
+    private static func checkEscapes(_ text: String) throws(Failure) {
+        var rest = text.unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            guard scalar == "\\" else { continue }
+            if let next = rest.popFirst(), "abfnrtv\\'U01234567".unicodeScalars.contains(next) { continue }
+            throw Failure(
+                "\"\(text)\" has a backslash that begins no escape; leaving defaults unchanged. If it is meant as plain text, "
+                    + "write -string before it.", .dataError)
         }
     }
 

@@ -17,7 +17,7 @@ enum WriteOperands {
             rest.removeFirst()
         }
         // Behind it a key may look like an option.
-        if rest.first == "--" { rest.removeFirst() }
+        if rest.first == "--" { rest.removeFirst() } else { try Self.checkKey(rest.first) }
         guard let first = rest.popFirst() else {
             throw Failure("Name a key and a value, or give a dictionary; see `defaults write --help`.", .usage)
         }
@@ -43,11 +43,24 @@ enum WriteOperands {
             value = .set(try TypedValue.take(&rest))
         }
         if let surplus = rest.first {
-            let isMisspelt = option.hasPrefix("-") && !TypedValue.options.contains(option)
-            let near = isMisspelt ? NearName.question(option, among: TypedValue.options) : ""
-            throw Failure("Unexpected argument \"\(surplus)\"; leaving defaults unchanged.\(near)", .usage)
+            let remedy = Arguments.isOfPlace(surplus) ? " It belongs before the domain." : ""
+            throw Failure("Unexpected argument \"\(surplus)\"; leaving defaults unchanged.\(remedy)", .usage)
         }
         self = .key(KeyText(text: first, isPath: isPath), value)
+    }
+
+    /// Looks for an option where the key should be, since nobody has keys of such names.
+    private static func checkKey(_ key: String?) throws(Failure) {
+        guard let key else { return }
+        let remedy: String
+        if Arguments.isOfPlace(key) {
+            remedy = "\(key) belongs before the domain"
+        } else if TypedValue.options.contains(key) {
+            remedy = "The key is missing before \(key)"
+        } else {
+            return
+        }
+        throw Failure("\(remedy); leaving defaults unchanged. A key of that name has -- before it.", .usage)
     }
 
     private static func elements(_ rest: inout ArraySlice<String>) throws(Failure) -> [PropertyListValue] {

@@ -111,7 +111,7 @@ extension ManualPage {
         .It 64
         The command line is wrong: an unknown verb or option, a name that no domain can have.
         .It 65
-        A file, a value or a text can't be understood.
+        A domain's file can't be read or understood, or a value or a text can't.
         .It 66
         An input is missing or can't be read.
         .It 69
@@ -125,7 +125,8 @@ extension ManualPage {
         .It 74
         A directory or a file can't be read or written; edits are not saved.
         .It 75
-        The agent is stopped, keeps another directory, or someone else holds the lock: try again later.
+        The agent is stopped or has very much to do, keeps another directory, or someone else holds the lock: try again
+        later.
         .It 130 , 143
         It was ended by a signal.
         .El

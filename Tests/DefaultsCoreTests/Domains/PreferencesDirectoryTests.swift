@@ -85,6 +85,25 @@ struct PreferencesDirectoryTests {
         }
     }
 
+    @Test("A directory that can't be read is an error to who looks whether it is there, whoever named it")
+    func unreadable() throws {
+        try withTemporaryDirectory { path in
+            let place = "\(path)/p"
+            try RawFile.makeDirectory(place)
+            #expect(throws: Never.self) { try PreferencesDirectory(path: place).checkExistence() }
+            chmod(path, 0o755)
+            chmod(place, 0)
+            defer { chmod(place, 0o700) }
+            let text = asUnprivileged {
+                do throws(DefaultsError) { try PreferencesDirectory(path: place).checkExistence() } catch {
+                    return error.description
+                }
+                return ""
+            }
+            #expect(text == "The preferences directory \(place) can't be used: Permission denied.")
+        }
+    }
+
     @Test("A relative option is below the working directory, an empty one is an error")
     func options() throws {
         let directory = try find(option: "some/where", [:])
