@@ -71,14 +71,15 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .executableTarget(
-            name: "defaults",
+        .target(
+            name: "DefaultsCommand",
             dependencies: [
                 "CLinux", "CProcCheck", "DefaultsCore", "DefaultsKit", "PropertyList",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings
         ),
+        .executableTarget(name: "defaults", dependencies: ["DefaultsCommand"], swiftSettings: settings),
 
         // What takes too long, or too quiet a machine, for the tests.
         .executableTarget(
@@ -146,8 +147,8 @@ let package = Package(
             swiftSettings: settings),
         // What the fuzzers feed, and the replay of what they found; `.ci/fuzz` builds the executable as a fuzzer.
         .target(
-            name: "FuzzTargets", dependencies: ["DefaultsCore", "PropertyList"], path: "Tests/FuzzTargets",
-            swiftSettings: settings),
+            name: "FuzzTargets", dependencies: ["DefaultsCommand", "DefaultsCore", "PropertyList"],
+            path: "Tests/FuzzTargets", swiftSettings: settings),
         .target(name: "CFuzzer", path: "Tests/CFuzzer"),
         .executableTarget(
             name: "Fuzzer", dependencies: ["CFuzzer", "FuzzTargets"], path: "Tests/Fuzzer", swiftSettings: settings),

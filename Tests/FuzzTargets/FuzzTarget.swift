@@ -4,7 +4,7 @@ import PropertyList
 ///
 /// `Fuzzer` looks for bytes that break it; the tests replay those that were found, and the seeds.
 package enum FuzzTarget: String, CaseIterable, Sendable {
-    case xml, binary, oldStyle, frames, requests, messages, changeLog
+    case xml, binary, oldStyle, frames, requests, messages, changeLog, command
 
     /// What doesn't hold for some bytes.
     package struct Finding: Error, CustomStringConvertible {
@@ -21,6 +21,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
         case .requests: try MessageCheck.checkRequest(bytes)
         case .messages: try MessageCheck.checkMessage(bytes)
         case .changeLog: try ChangeLogCheck.check(bytes)
+        case .command: try CommandCheck.check(bytes)
         }
     }
 }

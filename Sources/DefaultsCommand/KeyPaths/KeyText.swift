@@ -1,9 +1,9 @@
-import DefaultsCore
+package import DefaultsCore
 import PropertyList
 
 /// A key as it was typed, which may lead into the value of another one: `a.b.0`.
-struct KeyText {
-    let text: String
+package struct KeyText {
+    package let text: String
     /// Whether it was said to be a path.
     let isPath: Bool
 
@@ -15,7 +15,7 @@ struct KeyText {
     /// A key that is there as it was typed wins; else the longest beginning, up to a dot, that is the key of an array or a
     /// dictionary has the rest as a path into it; else the text is a key. An escaped dot or backslash, `\.` or `\\`, says
     /// that the dots without one are to part.
-    func path(in values: DomainValues) throws(Failure) -> ValuePath {
+    package func path(in values: DomainValues) throws(Failure) -> ValuePath {
         // Most keys are no paths, and cost no more than before there were any.
         if !isPath, !text.utf8.contains(UInt8(ascii: "\\")) {
             if !text.utf8.contains(UInt8(ascii: ".")) || values[text] != nil { return ValuePath(key: text) }

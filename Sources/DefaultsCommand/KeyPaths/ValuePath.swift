@@ -1,9 +1,9 @@
-import DefaultsCore
-import PropertyList
+package import DefaultsCore
+package import PropertyList
 
 /// A key of a domain, and the way from its value to one inside.
-struct ValuePath {
-    let key: String
+package struct ValuePath {
+    package let key: String
     /// Keys of dictionaries and indices of arrays, from the outside in; none for the key's own value.
     let steps: [String]
     /// Whether a key that is missing may be made to hold what the steps lead to.
@@ -23,7 +23,7 @@ struct ValuePath {
     ///   - consequence: what isn't done without it, as the end of the sentence.
     /// - Returns: the value.
     /// - Throws: what isn't there, or holds nothing.
-    func value(
+    package func value(
         in values: DomainValues, of place: DomainPlace, _ consequence: String = ""
     ) throws(Failure) -> PropertyListValue {
         guard var value = values[key] else {
@@ -55,7 +55,7 @@ struct ValuePath {
     ///   - make: gives the new value, `nil` to remove it.
     /// - Returns: the edit of the key.
     /// - Throws: what on the way isn't there or holds nothing, or what `make` throws.
-    func edit(
+    package func edit(
         in values: DomainValues, of place: DomainPlace,
         _ make: (PropertyListValue?) throws(Failure) -> PropertyListValue?
     ) throws(Failure) -> ConditionalEdit {

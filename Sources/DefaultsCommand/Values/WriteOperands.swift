@@ -1,15 +1,15 @@
-import DefaultsCore
+package import DefaultsCore
 import PropertyList
 
 /// What follows the domain in `defaults write`: Apple's grammar of values.
-enum WriteOperands {
+package enum WriteOperands {
     /// A key and its value.
     case key(KeyText, NewValue)
     /// All keys of the domain.
     case all(DomainValues)
 
     /// Reads a key and a value, or a dictionary alone.
-    init(_ operands: [String], isPath: Bool) throws(Failure) {
+    package init(_ operands: [String], isPath: Bool) throws(Failure) {
         var rest = operands[...]
         var isPath = isPath
         if rest.first == "--key-path" {

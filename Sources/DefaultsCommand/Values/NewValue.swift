@@ -1,8 +1,8 @@
-import DefaultsCore
-import PropertyList
+package import DefaultsCore
+package import PropertyList
 
 /// What `write` is to make of a key's value.
-enum NewValue: Hashable {
+package enum NewValue: Hashable {
     case set(PropertyListValue)
     /// `-array-add`.
     case append([PropertyListValue])
@@ -10,7 +10,7 @@ enum NewValue: Hashable {
     case merge(DomainValues)
 
     /// The value that comes of an old one.
-    func applied(to old: PropertyListValue?, _ key: String, of place: DomainPlace) throws(Failure) -> PropertyListValue
+    package func applied(to old: PropertyListValue?, _ key: String, of place: DomainPlace) throws(Failure) -> PropertyListValue
     {
         switch (self, old) {
         case (.set(let value), _): return value

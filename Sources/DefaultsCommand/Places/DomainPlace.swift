@@ -1,14 +1,14 @@
-import DefaultsCore
+package import DefaultsCore
 
 /// Where a domain is: in the preferences directory, or in a file anywhere else.
-struct DomainPlace: Hashable {
+package struct DomainPlace: Hashable {
     /// The domain, of the preferences directory or of `directory`.
     let domain: Domain
     /// The directory of a file that isn't in the preferences directory; `nil` for what is.
     let directory: PreferencesDirectory?
 
     /// Names a domain of the preferences directory, or of another.
-    init(_ domain: Domain, directory: PreferencesDirectory? = nil) {
+    package init(_ domain: Domain, directory: PreferencesDirectory? = nil) {
         self.domain = domain
         self.directory = directory
     }

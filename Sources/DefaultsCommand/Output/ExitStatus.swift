@@ -3,7 +3,7 @@ import DefaultsKit
 import Glibc
 
 /// How the command ends: the statuses of `sysexits.h`, and 1 for "not found".
-enum ExitStatus: Int32 {
+package enum ExitStatus: Int32 {
     case notFound = 1
     case usage = 64
     case dataError = 65
@@ -27,9 +27,9 @@ enum ExitStatus: Int32 {
 }
 
 /// An end of the command that isn't a success: a sentence, and a status.
-struct Failure: Error {
-    let message: String
-    let status: ExitStatus
+package struct Failure: Error {
+    package let message: String
+    package let status: ExitStatus
 
     init(_ message: String, _ status: ExitStatus) {
         self.message = message

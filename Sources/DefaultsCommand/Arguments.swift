@@ -1,7 +1,7 @@
 import DefaultsCore
 
 /// The arguments as people write them, brought into the form that the parser takes.
-enum Arguments {
+package enum Arguments {
     /// Apple's names of the global domain, which look like options or have spaces.
     private static let globalDomain = ["-g", "-globalDomain", "Apple Global Domain"]
     /// The options of `PlaceOptions` that may stand anywhere before the domain, and that a value follows.
@@ -37,7 +37,7 @@ enum Arguments {
     /// the parser takes all of it as it is, options before the domain of `write` included.
     ///
     /// - Throws: when an application is named that isn't there.
-    static func prepared(_ arguments: some Sequence<String>) throws(Failure) -> [String] {
+    package static func prepared(_ arguments: some Sequence<String>) throws(Failure) -> [String] {
         var rest = Array(arguments)[...]
         var placeOptions: [String] = []
         var others: [String] = []

@@ -1,9 +1,9 @@
-import DefaultsCore
+package import DefaultsCore
 
 /// An edit that was made from values, and holds as long as they do.
-struct ConditionalEdit {
+package struct ConditionalEdit {
     /// The keys to be set or removed.
-    var values: Difference
+    package var values: Difference
     /// What keys must still hold.
-    var expected: Difference
+    package var expected: Difference
 }

@@ -1,0 +1,3 @@
+import DefaultsCommand
+
+Program.main()
