@@ -12,6 +12,8 @@ package enum Arguments {
     ]
     /// The verbs that take several domains.
     private static let plural = ["diff", "sync"]
+    /// The verbs that take none.
+    private static let withoutDomain = ["domains", "find", "convert", "status", "help"]
 
     /// The arguments that this process was given, without its name.
     ///
@@ -61,7 +63,7 @@ package enum Arguments {
                     domain = application
                     if verb != nil { break }
                 }
-            } else if globalDomain.contains(argument) {
+            } else if globalDomain.contains(argument), takesDomain(verb) {
                 if let verb {
                     others.append("NSGlobalDomain")
                     if !isPlural(verb) { break }
@@ -89,7 +91,12 @@ package enum Arguments {
                 break
             }
         }
-        if let domain { others.append(domain) }
+        if let domain {
+            if let verb, !takesDomain(verb) {
+                throw Failure("`\(verb)` takes no domain, and \(domain) was named before it.", .usage)
+            }
+            others.append(domain)
+        }
         return placeOptions + others + rest
     }
 
@@ -127,6 +134,9 @@ package enum Arguments {
     static func isOfPlace(_ word: String) -> Bool {
         (place + ["-currentHost", "-app", "--key-path"]).contains { word == $0 || word.hasPrefix("\($0)=") }
     }
+
+    /// Whether a verb takes a domain; so does what is no verb.
+    static func takesDomain(_ verb: String?) -> Bool { !(verb.map(withoutDomain.contains) ?? false) }
 
     /// Whether a verb takes several domains.
     static func isPlural(_ verb: String) -> Bool { plural.contains(verb) }

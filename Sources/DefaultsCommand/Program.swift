@@ -31,8 +31,9 @@ package enum Program {
                 show(Defaults.fullMessage(for: error))
             }
             if status != .validationFailure { Defaults.exit(withError: error) }
-            let command = UnknownVerb.named(in: arguments).map { "help \($0)" } ?? "help"
-            let message = UnknownOption.message(Defaults.message(for: error))
+            let verb = UnknownVerb.named(in: arguments)
+            let command = verb.map { "help \($0)" } ?? "help"
+            let message = UnknownOption.message(Defaults.message(for: error), of: verb)
             let end = message.hasSuffix(".") || message.hasSuffix("?") ? "" : "."
             Failure.end("\(message)\(end) See `defaults \(command)`.", .usage)
         }

@@ -2,12 +2,16 @@
 enum UnknownOption {
     /// Makes a better message of the parser's, which guesses at any price.
     ///
-    /// - Parameter message: what the parser says.
+    /// - Parameters:
+    ///   - message: what the parser says.
+    ///   - verb: the verb, if there is one.
     /// - Returns: the better one; what the parser says of anything else is left as it is.
-    static func message(_ message: String) -> String {
-        let words = message.split(separator: "'", omittingEmptySubsequences: false)
-        guard words.count > 1, words[0] == "Unknown option " else { return message }
-        let guess = words.count > 3 ? NearName.question(String(words[1]), among: [String(words[3])]) : ""
-        return "Unknown option \"\(words[1])\".\(guess) What is behind -- is no option, but a domain or a key."
+    static func message(_ message: String, of verb: String?) -> String {
+        guard let match = message.wholeMatch(of: /Unknown option '(.+?)'\.?( Did you mean '(.+)'\?)?/) else {
+            return message
+        }
+        let guess = match.3.map { NearName.question(String(match.1), among: [String($0)]) } ?? ""
+        let remedy = Arguments.takesDomain(verb) ? " What is behind -- is no option, but a domain or a key." : ""
+        return "Unknown option \"\(match.1)\".\(guess)\(remedy)"
     }
 }

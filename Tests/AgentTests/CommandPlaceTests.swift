@@ -174,7 +174,8 @@ struct CommandPlaceTests {
             .prints(
                 ["-host", "H", "-app", "sh", "write", "k", "v"], ["-app", "sh", "read", "-host", "H", "k"], output: "v"),
         ]
-        + ["nope", "Nobody", "Gone", "$H/share/applications/none.desktop", "/etc/passwd", ""].map { name in
+        + ["nope", "Nobody", "Gone", "Hidden", "hidden", "$H/share/applications/none.desktop", "/etc/passwd", ""].map {
+            name in
             .fails(
                 ["write", "-app", name, "k", "v"], status: 1,
                 "Couldn't find an application named \"\(name)\"; defaults unchanged.")
@@ -214,6 +215,9 @@ struct CommandPlaceTests {
             for (name, text) in entries {
                 try RawFile.write("[Desktop Entry]\n\(text)\n", to: "\(directories[2])/\(name).desktop")
             }
+            // What is hidden by a file of its name isn't there.
+            try RawFile.write("[Desktop Entry]\nHidden=true\n", to: "\(directories[2])/hidden.desktop")
+            try RawFile.write("[Desktop Entry]\nName=Hidden\n", to: "\(directories[4])/hidden.desktop")
             try RawFile.write("[Desktop Entry]\nName=S\n", to: "\(directories[4])/shared.desktop")
         }
     }

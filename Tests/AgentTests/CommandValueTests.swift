@@ -137,7 +137,7 @@ struct CommandValueTests {
     func mismatch(_ option: String) throws {
         let (wanted, replacing) = option == "-array-add" ? ("an array", "-array") : ("a dictionary", "-dict")
         try CommandCase.fails(
-            ["write", "a.b", "k", "text"], ["write", "a.b", "k", option, "a", "b"], status: 1,
+            ["write", "a.b", "k", "text"], ["write", "a.b", "k", option, "a", "b"], status: 65,
             "The value of \"k\" in the domain a.b is not \(wanted) but of type string, so nothing can be added; "
                 + "defaults unchanged. \(replacing) replaces it."
         ).check()

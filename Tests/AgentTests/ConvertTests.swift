@@ -119,6 +119,46 @@ struct ConvertTests {
         }
     }
 
+    @Test("A link that leads in a circle, or to a name that isn't text, is told of, and nothing is written")
+    func badLinks() throws {
+        try withTemporaryDirectory { root in
+            try Programs.shell("echo '{}' >in; ln -s l l; ln -s \"$(printf 'caf\\351')\" m", in: root)
+            let circle = try Self.run(["in", "l"], in: root)
+            #expect(circle.status == 73)
+            #expect(circle.errors == "defaults: l can't be written: Too many levels of symbolic links.\n")
+            let bytes = try Self.run(["in", "m"], in: root)
+            #expect(bytes.status == 73)
+            #expect(
+                bytes.errors == "defaults: m can't be written: Invalid or incomplete multibyte or wide character.\n")
+            #expect(namesOfFiles(in: root).sorted() == ["in", "l", "m"])
+            #expect(try RawFile.status(root + "/l").st_mode & S_IFMT == S_IFLNK)
+        }
+    }
+
+    @Test("Another's file keeps its group where it can't keep its owner, or no other group gets its rights")
+    func groups() throws {
+        // Only root may be someone else.
+        guard geteuid() == 0 else { return }
+        try withTemporaryDirectory { root in
+            chmod(root, 0o777)
+            for name in ["ours", "theirs"] {
+                try RawFile.write("{}", to: "\(root)/\(name)")
+                #expect(chown("\(root)/\(name)", 0, name == "ours" ? 65_533 : 0) == 0)
+                chmod("\(root)/\(name)", 0o664)
+                let outcome = try Programs.run(
+                    "/usr/bin/setpriv",
+                    [
+                        "--reuid=65534", "--regid=65534", "--groups=65534,65533", Programs.defaults, "convert",
+                        "\(root)/\(name)", "\(root)/\(name)",
+                    ])
+                #expect(outcome.status == 0, "\(outcome.errors)")
+            }
+            let (ours, theirs) = (try RawFile.status(root + "/ours"), try RawFile.status(root + "/theirs"))
+            #expect((ours.st_uid, ours.st_gid, ours.st_mode & 0o777) == (65_534, 65_533, 0o664))
+            #expect((theirs.st_uid, theirs.st_gid, theirs.st_mode & 0o777) == (65_534, 65_534, 0o604))
+        }
+    }
+
     @Test(
         "What stands for a descriptor is written to where that is, and what is before that stays",
         arguments: [

@@ -91,7 +91,7 @@ struct KeyPathTests {
             nested, ["write", "--key-path", "a.b", "s.x", "v"], status: 65,
             "\"s\" in the domain a.b is no array or dictionary but of type string, and holds no \"x\"."),
         .fails(
-            nested, ["write", "a.b", "a.b.0", "-array-add", "v"], status: 1,
+            nested, ["write", "a.b", "a.b.0", "-array-add", "v"], status: 65,
             "The value of \"a.b.0\" in the domain a.b is not an array but of type string, so nothing can be added; "
                 + "defaults unchanged. -array replaces it."),
         .fails(

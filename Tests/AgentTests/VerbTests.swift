@@ -234,6 +234,27 @@ struct VerbTests {
                     "defaults: No layer of a.b has the key \"d.size\". What is in \"d\" comes from where that comes from: "
                     + "explain \"d\".\n"),
             VerbCase(
+                files: ["p/a.b.plist": "{size = 5; \"size.height\" = 1;}"],
+                commands: [["explain", "a.b", "size.heigth"]],
+                status: 1,
+                errors: "defaults: No layer of a.b has the key \"size.heigth\". Did you mean \"size.height\"?\n"),
+            VerbCase(
+                commands: [["-g", "convert", "x"]], status: 64,
+                errors: "defaults: `convert` takes no domain, and NSGlobalDomain was named before it.\n"),
+            VerbCase(
+                commands: [["status", "--foo"]], status: 64,
+                errors: "defaults: Unknown option \"--foo\". See `defaults help status`.\n"),
+            VerbCase(
+                commands: [["read", "--it's"]], status: 64,
+                errors:
+                    "defaults: Unknown option \"--it's\". What is behind -- is no option, but a domain or a key. See "
+                    + "`defaults help read`.\n"),
+            VerbCase(
+                files: ["p/a.plist.plist": "{k = v;}"], commands: [["read", "a.plist", "k"]], output: "v\n"),
+            VerbCase(
+                commands: [["read", "<root>/p"]], status: 1,
+                errors: "defaults: The file <root>/p.plist does not exist.\n"),
+            VerbCase(
                 files: ["p/a,b.plist": "{k = 1;}", "p/c.plist": "{"], commands: [["domains", "--json"]],
                 output: "[\"a,b\",\"c\"]\n"),
             VerbCase(

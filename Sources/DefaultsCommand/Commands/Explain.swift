@@ -35,11 +35,13 @@ struct Explain: ParsableCommand {
         let open = try place.open(domain)
         var layers: [ExplainedLayer] = []
         var keys: Set<String> = []
+        var containers: Set<String> = []
         var isThere = false
         for domain in domains(of: open) {
             let snapshot = try open.backend.snapshot(of: domain)
             if let damage = snapshot.damage { Failure.note(damage) }
             keys.formUnion(snapshot.values.keys)
+            containers.formUnion(snapshot.values.filter { !$1.fits(depth: 0) }.keys)
             if domain.name == open.domain.name, !snapshot.values.isEmpty { isThere = true }
             guard let value = snapshot.values[key] else { continue }
             layers.append(
@@ -53,7 +55,7 @@ struct Explain: ParsableCommand {
             if near.isEmpty, !isThere { near = NotFound.nearDomain(open) }
             let whose =
                 open.place.directory == nil ? "No layer of \(open.domain.name) has" : "\(open.place.subject) has not"
-            if let outer = keys.filter({ key.hasPrefix("\($0).") }).max() {
+            if near.isEmpty, let outer = containers.filter({ key.hasPrefix("\($0).") }).max() {
                 near = " What is in \"\(outer)\" comes from where that comes from: explain \"\(outer)\"."
             }
             throw Failure("\(whose) the key \"\(key)\".\(near)", .notFound)

@@ -19,9 +19,11 @@ struct Import: ParsableCommand {
     @Argument(help: "The file, or - for standard input.", completion: .file()) var path: String
 
     func run() throws {
-        let open = try place.open(domain)
+        let target = try place.find(domain)
         let document = try InputDocument(path, limits: Frame.requestLimits)
-        let values = try document.values("; \(open.place.name) is unchanged")
+        let values = try document.values("; \(target.name) is unchanged")
+        // Standard input may take its time, in which an agent comes or goes.
+        let open = try place.open(target)
         _ = try open.valuesToReplace()
         try open.edit(values.mapValues { $0 })
     }

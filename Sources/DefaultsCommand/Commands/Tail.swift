@@ -16,7 +16,7 @@ struct Tail: ParsableCommand {
             up to its cursor has been shown). "cursor" is a place for --since; "time", "domain", "host" and "source" say \
             when, what and who; "user" is "managed", or the directory of a domain for any user, and left out for the \
             current user's; "changes" is a list of objects with "key", "kind" (added, changed, removed, initial), \
-            "old" and "new"; "overruled" lists what lost against a later writer. Data is {"$data": base64}, a date \
+            "old" and "new"; "damage" says why a file can't be taken whose last good values are shown at first; "overruled" lists what lost against a later writer. Data is {"$data": base64}, a date \
             {"$date": RFC 3339}.
 
             With --exec a command is run for each change set, one after the other, and none is left out. It has the object \

@@ -17,7 +17,8 @@ enum OutputFile {
     /// - Throws: when it can't be written.
     static func write(_ bytes: [UInt8], to path: String, from source: String? = nil) throws(Failure) {
         if path == "-" { return try StandardOutput.write(bytes) }
-        let target = OutputTarget(path)
+        let target: OutputTarget
+        do throws(SystemCall.Failure) { target = try OutputTarget(path) } catch { throw failure(path, error) }
         if isStandardOutput(target) { return try StandardOutput.write(bytes) }
         do throws(SystemCall.Failure) {
             switch target {
@@ -29,8 +30,12 @@ enum OutputFile {
                 try write(bytes, toFile: file, from: source)
             }
         } catch {
-            throw Failure("\(path) can't be written: \(SystemCall.message(error.number)).", .cantCreate)
+            throw failure(path, error)
         }
+    }
+
+    private static func failure(_ path: String, _ error: SystemCall.Failure) -> Failure {
+        Failure("\(path) can't be written: \(SystemCall.message(error.number)).", .cantCreate)
     }
 
     /// Whether it is the file that standard output is redirected to, which would be replaced under it.
@@ -50,6 +55,7 @@ enum OutputFile {
     ) throws(SystemCall.Failure) {
         var status = stat()
         guard stat(path, &status) == 0 else {
+            guard errno == ENOENT else { throw SystemCall.Failure(number: errno) }
             let isThere = source.map { $0 != "-" && stat($0, &status) == 0 } ?? false
             return try replace(path, bytes, mode: isThere ? status.st_mode & 0o666 & ~mask() : 0o600, of: nil)
         }
@@ -67,6 +73,16 @@ enum OutputFile {
         return mask
     }
 
+    /// Has another's file stay theirs where that can be had, or their group's; no other group gets that one's rights.
+    ///
+    /// - Returns: whether the file has the group.
+    private static func keep(_ owner: (user: uid_t, group: gid_t)?, of file: Int32) -> Bool {
+        guard let owner else { return true }
+        if fchown(file, owner.user, owner.group) == 0 || fchown(file, uid_t.max, owner.group) == 0 { return true }
+        var status = stat()
+        return fstat(file, &status) == 0 && status.st_gid == owner.group
+    }
+
     private static func replace(
         _ path: String, _ bytes: [UInt8], mode: mode_t, of owner: (user: uid_t, group: gid_t)?
     ) throws(SystemCall.Failure) {
@@ -75,9 +91,7 @@ enum OutputFile {
         let file = FileDescriptor(owning: try SystemCall.run { mkstemp(&template) })
         let temporary = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         do throws(SystemCall.Failure) {
-            // Another's file stays theirs where that can be had.
-            if let owner { _ = fchown(file.number, owner.user, owner.group) }
-            try SystemCall.run { fchmod(file.number, mode) }
+            try SystemCall.run { fchmod(file.number, keep(owner, of: file.number) ? mode : mode & 0o707) }
             try file.write(bytes)
             try file.synchronize()
             try SystemCall.run { rename(temporary, path) }

@@ -1,3 +1,4 @@
+import DefaultsCore
 import Glibc
 
 /// What a path that is to be written leads to.
@@ -18,7 +19,9 @@ enum OutputTarget {
     /// Follows the links of a path.
     ///
     /// Those in `/proc/self/fd` are not followed: the kernel doesn't go by their text either, see proc_pid_fd(5).
-    init(_ path: String) {
+    ///
+    /// - Throws: when they lead nowhere.
+    init(_ path: String) throws(SystemCall.Failure) {
         var path = path
         for _ in 0..<Self.mostLinks {
             let cut = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.startIndex
@@ -26,10 +29,13 @@ enum OutputTarget {
                 self = process == getpid() ? .descriptor(number) : .foreign(path)
                 return
             }
-            guard let link = Self.text(ofLink: path) else { break }
+            guard let link = try Self.text(ofLink: path) else {
+                self = .file(path)
+                return
+            }
             path = link.hasPrefix("/") ? link : path[..<cut] + link
         }
-        self = .file(path)
+        throw SystemCall.Failure(number: ELOOP)
     }
 
     /// The process of a directory `/proc/<pid>/fd`, or of one of its threads'; `nil` for other directories.
@@ -41,9 +47,16 @@ enum OutputTarget {
         return pid_t(parts[1])
     }
 
-    private static func text(ofLink path: String) -> String? {
+    /// What a link holds; `nil` for what is none.
+    ///
+    /// - Throws: when it isn't UTF-8: text with something else in its place would be the name of another file.
+    private static func text(ofLink path: String) throws(SystemCall.Failure) -> String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink(path, &buffer, buffer.count)
-        return count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+        guard count > 0 else { return nil }
+        guard let text = String(validating: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) else {
+            throw SystemCall.Failure(number: EILSEQ)
+        }
+        return text
     }
 }

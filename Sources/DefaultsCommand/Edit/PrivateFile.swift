@@ -28,7 +28,6 @@ struct PrivateFile {
 
     /// Removes the file, the copies that an editor left beside it, and the directory.
     func remove() {
-        for name in (try? PreferencesDirectory(path: directory).names(in: "")) ?? [] { unlink("\(directory)/\(name)") }
-        rmdir(directory)
+        _ = try? ChildProcess.start("rm", ["rm", "-rf", directory]).waitUntilExit()
     }
 }

@@ -9,7 +9,7 @@ struct KeyPathOption: ParsableArguments {
 
     /// What the help of each command with a key says of paths.
     static let discussion = """
-        A key that is there is taken as it is typed, dots and all. Else, where the text up to a dot is the key of an \
+        A key that is there is taken as it is typed, dots and all, unless it has a "\\." or "\\\\". Else, where the text up to a dot is the key of an \
         array or a dictionary, the rest leads into it: keys of dictionaries and indices of arrays, as in "Windows.0.Title". \
         "\\." is a dot of a key and "\\\\" a backslash.
         """

@@ -20,7 +20,7 @@ enum ChangeJSON {
         case .initial(let snapshot):
             line(
                 "change", snapshot.cursor,
-                place(snapshot.domain) + [
+                place(snapshot.domain) + (snapshot.damage.map { [("damage", JSONText.string($0))] } ?? []) + [
                     ("source", "null"),
                     (
                         "changes",

@@ -18,7 +18,8 @@ enum NotFound {
                 return Failure("\(path) can't be read: \(SystemCall.message(EACCES))\(consequence).", .inputOutput)
             }
             let other = String(path.dropLast(".plist".count))
-            if access(path, F_OK) != 0, access(other, F_OK) == 0 {
+            var status = stat()
+            if access(path, F_OK) != 0, stat(other, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
                 return Failure(
                     "\(place.subject) does not exist\(consequence). \(other) does: `defaults convert` reads files of any "
                         + "name, and `defaults import` takes keys from them.", .notFound)

@@ -12,7 +12,7 @@ struct ValueFormat: ParsableArguments {
 
     @Flag(help: "Prints JSON.") var json = false
     @Option(help: "Prints a property list: xml or binary.") var plist: File?
-    @Flag(help: "Prints a string or data as it is, byte for byte, and anything else as text.") var raw = false
+    @Flag(help: "Prints data as it is, byte for byte, and anything else as text.") var raw = false
 
     func validate() throws {
         if [json, plist != nil, raw].count(where: \.self) > 1 {

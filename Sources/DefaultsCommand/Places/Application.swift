@@ -48,29 +48,28 @@ struct Application {
 
     private static func entry(withFileName name: String, in directories: [String]) -> DesktopEntry? {
         let file = name.hasSuffix(".desktop") ? name : "\(name).desktop"
-        return directories.lazy.compactMap { DesktopEntry(path: "\($0)/\(file)") }.first
+        return directories.map { "\($0)/\(file)" }.first { (path: String) in access(path, F_OK) == 0 }
+            .flatMap { DesktopEntry(path: $0) }
     }
 
     private static func entry(titled name: String, in directories: [String]) -> DesktopEntry? {
         let wanted = name.lowercased()
-        return entries(in: directories).first { $0.name?.lowercased() == wanted }
+        return entries(in: directories).first { entry in entry.name?.lowercased() == wanted }
     }
 
     private static func entry(starting program: String, in directories: [String]) -> DesktopEntry? {
-        var identifiers: Set<String> = []
-        var found: DesktopEntry?
-        // A file in an earlier directory hides those of its name in later ones.
-        for entry in entries(in: directories) where entry.program == program {
-            if identifiers.insert(entry.identifier).inserted, found == nil { found = entry }
-        }
-        return identifiers.count == 1 ? found : nil
+        let found = entries(in: directories).filter { $0.program == program }
+        return found.count == 1 ? found.first : nil
     }
 
-    /// All desktop files, in order, so that of two with one name it is always the same; what can't be listed has none.
-    private static func entries(in directories: [String]) -> some Sequence<DesktopEntry> {
-        directories.lazy.flatMap { directory in
-            ((try? PreferencesDirectory(path: directory).names(in: "")) ?? []).sorted().lazy
-                .compactMap { DesktopEntry(path: "\(directory)/\($0)") }
+    /// All desktop files, in order, so that of two with one title it is always the same; what can't be listed has none.
+    ///
+    /// A file hides those of its name in later directories, also when it says that there is no such application.
+    private static func entries(in directories: [String]) -> [DesktopEntry] {
+        var seen: Set<String> = []
+        return directories.flatMap { directory in
+            ((try? PreferencesDirectory(path: directory).names(in: "")) ?? []).sorted()
+                .filter { seen.insert($0).inserted }.compactMap { DesktopEntry(path: "\(directory)/\($0)") }
         }
     }
 

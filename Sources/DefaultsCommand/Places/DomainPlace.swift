@@ -1,4 +1,5 @@
 package import DefaultsCore
+import Glibc
 
 /// Where a domain is: in the preferences directory, or in a file anywhere else.
 package struct DomainPlace: Hashable {
@@ -22,18 +23,19 @@ package struct DomainPlace: Hashable {
     /// - Throws: what is wrong with the name, or with a host beside a path.
     init(_ argument: String, host: DomainHost, in preferences: PreferencesDirectory) throws {
         guard Self.isPath(argument) else {
-            let isGlobal = argument == "Apple Global Domain"
             if argument.contains("/") {
                 throw Failure(
                     "\"\(argument)\" can't be a domain's name: a name has no \"/\". The path of a file begins with /, ./, "
                         + "../ or ~/.", .usage)
             }
-            if argument.hasSuffix(".plist") {
-                throw Failure(
-                    "\"\(argument)\" is a file's name: ./\(argument) is that file, and the domain is "
-                        + "\"\(argument.dropLast(".plist".count))\".", .usage)
+            let isGlobal = argument == "Apple Global Domain"
+            let domain = Domain(isGlobal ? .global : try DomainName(argument), host: host)
+            // Such a name is likely a mistake, but one that is there is meant.
+            if argument.hasSuffix(".plist"), access(preferences.path(of: domain), F_OK) != 0 {
+                let near = Domain(fileName: argument).map { ", and the domain is \"\($0.name)\"" } ?? ""
+                throw Failure("\"\(argument)\" is a file's name: ./\(argument) is that file\(near).", .usage)
             }
-            self.init(Domain(isGlobal ? .global : try DomainName(argument), host: host))
+            self.init(domain)
             return
         }
         if host != .any {

@@ -96,7 +96,12 @@ struct OpenDomain {
         }
         do {
             try edit()
-            try backend.synchronize(domain)
+            do throws(DefaultsError) { try backend.synchronize(domain) } catch {
+                guard error.code == .agentUnavailable else { throw error }
+                throw DefaultsError(
+                    .agentUnavailable, "\(error) The edit was made, but may not be on the disk yet.", errno: error.errno
+                )
+            }
         } catch let error as DefaultsError
             where place.directory != nil && (error.code == .directory || error.code == .notSaved)
         {

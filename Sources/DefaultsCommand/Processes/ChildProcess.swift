@@ -13,18 +13,18 @@ struct ChildProcess {
     /// - Parameters:
     ///   - program: the program.
     ///   - arguments: its arguments.
-    ///   - environment: all its environment; that of this process if left out.
+    ///   - variables: what differs in its environment from that of this process, with `nil` for what it hasn't got.
     ///   - outputToErrors: whether its output goes to standard error, since ours is data.
     ///   - input: what it has for standard input; ours if left out.
     ///   - leadsGroup: whether it has a process group of its own, to be ended with all that it starts.
     /// - Returns: the process.
     /// - Throws: when it can't be started.
     static func start(
-        _ program: String, _ arguments: [String], environment: [String: String] = Environment.current.variables,
+        _ program: String, _ arguments: [String], variables: [String: String?] = [:],
         outputToErrors: Bool = false, input: Int32? = nil, leadsGroup: Bool = false
     ) throws(Failure) -> ChildProcess {
         var argv = arguments.map { strdup($0) } + [nil]
-        var envp = environment.map { strdup("\($0)=\($1)") } + [nil]
+        var envp = environment(with: variables) + [nil]
         defer { (argv + envp).forEach { free($0) } }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -48,6 +48,18 @@ struct ChildProcess {
             throw Failure("\(program) can't be started: \(SystemCall.message(number)).", .unavailable)
         }
         return ChildProcess(pid: pid)
+    }
+
+    /// This process's environment with some variables set or left out; all others as they are, in whatever bytes.
+    private static func environment(with variables: [String: String?]) -> [UnsafeMutablePointer<CChar>?] {
+        var entries = variables.compactMap { name, value in value.map { strdup("\(name)=\($0)") } }
+        var next = environ
+        while let entry = next.pointee {
+            next += 1
+            let name = String(cString: entry).prefix { $0 != "=" }
+            if variables[String(name)] == nil { entries.append(strdup(entry)) }
+        }
+        return entries
     }
 
     /// How it is, now that something has happened to it.

@@ -14,7 +14,8 @@ struct ProgramGroup {
 
     let program: String
     let arguments: [String]
-    var environment = Environment.current.variables
+    /// What differs in its environment from that of this process, with `nil` for what it hasn't got.
+    var variables: [String: String?] = [:]
     /// What it has on its standard input.
     var input: [UInt8] = []
     /// Whether its output goes to standard error, since ours is data.
@@ -34,7 +35,7 @@ struct ProgramGroup {
         let signals = try SignalWatch()
         var feed = try CommandInput(input)
         let process = try ChildProcess.start(
-            program, arguments, environment: environment, outputToErrors: outputToErrors, input: feed.readingNumber,
+            program, arguments, variables: variables, outputToErrors: outputToErrors, input: feed.readingNumber,
             leadsGroup: true)
         feed.closeReader()
         var deadline = end

@@ -5,7 +5,7 @@ import Glibc
 struct ChangeCommand {
     private let command: String
     private let input: [UInt8]
-    private let environment: [String: String]
+    private let variables: [String: String?]
     /// What messages call the change.
     private let title: String
 
@@ -51,7 +51,8 @@ struct ChangeCommand {
         case .agent?: variables["DEFAULTS_SOURCE"] = "agent"
         case nil: break
         }
-        environment = Environment.current.variables.filter { !Self.names.contains($0.key) }.merging(variables) { $1 }
+        let former = Dictionary(uniqueKeysWithValues: Self.names.map { ($0, String?.none) })
+        self.variables = former.merging(variables) { $1 }
     }
 
     /// Runs the command to its end, and tells when it fails.
@@ -63,7 +64,7 @@ struct ChangeCommand {
     /// - Throws: when it can't be started.
     func run(until end: ContinuousClock.Instant?) throws(Failure) -> Bool {
         let group = ProgramGroup(
-            program: "/bin/sh", arguments: ["sh", "-c", command], environment: environment, input: input)
+            program: "/bin/sh", arguments: ["sh", "-c", command], variables: variables, input: input)
         switch try group.run(until: end) {
         case .status(0): return true
         case .status(let status): Failure.note(Self.complaint(status, title))

@@ -28,7 +28,7 @@ struct ChildAgent {
         if address.isExplicit { arguments += ["--socket", address.socketPath] }
         process = try ChildProcess.start(
             executable, arguments,
-            environment: Environment.current.variables.merging(["NOTIFY_SOCKET": notifications.name]) { $1 })
+            variables: ["NOTIFY_SOCKET": notifications.name])
     }
 
     private static func executable(until end: ContinuousClock.Instant?) throws(Failure) -> String? {

@@ -22,7 +22,8 @@ struct CursorFile {
     /// Notes a place, once what is before it has been written out.
     func write(_ cursor: Cursor) throws(Failure) {
         do throws(SystemCall.Failure) {
-            // Beside it and renamed, so that a crash leaves the old place or the new one.
+            // Beside it and renamed, so that the end of this process leaves the old place or the new one. It isn't waited for
+            // the disk: after a power failure the old place, or none, shows changes again or begins with those that come.
             let temporary = path + ".new"
             let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
             try file.write(Array("\(cursor)\n".utf8))

@@ -8,7 +8,8 @@ struct NotifySocket: ~Copyable {
     private let socket: FileDescriptor
 
     init() throws(Failure) {
-        name = "@defaults-tail/\(getpid())"
+        // Another namespace may have a process of the same number.
+        name = "@defaults-tail/\(getpid())-\(UInt64.random(in: 0...(.max)))"
         socket = FileDescriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
         let number = socket.number
         let bound = UnixAddress(notifySocket: name)?.with { bind(number, $0, $1) }

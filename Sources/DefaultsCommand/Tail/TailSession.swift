@@ -15,6 +15,9 @@ struct TailSession {
     private var child: ChildAgent?
     private let end: ContinuousClock.Instant?
 
+    /// How long an agent that was started may take to answer.
+    private static let mostOfAStart = Duration.seconds(60)
+
     init(
         directory: PreferencesDirectory, address: AgentAddress, options: TailOptions, filter: SubscriptionFilter
     ) {
@@ -64,8 +67,9 @@ struct TailSession {
             do throws(DefaultsError) {
                 let left = milliseconds()
                 // A short time is meant for changes, not for an agent that has much to do.
-                let patience =
-                    left < 0 ? .usual : AgentPatience(min(max(Int64(left), 1_000), AgentPatience.usual.stopped))
+                let most = left < 0 ? .max : max(Int64(left), 1_000)
+                let usual = AgentPatience.usual
+                let patience = AgentPatience(stopped: min(most, usual.stopped), busy: min(most, usual.busy))
                 if let agent = try AgentConnection.open(address, for: directory, patience: patience) { return agent }
             } catch {
                 // One that is being killed may still take a connection, and lose it while it is greeted.
@@ -85,7 +89,7 @@ struct TailSession {
             }
             let left = isAgain ? milliseconds() : -1
             if left == 0 { return nil }
-            guard isStarting || .now < deadline else {
+            guard .now < deadline else {
                 throw obstacle
                     ?? Failure("No agent answers at \(address.socketPath), and none can be started.", .unavailable)
             }
@@ -93,6 +97,7 @@ struct TailSession {
                 child = try ChildAgent(directory, address, telling: notifications, until: end)
                 if child == nil { return nil }
                 isStarting = true
+                deadline = .now + Self.mostOfAStart
                 pause = 10
             }
             _ = try notifications.isReady(within: left < 0 ? pause : min(pause, left))

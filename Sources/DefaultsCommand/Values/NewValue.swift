@@ -10,7 +10,8 @@ package enum NewValue: Hashable {
     case merge(DomainValues)
 
     /// The value that comes of an old one.
-    package func applied(to old: PropertyListValue?, _ key: String, of place: DomainPlace) throws(Failure) -> PropertyListValue
+    package func applied(to old: PropertyListValue?, _ key: String, of place: DomainPlace) throws(Failure)
+        -> PropertyListValue
     {
         switch (self, old) {
         case (.set(let value), _): return value
@@ -28,6 +29,6 @@ package enum NewValue: Hashable {
     ) -> Failure {
         Failure(
             "The value of \"\(key)\" in \(place.name) is not \(wanted) but of type \(old.typeName), so nothing can be added; "
-                + "defaults unchanged. \(option) replaces it.", .notFound)
+                + "defaults unchanged. \(option) replaces it.", .dataError)
     }
 }

@@ -1,3 +1,5 @@
+import PropertyList
+
 /// What an app asks to be changed in one domain, as one change set.
 package struct EditRequest: Hashable, Sendable {
     package var domain: Domain
@@ -31,5 +33,20 @@ package struct EditRequest: Hashable, Sendable {
         self.identity = identity
         self.replacing = replacing
         self.expecting = expecting
+    }
+
+    /// Checks that the domain may be edited, and that a file with the values could be read again.
+    ///
+    /// - Throws: `readOnly` or `invalidValue`.
+    package func check() throws(DefaultsError) {
+        try domain.checkWritable()
+        // A file's dictionary is a container too.
+        let depth = DomainFile.standardLimits.depth - 1
+        for case (let key, let value?) in values where !value.fits(depth: depth) {
+            throw DefaultsError(
+                .invalidValue,
+                "The value of \"\(key)\" for \(domain) has more than \(depth) containers nested, which no file may have."
+            )
+        }
     }
 }

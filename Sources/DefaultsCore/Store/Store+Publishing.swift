@@ -21,7 +21,7 @@ extension Store {
     ///
     /// - Throws: what `submit` throws, and then nothing is done; or what `publish` throws.
     package func commit(_ request: EditRequest) throws(DefaultsError) {
-        try request.domain.checkWritable()
+        try request.check()
         try publish(request.domain, taking: request)
     }
 
@@ -155,19 +155,30 @@ extension Store {
         transition { state in ((), state.take(reading, of: domain, isBaseline: false, now: .now())) }
     }
 
-    /// The new version's bytes: in the file's format, or as binary where that can't hold a value; `nil` for no file.
+    /// The new version's bytes: in the file's format, or as binary where that can't hold a value, or would be too large to
+    /// be read again; `nil` for no file.
     private func encode(
         _ plan: PublicationPlan, for domain: Domain
     ) throws(DefaultsError) -> (bytes: [UInt8]?, format: PropertyListFormat) {
         if plan.values.isEmpty { return (nil, plan.format) }
         let value = PropertyListValue.dictionary(plan.values)
-        if plan.format == .xml, let bytes = try? value.write(as: .xml) { return (bytes, .xml) }
+        if plan.format == .xml, let bytes = try? value.write(as: .xml), bytes.count <= limits.bytes {
+            return (bytes, .xml)
+        }
+        let bytes: [UInt8]
         do throws(PropertyListError) {
             // Old-style text would make every number a string.
-            return (try value.write(as: .binary), .binary)
+            bytes = try value.write(as: .binary)
         } catch {
             throw DefaultsError(.invalidValue, "The domain \(domain) can't be written: \(error)")
         }
+        guard bytes.count <= limits.bytes else {
+            throw DefaultsError(
+                .notSaved,
+                "The domain \(domain) has grown to \(bytes.count) bytes, and a file of more than \(limits.bytes) could not be "
+                    + "read again; remove a key, and keep what is large in a file of its own.")
+        }
+        return (bytes, .binary)
     }
 
     /// Copies a damaged file aside, once for each content, before it is replaced.

@@ -127,10 +127,10 @@ package final class Store: Sendable {
     /// Takes an app's edit as `edit` does, unless there is something against it.
     ///
     /// - Returns: the revision of its record, or the log's head when it changed nothing.
-    /// - Throws: `readOnly`; `late`, when it comes so late that it would undo what others have done since it was set; or
+    /// - Throws: `readOnly` or `invalidValue`; `late`, when it comes so late that it would undo what others have done since it was set; or
     ///   `changed`, when it expects other values than those in force.
     package func submit(_ request: EditRequest) throws(DefaultsError) -> Revision {
-        try request.domain.checkWritable()
+        try request.check()
         let outcome: Result<Revision, DefaultsError> = transition { state in
             let now = Timestamp.now()
             if state.isLate(request, now: now) {

@@ -4,7 +4,7 @@ package enum Request: Hashable, Sendable {
     case hello(protocolVersion: Int64, client: String)
     /// The values of a domain.
     case read(Domain)
-    /// The domains that have values.
+    /// The domains that have values or are damaged.
     case domains
     /// Edits, answered when they are in force.
     case edit(EditRequest)

@@ -17,6 +17,8 @@ package final class AgentConnection: Backend {
 
     /// Who answers.
     package private(set) var welcome: Welcome
+    /// The agent's process as the kernel has it here; in a namespace of its own the agent may know another number.
+    private let pid: Int64
     private var socket: AgentSocket
     /// The number of the last request.
     private(set) var lastNumber: UInt64 = 0
@@ -38,9 +40,7 @@ package final class AgentConnection: Backend {
     package static func open(
         _ address: AgentAddress, for directory: PreferencesDirectory, patience: AgentPatience = .usual
     ) throws(DefaultsError) -> AgentConnection? {
-        guard let socket = try UnixSocket.connect(to: address, patience: min(patience.stopped, 5_000)) else {
-            return nil
-        }
+        guard let socket = try UnixSocket.connect(to: address, patience: patience.stopped) else { return nil }
         let connection = AgentConnection(socket, patience: patience)
         try connection.greet(directory, address)
         return connection
@@ -48,7 +48,7 @@ package final class AgentConnection: Backend {
 
     private init(_ socket: consuming FileDescriptor, patience: AgentPatience) {
         self.patience = patience
-        let pid = SocketPeer(of: socket).map { Int64($0.pid) } ?? 0
+        pid = SocketPeer(of: socket).map { Int64($0.pid) } ?? 0
         self.socket = AgentSocket(socket)
         self.welcome = Welcome(
             pid: pid, directory: "", system: .none, cursor: Cursor(epoch: Epoch(value: 0), revision: 0))
@@ -91,10 +91,10 @@ package final class AgentConnection: Backend {
         do throws(DefaultsError) {
             guard case .edited = try answer(to: .edit(edit)) else { throw Self.unexpected("edit") }
         } catch {
-            guard error.isOfSilence else { throw error }
+            guard error.code == .agentUnavailable else { throw error }
             throw DefaultsError(
-                .agentUnavailable, "\(error) The edit was sent and may still be made: read before you try again.",
-                errno: ETIMEDOUT)
+                .agentUnavailable, "\(error) The edit was sent and may have been made: read before you try again.",
+                errno: error.errno)
         }
     }
 
@@ -269,7 +269,7 @@ package final class AgentConnection: Backend {
         let last = start + patience.busy
         var end = start + patience.stopped
         while try !receive(within: end.left) {
-            guard end < last, case .runs = AgentState(ofProcess: welcome.pid) else {
+            guard end < last, case .runs = AgentState(ofProcess: pid) else {
                 throw silence(of: end.milliseconds - start.milliseconds)
             }
             end = min(last, .now() + patience.stopped)
@@ -281,7 +281,6 @@ package final class AgentConnection: Backend {
         // Tenths, where it isn't whole seconds.
         let (seconds, tenth) = (milliseconds / 1_000, milliseconds % 1_000 / 100)
         let time = tenth == 0 ? "\(seconds)" : "\(seconds).\(tenth)"
-        let pid = welcome.pid
         let remedy =
             switch AgentState(ofProcess: pid) {
             case .runs: "it has much to do, or is stuck: `kill -KILL \(pid)` lets others do without it."

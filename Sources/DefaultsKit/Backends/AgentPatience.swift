@@ -1,4 +1,6 @@
 /// How long an agent may be silent before it is given up, in milliseconds.
+///
+/// One that takes no connections counts as stopped: whose process it is isn't known then.
 package struct AgentPatience: Sendable {
     /// One of which nothing is known, or that is stopped.
     package var stopped: Int64

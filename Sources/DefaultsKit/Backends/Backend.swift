@@ -8,7 +8,7 @@ package protocol Backend: AnyObject {
     var system: SystemDirectories { get }
     /// A domain's values in force; the newest there are.
     func snapshot(of domain: Domain) throws(DefaultsError) -> DomainSnapshot
-    /// The domains that have values, in order.
+    /// The current user's domains that have values or are damaged, in order.
     func domains() throws(DefaultsError) -> [Domain]
     /// The current user's domains that have values or are damaged, as they are now, in order.
     func snapshots() throws(DefaultsError) -> [DomainSnapshot]

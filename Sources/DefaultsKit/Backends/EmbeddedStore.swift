@@ -53,7 +53,7 @@ package final class EmbeddedStore: Backend {
     ) throws(DefaultsError) {
         let request = EditRequest(
             domain: domain, values: values, replacesAll: replacesAll, writer: .app(identity), expecting: expected)
-        try domain.checkWritable()
+        try request.check()
         look(at: domain)
         if expected == nil { store.edit(request) } else { try store.commit(request) }
     }

@@ -52,6 +52,10 @@ final class EmbeddedSession: Session {
     func edit(_ request: EditRequest) {
         let number = request.identity?.number ?? 0
         lastEdit = number
+        do throws(DefaultsError) { try request.check() } catch {
+            events.append(.refused(number, error))
+            return
+        }
         edited.insert(request.domain)
         store.edit(request)
         takeStreams()

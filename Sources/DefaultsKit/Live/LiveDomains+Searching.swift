@@ -51,7 +51,7 @@ extension LiveDomains {
         }
     }
 
-    /// The domains of a user that have values, those included that this process doesn't use.
+    /// The domains of a user that have values or a damaged file, those included that this process doesn't use.
     ///
     /// Asks the agent, or reads the directory.
     func domains(of user: DomainUser) throws(DefaultsError) -> [Domain] {

@@ -41,7 +41,7 @@ extension PreferencesDomain {
         }
     }
 
-    /// The domains of a scope that have values, in order.
+    /// The domains of a scope that have values, or a file that can't be read or understood, in order.
     ///
     /// Asks the agent, or reads the directory.
     ///

@@ -37,7 +37,7 @@ struct AgentPatienceTests {
             let error = #expect(throws: DefaultsError.self) {
                 try agent.edit(Domain(DomainName("a.b")), ["size": .some(12)], replacesAll: false)
             }
-            let remedy = "The edit was sent and may still be made: read before you try again."
+            let remedy = "The edit was sent and may have been made: read before you try again."
             #expect(error?.description.hasSuffix(remedy) == true)
         }
     }
