@@ -127,7 +127,7 @@ package enum Arguments {
         }
         guard let misspelt, !arguments.contains(where: asked.contains) else { return }
         let near = NearName.question(misspelt, among: known)
-        throw Failure("Unknown option \"\(misspelt)\".\(near) See `defaults help`.", .usage)
+        throw Failure("Unknown option \"\(misspelt)\".\(near)\(UnknownOption.remedy) See `defaults help`.", .usage)
     }
 
     /// Whether a word is an option that belongs before the domain.

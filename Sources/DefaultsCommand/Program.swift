@@ -33,7 +33,12 @@ package enum Program {
             if status != .validationFailure { Defaults.exit(withError: error) }
             let verb = UnknownVerb.named(in: arguments)
             let command = verb.map { "help \($0)" } ?? "help"
-            let message = UnknownOption.message(Defaults.message(for: error), of: verb)
+            var message = UnknownOption.message(Defaults.message(for: error), of: verb)
+            if let first = Arguments.withoutPlace(arguments).first, first.hasPrefix("--"), verb != nil,
+                message.hasPrefix("Unknown option \"\(first)\"")
+            {
+                message = "The option \(first) stands before the verb; write it behind it."
+            }
             let end = message.hasSuffix(".") || message.hasSuffix("?") ? "" : "."
             Failure.end("\(message)\(end) See `defaults \(command)`.", .usage)
         }

@@ -11,7 +11,9 @@ enum UnknownOption {
             return message
         }
         let guess = match.3.map { NearName.question(String(match.1), among: [String($0)]) } ?? ""
-        let remedy = Arguments.takesDomain(verb) ? " What is behind -- is no option, but a domain or a key." : ""
-        return "Unknown option \"\(match.1)\".\(guess)\(remedy)"
+        return "Unknown option \"\(match.1)\".\(guess)\(Arguments.takesDomain(verb) ? remedy : "")"
     }
+
+    /// What is said to who has a domain or a key of such a name.
+    static let remedy = " What is behind -- is no option, but a domain or a key."
 }

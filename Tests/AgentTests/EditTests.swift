@@ -172,6 +172,34 @@ struct EditTests {
         }
     }
 
+    @Test("What ends the command leaves the editor alone, and says where the text is", arguments: [SIGTERM, SIGHUP])
+    func ended(by signal: Int32) throws {
+        try AgentProcess.withPlace { place in
+            try RawFile.write("{one = 1;}", to: place.path("a.b"))
+            let temporary = place.root + "/t"
+            try RawFile.makeDirectory(temporary)
+            let program = try RunningProgram(
+                Programs.defaults, ["edit", "a.b"],
+                environment: place.environment.merging([
+                    "TMPDIR": temporary, "DEFAULTSD_SOCKET": "", "VISUAL": "",
+                    "EDITOR": "sh -c 'echo $$; exec sleep 1000'",
+                ]) { $1 })
+            let editor = try #require(program.line().flatMap { pid_t($0) })
+            program.signal(SIGINT)
+            program.signal(signal)
+            // It has ended, and is asked for its status once the editor doesn't hold what is asked any more.
+            let stat = "/proc/\(program.pid)/stat"
+            #expect(eventually { (try? String(contentsOfFile: stat, encoding: .utf8))?.contains(") Z ") != false })
+            #expect(kill(editor, SIGKILL) == 0)
+            #expect(program.status() == 128 + signal)
+            let complaints = program.complaints()
+            #expect(
+                complaints.hasPrefix("defaults: Ended by a signal; nothing is set. Your text is kept in \(temporary)/"))
+            #expect(namesOfFiles(in: temporary).count == 1)
+            #expect(try RawFile.read(place.path("a.b")) == Array("{one = 1;}".utf8))
+        }
+    }
+
     @Test("When the agent is gone that was there, the text is kept")
     func agentGone() throws {
         try AgentProcess.withAgent { agent in

@@ -54,12 +54,12 @@ struct VerbTests {
             errors: "defaults: No layer of a.b has the key \"sizee\". Did you mean \"size\"?\n"),
         VerbCase(
             files: ["p/a.bc.plist": "{only = 1;}"], commands: [["explain", "a.b", "only"]], status: 1,
-            errors: "defaults: No layer of a.b has the key \"only\". Did you mean \"a.bc\"?\n"),
+            errors: "defaults: No layer of a.b has the key \"only\". Did you mean the domain \"a.bc\"?\n"),
         VerbCase(
-            files: ["p/a.b.plist": "oops"], commands: [["explain", "a.b", "k"]], status: 1,
+            files: ["p/a.b.plist": "oops"], commands: [["explain", "a.b", "k"]], status: 65,
             errors: """
                 defaults: <root>/p/a.b.plist holds no dictionary at its top, so it holds no preferences.
-                defaults: No layer of a.b has the key "k".
+                defaults: The key "k" is in no layer that can be read.
 
                 """),
     ]
@@ -185,16 +185,16 @@ struct VerbTests {
                 files: layers, commands: [["read-type", "a.b", "szie"]], status: 1,
                 errors: "defaults: The domain a.b has no key \"szie\". Did you mean \"size\"?\n"),
             VerbCase(
-                files: ["t/e.plist": "{}"], commands: [["read", "<root>/t/ee"]], status: 1,
+                files: ["t/file.plist": "{}"], commands: [["read", "<root>/t/fiel"]], status: 1,
                 errors:
-                    "defaults: The file <root>/t/ee.plist does not exist. Did you mean \"<root>/t/e.plist\"?\n"),
+                    "defaults: The file <root>/t/fiel.plist does not exist. Did you mean \"<root>/t/file.plist\"?\n"),
             VerbCase(
                 files: ["p/a.b.plist": "{d = {size = 1;};}"], commands: [["read", "a.b", "d.szie"]], status: 1,
                 errors: "defaults: \"d\" in the domain a.b has no key \"szie\". Did you mean \"size\"?\n"),
             VerbCase(
                 commands: [["read", "-currenthost", "a.b"]], status: 64,
                 errors: "defaults: Unknown option \"-currenthost\". Did you mean \"-currentHost\"? "
-                    + "See `defaults help`.\n"),
+                    + "What is behind -- is no option, but a domain or a key. See `defaults help`.\n"),
             VerbCase(
                 commands: [["write", "a.b", "k", "-itn", "5"]], status: 64,
                 errors:
@@ -254,6 +254,26 @@ struct VerbTests {
             VerbCase(
                 commands: [["read", "<root>/p"]], status: 1,
                 errors: "defaults: The file <root>/p.plist does not exist.\n"),
+            VerbCase(
+                files: ["p/a.b.plist": "{"], commands: [["explain", "a.b", "k"]], status: 65,
+                errors:
+                    "defaults: <root>/p/a.b.plist: Old-style property list, line 1, column 2 (byte 1): expected a key or }, "
+                    + "found the end of the text.\ndefaults: The key \"k\" is in no layer that can be read.\n"),
+            VerbCase(
+                commands: [["--json", "read", "a.b"]], status: 64,
+                errors:
+                    "defaults: The option --json stands before the verb; write it behind it. See `defaults help read`.\n"
+            ),
+            VerbCase(
+                files: ["p/a.b.plist": "{}"],
+                commands: [
+                    ["write", "a.b", String(repeating: "k", count: 20_000), "v"],
+                    ["read", "a.b", String(repeating: "k", count: 19_999)],
+                ], status: 1,
+                errors:
+                    "defaults: The domain a.b has no key \"\(String(repeating: "k", count: 19_999))\".\n"),
+            VerbCase(
+                commands: [["export", "a.b", ""]], status: 1, errors: "defaults: The domain a.b does not exist.\n"),
             VerbCase(
                 files: ["p/a,b.plist": "{k = 1;}", "p/c.plist": "{"], commands: [["domains", "--json"]],
                 output: "[\"a,b\",\"c\"]\n"),

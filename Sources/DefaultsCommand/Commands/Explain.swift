@@ -37,9 +37,13 @@ struct Explain: ParsableCommand {
         var keys: Set<String> = []
         var containers: Set<String> = []
         var isThere = false
+        var isDamaged = false
         for domain in domains(of: open) {
             let snapshot = try open.backend.snapshot(of: domain)
-            if let damage = snapshot.damage { Failure.note(damage) }
+            if let damage = snapshot.damage {
+                Failure.note(damage)
+                isDamaged = true
+            }
             keys.formUnion(snapshot.values.keys)
             containers.formUnion(snapshot.values.filter { !$1.fits(depth: 0) }.keys)
             if domain.name == open.domain.name, !snapshot.values.isEmpty { isThere = true }
@@ -50,9 +54,10 @@ struct Explain: ParsableCommand {
                     value: value, wins: layers.isEmpty))
         }
         guard !layers.isEmpty else {
+            if isDamaged { throw Failure("The key \"\(key)\" is in no layer that can be read.", .dataError) }
             var near = NearName.question(key, among: keys)
             // Perhaps it is the domain that was misspelt.
-            if near.isEmpty, !isThere { near = NotFound.nearDomain(open) }
+            if near.isEmpty, !isThere { near = NotFound.nearDomain(open, "the domain ") }
             let whose =
                 open.place.directory == nil ? "No layer of \(open.domain.name) has" : "\(open.place.subject) has not"
             if near.isEmpty, let outer = containers.filter({ key.hasPrefix("\($0).") }).max() {

@@ -35,7 +35,7 @@ enum OutputFile {
     }
 
     private static func failure(_ path: String, _ error: SystemCall.Failure) -> Failure {
-        Failure("\(path) can't be written: \(SystemCall.message(error.number)).", .cantCreate)
+        Failure("\(InputFile.title(path)) can't be written: \(SystemCall.message(error.number)).", .cantCreate)
     }
 
     /// Whether it is the file that standard output is redirected to, which would be replaced under it.

@@ -12,11 +12,20 @@ struct Editor {
 
     /// Edits a file, and gives the editor's status.
     ///
-    /// While it runs, what is typed to end programs is meant for it.
+    /// While it runs, what is typed to end programs is meant for it. What else ends this process leaves it alone, and is
+    /// told of.
     func edit(_ path: String) throws(Failure) -> Int32 {
-        let former = [SIGINT, SIGQUIT].map { ($0, signal($0, SIG_IGN)) }
-        defer { for (number, handler) in former { signal(number, handler) } }
+        let signals = try SignalWatch()
+        var nothing = try CommandInput([])
         let process = try ChildProcess.start("/bin/sh", ["sh", "-c", "\(command) \"$@\"", command, path])
-        return try process.waitUntilExit()
+        while true {
+            if case .ended(let status) = try process.state { return status }
+            switch signals.wait(for: &nothing, until: nil) {
+            case .signal(SIGINT), .signal(SIGQUIT), .somethingHappened, .timeIsOver: break
+            case .signal(let number):
+                Failure.note("Ended by a signal; nothing is set. Your text is kept in \(path).")
+                signals.end(by: number)
+            }
+        }
     }
 }

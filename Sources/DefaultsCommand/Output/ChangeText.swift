@@ -27,7 +27,7 @@ struct ChangeText {
                 "\(name(snapshot.domain)) \(colored("damaged: \(JSONText.printable(damage))", .yellow))"
             }
                 + snapshot.values.sorted { $0.key < $1.key }.map { key, value in
-                    "\(name(snapshot.domain)) \(colored(JSONText.printable(key), .bold))  \(colored(shown(value), .green))"
+                    "\(name(snapshot.domain)) \(shownKey(key))  \(colored(shown(value), .green))"
                 }
         case .gap(let from, let to):
             [colored("What happened between \(from) and \(to) is not known any more.", .yellow)]
@@ -40,7 +40,7 @@ struct ChangeText {
     func text(_ change: KeyChange) -> String {
         let old = colored(shown(change.old), .red)
         let new = colored(shown(change.new), .green)
-        return "\(colored(JSONText.printable(change.key), .bold))  \(old) → \(new)"
+        return "\(shownKey(change.key))  \(old) → \(new)"
     }
 
     private func lines(_ record: LogRecord) -> [String] {
@@ -54,7 +54,7 @@ struct ChangeText {
             return changes
                 + changeSet.overruled.map { lost in
                     let whose = describe(lost.writer)
-                    return "\(start) \(colored(JSONText.printable(lost.key), .bold))  "
+                    return "\(start) \(shownKey(lost.key))  "
                         + colored("overruled: \(shown(lost.value)), set by \(whose)", .yellow)
                 }
         case .damaged(_, let reason):
@@ -66,6 +66,9 @@ struct ChangeText {
             return ["\(start) \(colored("changed while no agent ran; how is not known", .yellow))"]
         }
     }
+
+    /// A key; one that is empty is shown as such.
+    private func shownKey(_ key: String) -> String { colored(key.isEmpty ? "\"\"" : JSONText.printable(key), .bold) }
 
     private func name(_ domain: Domain) -> String { JSONText.printable(domain.description) }
 

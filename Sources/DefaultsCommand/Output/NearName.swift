@@ -1,13 +1,14 @@
 /// Finds what someone may have meant by a name that isn't there.
 ///
 /// Two names are near when few insertions, removals, replacements and swaps of neighbours make one of the other,
-/// whatever the case of their letters: two, or a third of the name's length where that is more; half of it where the name
-/// is short, since all short names are near.
+/// whatever the case of their letters: a third of the name's length, and one at least. To a name of one or two letters all
+/// such names were near, and one of more than a hundred is no slip, and takes long to compare.
 enum NearName {
     /// The nearest of some names, `nil` when none is near; of equally near ones the first in their order.
     static func of(_ name: String, among names: some Sequence<String>) -> String? {
         let wanted = Array(name.lowercased().unicodeScalars)
-        let limit = max(min(2, wanted.count / 2), wanted.count / 3)
+        guard wanted.count <= 100 else { return nil }
+        let limit = wanted.count < 3 ? 0 : max(1, wanted.count / 3)
         var best: (name: String, distance: Int)?
         for candidate in Set(names).subtracting([name]).sorted() {
             let distance = distance(wanted, Array(candidate.lowercased().unicodeScalars), upTo: best?.distance ?? limit)

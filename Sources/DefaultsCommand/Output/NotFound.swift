@@ -44,13 +44,18 @@ enum NotFound {
     }
 
     /// A question for a domain with a near name, as it would be typed, that is there; empty when there is none.
-    static func nearDomain(_ open: OpenDomain) -> String {
+    ///
+    /// - Parameters:
+    ///   - open: the domain that isn't there.
+    ///   - noun: what the name is called, where the sentence before it is about something else.
+    /// - Returns: the question, with a space before it.
+    static func nearDomain(_ open: OpenDomain, _ noun: String = "") -> String {
         let place = open.place
         // Of a file elsewhere those beside it, by their names alone: what they hold is nobody's business.
         let others = (try? place.directory.map { try $0.domains() } ?? open.backend.domains()) ?? []
         let names = others.filter { $0.host == place.domain.host }.map(\.name.description)
         guard let near = NearName.of(place.domain.name.description, among: names) else { return "" }
         let shown = place.directory.map { "\($0.path)/\(near).plist" } ?? near
-        return " Did you mean \"\(shown)\"?"
+        return " Did you mean \(noun)\"\(shown)\"?"
     }
 }

@@ -67,7 +67,7 @@ struct OpenDomain {
     private func commit(_ values: DomainValues, _ make: (DomainValues) throws -> ConditionalEdit) throws {
         var values = values
         var pause: Int32 = 1
-        let end = ContinuousClock.now + .seconds(20)
+        let end = ContinuousClock.now + .seconds(60)
         while true {
             let edit = try make(values)
             do throws(DefaultsError) {
@@ -81,9 +81,9 @@ struct OpenDomain {
                     "\(place.subject) is being changed by others all the time; nothing was changed, so try again.",
                     .temporaryFailure)
             }
-            // Those who failed together don't try together.
+            // Those who failed together don't try together; the more there are, the longer each waits.
             poll(nil, 0, Int32.random(in: 0...pause))
-            pause = min(pause * 2, 64)
+            pause = min(pause * 2, 2_000)
             values = try backend.snapshot(of: domain).values
         }
     }

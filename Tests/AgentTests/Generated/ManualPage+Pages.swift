@@ -113,7 +113,7 @@ extension ManualPage {
         .It 65
         A domain's file can't be read or understood, or a value or a text can't.
         .It 66
-        An input is missing or can't be read.
+        An input is missing or can't be opened.
         .It 69
         The agent was asked for and doesn't answer, or the editor has failed.
         .It 71
@@ -127,7 +127,7 @@ extension ManualPage {
         .It 75
         The agent is stopped or has very much to do, keeps another directory, or someone else holds the lock: try again
         later.
-        .It 130 , 143
+        .It 129 , 130 , 143
         It was ended by a signal.
         .El
 
