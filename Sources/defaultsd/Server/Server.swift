@@ -71,6 +71,11 @@ final class Server: Service {
         do {
             let channel = try await ServerBootstrap(group: eventLoop)
                 .serverChannelOption(.backlog, value: 1_024)
+                .serverChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(AcceptPause())
+                    }
+                }
                 .childChannelInitializer { self.accept($0) }
                 .bind(unixDomainSocketPath: address.socketPath).get()
             listener.withLock { $0 = channel }
