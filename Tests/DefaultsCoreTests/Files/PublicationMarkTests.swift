@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import PropertyList
 import TestSupport
@@ -11,9 +12,10 @@ struct PublicationMarkTests {
 
     /// Marks a file as whoever may write it can: with any time, or any text.
     private func mark(_ path: String, _ text: String) throws {
+        let file = try FileDescriptor(opening: path, O_RDONLY)
         let bytes = Array(text.utf8)
-        guard setxattr(path, "user.defaultsd.published", bytes, bytes.count, 0) == 0 else {
-            throw TestSystemError("setxattr \(path)")
+        guard linux_set_attribute(file.number, "user.defaultsd.published", bytes, bytes.count) == 0 else {
+            throw TestSystemError("fsetxattr \(path)")
         }
     }
 
