@@ -50,7 +50,8 @@ struct InotifyLimitTests {
     private static let canLower =
         (try? Programs.run(
             launcher(lowering: "max_inotify_watches", to: 9)[0],
-            Array(launcher(lowering: "max_inotify_watches", to: 9)[1...]) + ["true"]).status) == 0
+            Array(launcher(lowering: "max_inotify_watches", to: 9)[1...]) + ["true"]
+        ).status) == 0
 
     private static func launcher(lowering limit: String, to value: Int) -> [String] {
         ["/usr/bin/unshare", "-Ur", "sh", "-c", "echo \(value) >/proc/sys/user/\(limit) && exec \"$@\"", "sh"]

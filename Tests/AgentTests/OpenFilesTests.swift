@@ -36,7 +36,9 @@ struct OpenFilesTests {
         }
     }
 
-    @Test("leaves files for the agent itself, however many connect; who is too many is told, and let in later", arguments: [32, 64])
+    @Test(
+        "leaves files for the agent itself, however many connect; who is too many is told, and let in later",
+        arguments: [32, 64])
     func connections(limit: Int) throws {
         try AgentProcess.withPlace { place in
             let agent = try AgentProcess(place, launcher: Self.launcher(limit))
@@ -53,7 +55,9 @@ struct OpenFilesTests {
             #expect(answers["failure agentRefused", default: 0] >= 12, "\(answers)")
             #expect(answers.count == 2, "\(answers)")
             let refused = try RawClient(place.socket).receive()
-            guard case .string(let reason)? = refused?["message"] else { throw AgentProcess.AgentFailure(description: "") }
+            guard case .string(let reason)? = refused?["message"] else {
+                throw AgentProcess.AgentFailure(description: "")
+            }
             #expect(reason.contains("limit of \(limit) open files") && reason.contains("ulimit -Hn"), "\(reason)")
             #expect(try agent.comesToRest())
 
@@ -142,7 +146,9 @@ struct OpenFilesTests {
         """,
     ]
 
-    @Test("leaves 1,100 descriptors to who starts the agent: it polls, and says why", .enabled(if: ForeignProcess.hasPython))
+    @Test(
+        "leaves 1,100 descriptors to who starts the agent: it polls, and says why",
+        .enabled(if: ForeignProcess.hasPython))
     func crowdedAgent() throws {
         try AgentProcess.withPlace { place in
             let agent = try AgentProcess(place, launcher: Self.crowd)
@@ -160,7 +166,9 @@ struct OpenFilesTests {
         }
     }
 
-    @Test("leaves 1,100 descriptors to an app that uses the library with no agent", .enabled(if: ForeignProcess.hasPython))
+    @Test(
+        "leaves 1,100 descriptors to an app that uses the library with no agent", .enabled(if: ForeignProcess.hasPython)
+    )
     func crowdedLibrary() throws {
         try AgentProcess.withPlace { place in
             let outcome = try Programs.run(

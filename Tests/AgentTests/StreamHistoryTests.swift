@@ -30,7 +30,9 @@ struct StreamHistoryTests {
         KeyChange(key: key, old: old.map { .integer($0) }, new: new.map { .integer($0) })
     }
 
-    private static func initial(_ revision: Revision, _ values: DomainValues = [:], of name: String = "a") -> StreamEvent {
+    private static func initial(_ revision: Revision, _ values: DomainValues = [:], of name: String = "a")
+        -> StreamEvent
+    {
         .initial(DomainSnapshot(domain: domain(name), values: values, cursor: place(revision)))
     }
 
@@ -48,12 +50,15 @@ struct StreamHistoryTests {
 
     static let breaches: [Breach] = [
         Breach("Ordered", "a revision is left out", start + [record(7, [change("n", 1, 2)])]),
-        Breach("Ordered", "a record comes twice", start + [record(6, [change("n", 1, 2)]), record(6, [change("n", 2, 1)])]),
+        Breach(
+            "Ordered", "a record comes twice", start + [record(6, [change("n", 1, 2)]), record(6, [change("n", 2, 1)])]),
         Breach("Ordered", "a gap", start + [.gap(from: place(5), to: place(9))]),
         Breach("Ordered", "the end", start + [.ended]),
         Breach("Ordered", "another place than the record's", start + [record(8, [change("n", 1, 2)], at: 6)]),
-        Breach("Atomic", "a key without its twin", start + [record(6, [change("k", nil, 1), change("k twin", nil, 1)])]
-            + [record(7, [change("k", 1, 2)])]),
+        Breach(
+            "Atomic", "a key without its twin",
+            start + [record(6, [change("k", nil, 1), change("k twin", nil, 1)])]
+                + [record(7, [change("k", 1, 2)])]),
         Breach("Atomic", "a twin without its key", start + [record(6, [change("k twin", nil, 1)])]),
         Breach("Atomic", "a key twice", start + [record(6, [change("n", 1, 2), change("n", 1, 2)])]),
         Breach("Previous value", "another old value", start + [record(6, [change("n", 3, 2)])]),
@@ -82,7 +87,8 @@ struct StreamHistoryTests {
     private static let whole =
         start + [
             record(6, [change("n", 1, 2), change("k", nil, 1), change("k twin", nil, 1)]),
-            record(7, [change("k", 1, nil), change("k twin", 1, nil)]), .bookmark(place(7)), record(8, [change("n", 2, 3)]),
+            record(7, [change("k", 1, nil), change("k twin", 1, nil)]), .bookmark(place(7)),
+            record(8, [change("n", 2, 3)]),
         ]
 
     @Test("finds nothing where all are kept")

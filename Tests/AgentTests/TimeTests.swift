@@ -65,14 +65,16 @@ struct TimeTests {
         }
     }
 
-    @Test("An edit that a crash left unsaved is saved by the next agent, though the clock has stepped", arguments: [-day, day])
+    @Test(
+        "An edit that a crash left unsaved is saved by the next agent, though the clock has stepped",
+        arguments: [-day, day])
     func crash(step: Int64) throws {
         try AgentProcess.withPlace { place in
             guard let clock = try SteppedClock(in: place.root) else { return }
             let first = try AgentProcess(place, launcher: clock.launcher)
             try write(first, "theirs", "file")
             try first.holdEdits()
-            try first.defaults("write", "a.b", "ours", "edit")
+            try first.connect().edit(Domain(DomainName("a.b")), ["ours": "edit"], replacesAll: false)
             #expect(try fileValues(first) == ["theirs": "file"])
             first.kill()
             try clock.set(step)
@@ -87,7 +89,9 @@ struct TimeTests {
     /// Times that a file may be given: 1970, 2001, the moment before it was written, and futures.
     static let times = [0, 1_000_000_000, -1, 86_400, 315_360_000]
 
-    @Test("A file's time, in the past or the future, hides no change, and has nothing done over and over", arguments: times)
+    @Test(
+        "A file's time, in the past or the future, hides no change, and has nothing done over and over",
+        arguments: times)
     func fileTimes(time: Int) throws {
         try AgentProcess.withAgent { agent in
             let path = agent.place.path("a.b")

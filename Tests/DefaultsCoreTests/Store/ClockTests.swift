@@ -73,7 +73,8 @@ struct ClockTests {
             status.st_ino = inode
             status.st_ctim = timespec(tv_sec: Int(clock / 1_000_000_000), tv_nsec: Int(clock % 1_000_000_000))
             status.st_mtim = status.st_ctim
-            return FileVersion(identity: FileIdentity(status), hash: ContentHash(value: UInt64(inode)), isSettled: false)
+            return FileVersion(
+                identity: FileIdentity(status), hash: ContentHash(value: UInt64(inode)), isSettled: false)
         }
 
         @discardableResult

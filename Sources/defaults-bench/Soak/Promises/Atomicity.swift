@@ -11,7 +11,9 @@ struct Atomicity: StreamPromise {
 
     mutating func take(_ event: StreamEvent) -> String? {
         tracked.take(event)
-        guard case .record(let record, let cursor) = event, case .change(let changeSet) = record.event else { return nil }
+        guard case .record(let record, let cursor) = event, case .change(let changeSet) = record.event else {
+            return nil
+        }
         let keys = changeSet.changes.map(\.key)
         if Set(keys).count < keys.count { return "a key is twice in the record at \(cursor)" }
         for key in keys where !key.hasSuffix(Self.suffix) {

@@ -17,9 +17,11 @@ struct Resumption {
     /// Compares what came with what comes to a subscriber that resumes, from the oldest of the recent places and from others.
     ///
     /// - Parameter resume: gives the records after a place, up to the end.
+    /// - Returns: what differed.
     func findings(_ resume: (Cursor) throws -> [LogRecord]) rethrows -> [String] {
         var findings: [String] = []
-        for start in Set([0, recent.count / 3, recent.count - 2, recent.count - 1]) where recent.indices.contains(start) {
+        for start in Set([0, recent.count / 3, recent.count - 2, recent.count - 1]) where recent.indices.contains(start)
+        {
             let place = recent[start].cursor
             if try resume(place) != recent[(start + 1)...].map(\.record) {
                 findings.append("\(Self.name): after \(place) came something else.")
