@@ -108,7 +108,7 @@ struct OpenFilesTests {
         }
     }
 
-    @Test("that a listing of the directory met has the agent list it again")
+    @Test("that a listing of the directory met has the agent list it again: what an overflow lost is seen")
     func shortageOfListing() throws {
         try AgentProcess.withAgent { agent in
             func setLimit(_ value: Int) throws {
@@ -116,14 +116,16 @@ struct OpenFilesTests {
             }
             let follower = try agent.follow()
             _ = try follower.events()
-            // What is in it when it is put in the other's place is told by no event.
-            let other = agent.place.preferences + ".new"
-            try RawFile.makeDirectory(other)
-            try RawFile.replace(other + "/a.b.plist", with: Array("{k=new;}".utf8))
+            agent.signal(SIGSTOP)
             try setLimit(8)
-            rename(agent.place.preferences, agent.place.preferences + ".old")
-            rename(other, agent.place.preferences)
-            agent.signal(SIGHUP)
+            let (a, b) = (agent.place.preferences + "/aside", agent.place.preferences + "/beside")
+            try RawFile.write("", to: a)
+            for _ in 0..<10_000 {
+                rename(a, b)
+                rename(b, a)
+            }
+            try RawFile.replace(agent.place.path("a.b"), with: Array("{k=new;}".utf8))
+            agent.signal(SIGCONT)
             #expect(try agent.comesToRest())
             try setLimit(1_024)
             var texts: [String] = []
