@@ -115,7 +115,7 @@ let package = Package(
         .testTarget(
             name: "DirectoryWatcherTests", dependencies: ["DirectoryWatcher", "TestSupport"], swiftSettings: settings),
         .testTarget(
-            name: "DefaultsCoreTests", dependencies: ["DefaultsCore", "PropertyList", "TestSupport"],
+            name: "DefaultsCoreTests", dependencies: ["CLinux", "DefaultsCore", "PropertyList", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "DefaultsKitTests",
@@ -142,7 +142,7 @@ let package = Package(
             dependencies: [
                 "ClassicUse", "ClassicUseOfFoundation", "DefaultsCore", "DefaultsKit", "FoundationApp",
                 "FoundationWriter", "LiveWriter", "PreferencesWindow", "ProgramSupport", "PropertyList",
-                "ReadmeExample", "TestSupport", "defaults", "defaultsd",
+                "ReadmeExample", "TestSupport", "defaults", "defaults-bench", "defaultsd",
             ],
             swiftSettings: settings),
         // What the fuzzers feed, and the replay of what they found; `.ci/fuzz` builds the executable as a fuzzer.

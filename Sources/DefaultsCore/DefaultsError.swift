@@ -1,3 +1,5 @@
+import Glibc
+
 /// What went wrong, where, and what to do about it.
 ///
 /// `description` is a whole sentence for people. Programs look at `code`, and at `errno` where a system call failed.
@@ -73,4 +75,7 @@ package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible
     package init(_ code: Code, errno number: Int32, _ what: String) {
         self.init(code, "\(what): \(SystemCall.message(number)).", errno: number)
     }
+
+    /// Whether it is for want of descriptors or memory: nothing is known of what couldn't be had.
+    package var isOfShortage: Bool { errno == EMFILE || errno == ENFILE || errno == ENOMEM }
 }

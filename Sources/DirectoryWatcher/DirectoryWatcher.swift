@@ -92,7 +92,7 @@ package final class DirectoryWatcher: Sendable {
         await withCheckedContinuation { channel.requestDrain($0) }
     }
 
-    /// Marks everything dirty.
+    /// Marks everything dirty, and has inotify tried again where it could not be had.
     package func requestRescan() { channel.requestRescan() }
 
     /// Stops watching: returns when the thread has ended and all its resources are given back.

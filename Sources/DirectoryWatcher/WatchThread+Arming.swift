@@ -19,7 +19,8 @@ extension WatchThread {
                 {
                     continue
                 }
-                if error.isShortage, mode == .inotify { return keepWatches() }
+                // Nothing can be looked at: what is watched stays so until the next identity check.
+                if error.isShortage, mode == .inotify { return .inotify }
                 loseContents(of: self.directory)
                 return .waiting(WatcherStatus.WaitingReason(errno: error.code))
             }
@@ -56,7 +57,7 @@ extension WatchThread {
         } catch {
             // What is watched of it stays so: to end that would mark a rescan with each look at the paths.
             if error.code == ENOSPC { return .polling(.inotifyUnavailable(.noWatch(errno: error.code))) }
-            if error.isShortage, companionModes[path] == .inotify { return keepWatches() }
+            if error.isShortage, companionModes[path] == .inotify { return .inotify }
             loseContents(of: path)
             return .waiting(WatcherStatus.WaitingReason(errno: error.code))
         }
@@ -78,7 +79,7 @@ extension WatchThread {
             do {
                 subdirectory = try OpenDirectory(path + "/" + name)
             } catch {
-                if error.isShortage { return keepWatches() }
+                if error.isShortage { return .inotify }
                 lose(place(path, name))
                 continue
             }
@@ -91,12 +92,6 @@ extension WatchThread {
     private func place(_ path: String, _ subdirectory: String? = nil) -> WatcherState.Place {
         if path != directory { return .companion(path, subdirectory: subdirectory) }
         return subdirectory.map { .subdirectory($0) } ?? .directory
-    }
-
-    /// For want of descriptors nothing can be looked at: what is watched stays so, and is looked at after the back-off.
-    private func keepWatches() -> WatcherStatus.Mode {
-        state.requestCheck()
-        return .inotify
     }
 
     /// The file system, if the directory or a subdirectory is on one that doesn't report every change.

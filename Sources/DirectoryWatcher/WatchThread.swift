@@ -88,7 +88,11 @@ final class WatchThread {
         var isReady = false
         while true {
             let requests = channel.takeRequests()
-            if requests.rescan { state.markRescan(.requested) }
+            if requests.rescan {
+                state.markRescan(.requested)
+                // Whoever asks may have raised the limit that inotify wanted for.
+                lastTry = nil
+            }
             readEvents()
             // Who drains wants to know of what inotify doesn't tell, too, and doesn't wait for the next check.
             if !requests.drains.isEmpty || requests.rescan || timeToCheck() <= .zero { check() }

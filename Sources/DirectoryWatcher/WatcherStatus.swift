@@ -19,7 +19,7 @@ package struct WatcherStatus: Sendable, Equatable {
         case requested
         /// The directory is on a file system that doesn't report what other machines do.
         case fileSystem(name: String)
-        /// inotify can't be had. It is tried again every minute.
+        /// inotify can't be had. It is tried again every minute, and with ``DirectoryWatcher/requestRescan()``.
         case inotifyUnavailable(InotifyFailure)
     }
 

@@ -29,8 +29,9 @@ struct Agent: Sendable {
 
     /// Runs the agent until a signal ends it; the calling thread waits.
     ///
-    /// Throws a `DefaultsError` when the directory or the socket can't be had.
+    /// Throws a `DefaultsError` when the directory, the socket or enough open files can't be had.
     func run() throws {
+        try OpenFiles.prepare()
         // The engine's loop, and every task's: see `LoopExecutor`.
         let eventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
         let end = eventLoop.makePromise(of: Void.self)

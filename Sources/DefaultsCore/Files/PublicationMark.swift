@@ -27,7 +27,8 @@ package struct PublicationMark: Hashable, Sendable {
         let count = linux_attribute(file.number, Self.name, &text, text.count)
         guard count > 0 else { return nil }
         let words = text[..<count].split(separator: UInt8(ascii: " "))
-        guard words[0].elementsEqual(hash.description.utf8) else { return nil }
+        // Anyone who may write the file may have set it, to anything.
+        guard words.first?.elementsEqual(hash.description.utf8) == true else { return nil }
         let newest = words.dropFirst().first.flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
         self.init(hash: hash, newest: newest.map(Timestamp.init(nanoseconds:)))
     }

@@ -21,8 +21,8 @@ struct ForeignSoak {
         var result = SoakResult(kind: kind)
         let domain = Domain(try DomainName(SoakPlace.domain))
         let editor = try place.connect()
-        let history = StreamHistory()
-        let subscriber = Subscriber(history)
+        let subscriber = try Subscriber()
+        let history = subscriber.history
         subscriber.start(place.environment)
         var writer = try startWriter()
         var completed: [Int: Int64] = [:]
@@ -35,7 +35,7 @@ struct ForeignSoak {
             var isWriting = true
             while isWriting || acknowledged < Self.keys {
                 if acknowledged < Self.keys {
-                    try editor.edit(domain, ["a\(acknowledged)": .integer(number)], replacesAll: false)
+                    try set("a\(acknowledged)", to: .integer(number), editor, domain)
                     acknowledged += 1
                     result.own += 1
                 }
@@ -65,19 +65,31 @@ struct ForeignSoak {
                 writer.kill()
                 result.kills += 2
                 // An edit has the agent repair the file.
-                try editor.edit(domain, ["a0": nil], replacesAll: false)
-                try editor.edit(domain, ["a0": .integer(number)], replacesAll: false)
+                try set("a0", to: nil, editor, domain)
+                try set("a0", to: .integer(number), editor, domain)
                 writer = try startWriter()
+            }
+            // Not by way of the file: before anything waited for that.
+            for (key, value) in try editor.snapshot(of: domain).values where key.hasPrefix("a") {
+                if value != .integer(number) { result.findings.append("Read-your-writes: \(key) in round \(number).") }
             }
             let cursor = try editor.barrier(domain).cursor
             try check(number, completed, try editor.snapshot(of: domain).values, &result)
             guard eventually({ history.hasCome(cursor) }) else { throw SoakFailure("The subscriber heard nothing.") }
+            history.expect(
+                "External sync", Dictionary(uniqueKeysWithValues: completed.map { ("f\($0)", $1) }))
+            history.expect(
+                "Read-your-writes", Dictionary(uniqueKeysWithValues: (0..<Self.keys).map { ("a\($0)", number) }))
             result.rounds += 1
         } while Date.now < end
         writer.kill()
-        _ = try editor.barrier(domain)
+        let last = try editor.barrier(domain).cursor
+        guard eventually({ history.hasCome(last) }) else { throw SoakFailure("The subscriber heard nothing.") }
         subscriber.stop()
         history.compare(with: try editor.snapshot(of: domain).values)
+        result.findings += try history.resumption.findings {
+            try subscriber.records(after: $0, upTo: last, from: place.environment)
+        }
         result.records = history.records
         result.findings += history.findings
         result.findings += try place.audit()
@@ -88,6 +100,13 @@ struct ForeignSoak {
         try ChildLines(
             "defaults-bench", ["write-foreign", kind.rawValue, place.path, "\(Self.keys)"],
             environment: place.environment)
+    }
+
+    /// Sets a key and its twin in one edit, or removes both.
+    private func set(
+        _ key: String, to value: PropertyListValue?, _ editor: AgentConnection, _ domain: Domain
+    ) throws {
+        try editor.edit(domain, [key: value, Atomicity.twin(of: key): value], replacesAll: false)
     }
 
     private func check(

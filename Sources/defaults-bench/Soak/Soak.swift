@@ -7,7 +7,7 @@ struct Soak: ParsableCommand {
         discussion: """
             One writer that knows nothing of the agent rewrites the file, key by key, while other keys are set through the \
             agent; after each round all of it must be there, in the agent and in the file, and a subscriber must have been \
-            told each change, in order, with the right old values. Each kind of writer has its turn; the last are apps with \
+            told each change, as the bus promises. Each kind of writer has its turn; the last are apps with \
             the library, while the agent is killed and started, and then the apps too. It exits with 1 when anything was lost.
             """)
 

@@ -3,50 +3,53 @@ import DefaultsKit
 import PropertyList
 import Synchronization
 
-/// A subscriber that holds the bus to its promises: order, no gap, no double, and old values that are right.
+/// What a subscriber got, held to the bus's promises.
+///
+/// Those that show in the stream alone are `StreamPromise`s. The others need someone else's word: what was written or
+/// acknowledged before (`expect`), and what a second subscriber gets (`resumption`).
 final class StreamHistory: Sendable {
     private struct State {
-        var values: DomainValues = [:]
+        var promises: [any StreamPromise]
+        var resumption = Resumption()
+        var tracked = TrackedValues()
         var cursor: Cursor?
         var records = 0
         var findings: [String] = []
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+
+    /// Begins a history of what passes a filter.
+    init(filter: SubscriptionFilter) {
+        state = Mutex(
+            State(promises: [
+                Order(), Atomicity(), PreviousValue(), Bookmarks(), Filtering(filter: filter), SnapshotPlace(),
+            ]))
+    }
 
     /// How many records came.
     var records: Int { state.withLock { $0.records } }
     /// What was broken.
     var findings: [String] { state.withLock { $0.findings } }
+    /// The records that came last.
+    var resumption: Resumption { state.withLock { $0.resumption } }
 
     /// Takes the next event.
     func take(_ event: StreamEvent) {
         state.withLock { state in
+            for index in state.promises.indices {
+                guard let breach = state.promises[index].take(event) else { continue }
+                state.findings.append("\(type(of: state.promises[index]).name): \(breach).")
+            }
+            state.resumption.take(event)
+            state.tracked.take(event)
             switch event {
-            case .initial(let snapshot):
-                state.values = snapshot.values
-                state.cursor = snapshot.cursor
-            case .record(let record, let cursor):
+            case .initial(let snapshot): state.cursor = snapshot.cursor
+            case .record(_, let cursor):
                 state.records += 1
-                if let last = state.cursor, cursor.epoch != last.epoch || cursor.revision != last.revision + 1 {
-                    state.findings.append("Ordered, unique, gap-free: \(cursor) came after \(last).")
-                }
                 state.cursor = cursor
-                guard case .change(let changes) = record.event else { return }
-                for change in changes.changes {
-                    if state.values[change.key] != change.old {
-                        state.findings.append("Previous value correct: \(change.key) at \(cursor).")
-                    }
-                    state.values[change.key] = change.new
-                }
-            case .bookmark(let cursor):
-                if let last = state.cursor, cursor.revision < last.revision {
-                    state.findings.append("Bookmarked: \(cursor) came after \(last).")
-                }
-            case .gap(let from, let to):
-                state.findings.append("Gap-free: a gap from \(from) to \(to), of a subscriber that keeps up.")
-            case .ended:
-                state.findings.append("The stream ended.")
+            case .bookmark(let cursor): state.cursor = state.cursor ?? cursor
+            case .gap, .ended: break
             }
         }
     }
@@ -61,10 +64,25 @@ final class StreamHistory: Sendable {
         state.withLock { state in state.cursor.map { $0.revision >= cursor.revision } ?? false }
     }
 
+    /// Holds the records that came by now to a promise about what must be in them.
+    ///
+    /// - Parameters:
+    ///   - promise: its name.
+    ///   - numbers: the least number that each key must have come to.
+    func expect(_ promise: String, _ numbers: [String: Int64]) {
+        state.withLock { state in
+            for (key, least) in numbers {
+                if case .integer(let there)? = state.tracked.values[key], there >= least { continue }
+                state.findings.append(
+                    "\(promise): \(key) is \(state.tracked.values[key].map { "\($0)" } ?? "nothing"), not \(least).")
+            }
+        }
+    }
+
     /// Compares what the records amount to with what the agent says.
     func compare(with values: DomainValues) {
         state.withLock { state in
-            if state.values != values { state.findings.append("The records don't amount to the values.") }
+            if state.tracked.values != values { state.findings.append("The records don't amount to the values.") }
         }
     }
 }

@@ -5,13 +5,16 @@ import Synchronization
 
 /// A thread that follows all changes of the soak's domain.
 final class Subscriber: Sendable {
-    private let history: StreamHistory
+    /// What it got.
+    let history: StreamHistory
+    private let filter: SubscriptionFilter
     private let mustEnd = Atomic(false)
     private let hasBegun = DispatchSemaphore(value: 0)
     private let hasEnded = DispatchSemaphore(value: 0)
 
-    init(_ history: StreamHistory) {
-        self.history = history
+    init() throws {
+        filter = SubscriptionFilter(domains: [GlobPattern.exactly(SoakPlace.domain)])
+        history = StreamHistory(filter: filter)
     }
 
     /// Subscribes at the agent that these variables lead to, and follows.
@@ -19,9 +22,7 @@ final class Subscriber: Sendable {
         Thread.detachNewThread { [self] in
             do {
                 let connection = try SoakPlace.connect(environment)
-                _ = try connection.subscribe(
-                    .snapshot, filter: SubscriptionFilter(domains: [GlobPattern.exactly(SoakPlace.domain)]),
-                    mode: .everything)
+                _ = try connection.subscribe(.snapshot, filter: filter, mode: .everything)
                 hasBegun.signal()
                 while !mustEnd.load(ordering: .relaxed) {
                     if let event = try connection.nextEvent(within: 100) { history.take(event) }
@@ -33,6 +34,27 @@ final class Subscriber: Sendable {
             hasEnded.signal()
         }
         hasBegun.wait()
+    }
+
+    /// The records that one gets who subscribes to the same after a place, up to another.
+    func records(
+        after place: Cursor, upTo end: Cursor, from environment: [String: String]
+    ) throws -> [LogRecord] {
+        let connection = try SoakPlace.connect(environment)
+        _ = try connection.subscribe(.after(place), filter: filter, mode: .everything)
+        var records: [LogRecord] = []
+        var reached = place.revision
+        while reached < end.revision {
+            guard let event = try connection.nextEvent(within: 10_000) else { break }
+            switch event {
+            case .record(let record, let cursor):
+                records.append(record)
+                reached = cursor.revision
+            case .bookmark(let cursor): reached = cursor.revision
+            case .initial, .gap, .ended: return []
+            }
+        }
+        return records
     }
 
     /// Ends the thread.

@@ -11,6 +11,8 @@ struct Agenda {
         case look(Domain)
         /// Look at a domain's file, and believe what is seen.
         case settle(Domain)
+        /// Look at every file.
+        case lookAtAll
         /// Publish a domain's edits.
         case publish(Domain)
         /// Look once more at versions that were replaced.

@@ -30,6 +30,8 @@ actor Engine: Service {
     private var systemProblems: [DefaultsError] = []
     /// What is wrong with the settings, told already.
     private var settingsProblems: [String] = []
+    /// How changes are noticed, as it was told.
+    private var watching: WatcherStatus.Mode?
     private nonisolated let settingsTick = Atomic(false)
     /// Who is told that records were posted; set before the first edit can come.
     private nonisolated let subscribers = Mutex<Server?>(nil)
@@ -87,12 +89,15 @@ actor Engine: Service {
     private func takeDirty() {
         let dirty = watcher.take()
         if let reason = dirty.rescan {
+            tellWatching()
             log.logger.debug("Looking at all files: \(reason)")
             do throws(DefaultsError) {
                 revisit(try store.lookAtAll())
             } catch {
                 log.logger.warning("\(error)")
                 revisit(store.lookAtSystem())
+                // Nothing will tell that descriptors are to be had again.
+                if error.isOfShortage { plan(.lookAtAll, in: .seconds(5)) }
             }
             let problems = store.system.problems
             for problem in problems where !systemProblems.contains(problem) { log.logger.warning("\(problem)") }
@@ -106,6 +111,19 @@ actor Engine: Service {
         }
         for domain in domains(dirty.beingWritten) {
             plan(.look(domain), in: .milliseconds(Int64(settings.holdDelay)))
+        }
+    }
+
+    /// Tells when changes are noticed in another way than before; the first is told when the agent is ready.
+    private func tellWatching() {
+        let mode = watcher.status.mode
+        defer { watching = mode }
+        guard let watching, watching != mode else { return }
+        switch mode {
+        case .polling: log.logger.warning("\(store.directory.path) is watched by \(mode)")
+        case .inotify: log.logger.notice("\(store.directory.path) is watched by \(mode)")
+        // What has become of the directory is told by who looks for its files.
+        case .waiting: break
         }
     }
 
@@ -194,6 +212,7 @@ actor Engine: Service {
             case .look(let domain): look(at: domain, haste: .patient)
             case .settle(let domain): look(at: domain, haste: .settle)
             case .publish(let domain): publish(domain)
+            case .lookAtAll: watcher.requestRescan()
             case .examineDisplaced:
                 // Someone may hold one open for ever.
                 examinations = store.examineDisplaced(.wait) ? examinations + 1 : 0

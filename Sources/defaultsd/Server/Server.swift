@@ -25,6 +25,8 @@ final class Server: Service {
     /// The connections that are open; touched on the event loop alone.
     let connections: NIOLoopBoundBox<[ObjectIdentifier: ConnectionHandler]>
     private let listener = Mutex<(any Channel)?>(nil)
+    /// How many files are open beside the connections, as long as the agent runs; set before the first connection.
+    private let otherFiles = Atomic(0)
     private let currentSettings: Mutex<AgentSettings>
     /// Whether the loop has been asked to wake the subscriptions and hasn't yet: one request stands for many records.
     private let isWaking = Atomic(false)
@@ -64,9 +66,16 @@ final class Server: Service {
             }
             unlink(address.socketPath)
         }
+        // One more is the listening socket.
+        otherFiles.store(OpenFiles.inUse(below: OpenFiles.limit) + 1, ordering: .relaxed)
         do {
             let channel = try await ServerBootstrap(group: eventLoop)
                 .serverChannelOption(.backlog, value: 1_024)
+                .serverChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(AcceptPause())
+                    }
+                }
                 .childChannelInitializer { self.accept($0) }
                 .bind(unixDomainSocketPath: address.socketPath).get()
             listener.withLock { $0 = channel }
@@ -114,6 +123,11 @@ final class Server: Service {
                     "This agent serves the user with the number \(geteuid()), not \(peer.uid)."
                 } else if self.connections.value.count >= self.settings.maximumConnections {
                     "The agent has \(self.connections.value.count) connections, its setting MaximumConnections."
+                } else if self.connections.value.count
+                    >= OpenFiles.connections(beside: self.otherFiles.load(ordering: .relaxed))
+                {
+                    "The agent has \(self.connections.value.count) connections, as many as its limit of "
+                        + "\(OpenFiles.limit) open files allows: raise it (ulimit -Hn, or LimitNOFILE= of a service)."
                 } else {
                     nil
                 }

@@ -1,0 +1,184 @@
+import DefaultsCore
+import DefaultsKit
+import Glibc
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+/// The limit of open files, too small, and reached.
+@Suite("The limit of open files")
+struct OpenFilesTests {
+    private static let prlimit = "/usr/bin/prlimit"
+
+    private static func launcher(_ limit: Int) -> [String] { [prlimit, "--nofile=\(limit)"] }
+
+    @Test("that is too small for the agent is told by a sentence, and not by a crash", arguments: [8, 12, 14, 16, 31])
+    func tooSmall(limit: Int) throws {
+        try AgentProcess.withPlace { place in
+            let outcome = try Programs.run(
+                Self.prlimit, ["--nofile=\(limit)", Programs.defaultsd], environment: place.environment)
+            #expect(outcome.status == 69)
+            #expect(outcome.errors.contains("may have \(limit) files open"), "\(outcome.errors)")
+            #expect(outcome.errors.contains("ulimit -Hn"))
+            #expect(outcome.errors.split(separator: "\n").count == 1)
+        }
+    }
+
+    @Test("is raised as far as it goes: the lower one is for programs that use select")
+    func raised() throws {
+        try AgentProcess.withPlace { place in
+            let agent = try AgentProcess(place, launcher: [Self.prlimit, "--nofile=20:64"])
+            defer { agent.kill() }
+            let clients = try (0..<20).map { _ in try RawClient.greeted(place.socket) }
+            #expect(try agent.defaults("status").status == 0)
+            _ = clients
+        }
+    }
+
+    @Test(
+        "leaves files for the agent itself, however many connect; who is too many is told, and let in later",
+        arguments: [32, 64])
+    func connections(limit: Int) throws {
+        try AgentProcess.withPlace { place in
+            let agent = try AgentProcess(place, launcher: Self.launcher(limit))
+            defer { agent.kill() }
+            let follower = try agent.follow()
+            var clients = try (0..<limit).map { _ in try RawClient(place.socket) }
+            var answers: [String: Int] = [:]
+            for client in clients {
+                // Who is refused may have been told, and its connection closed, before it says anything.
+                try? client.send(["type": "hello", "request": 1, "protocol": 1, "client": "test"])
+                answers[try client.answer(), default: 0] += 1
+            }
+            #expect(answers["welcome", default: 0] >= 3, "\(answers)")
+            #expect(answers["failure agentRefused", default: 0] >= 12, "\(answers)")
+            #expect(answers.count == 2, "\(answers)")
+            let refused = try RawClient(place.socket).receive()
+            guard case .string(let reason)? = refused?["message"] else {
+                throw AgentProcess.AgentFailure(description: "")
+            }
+            #expect(reason.contains("limit of \(limit) open files") && reason.contains("ulimit -Hn"), "\(reason)")
+            #expect(try agent.comesToRest())
+
+            // It goes on reading and publishing.
+            try follower.expect(["a.b: k ->file (file)"]) {
+                try RawFile.replace(place.path("a.b"), with: Array("{k=file;}".utf8))
+            }
+            try follower.connection.edit(Domain(DomainName("a.b")), ["k": "edit"], replacesAll: false)
+            let failures = try follower.connection.barrier().failures
+            #expect(failures == [])
+            let text = String(decoding: try RawFile.read(place.path("a.b")), as: UTF8.self)
+            #expect(text.contains("edit"))
+
+            clients = []
+            let isLetIn = eventually { (try? RawClient.greeted(place.socket)) != nil }
+            #expect(isLetIn)
+        }
+    }
+
+    @Test("reached in the middle of it all keeps nothing from being seen once there are descriptors again")
+    func shortage() throws {
+        try AgentProcess.withAgent { agent in
+            func setLimit(_ value: Int) throws {
+                try Programs.run(Self.prlimit, ["--pid", "\(agent.pid)", "--nofile=\(value):"])
+            }
+            let path = agent.place.path("a.b")
+            try RawFile.replace(path, with: Array("{k=before;}".utf8))
+            let follower = try agent.follow(.snapshot)
+            _ = try follower.events()
+            try setLimit(8)
+            try RawFile.replace(path, with: Array("{k=meanwhile;}".utf8))
+            try RawFile.replace(agent.place.path("c.d"), with: Array("{k=new;}".utf8))
+            // Nobody can accept it now.
+            let client = try RawClient(agent.place.socket)
+            #expect(try agent.comesToRest())
+            try setLimit(1_024)
+            var awaited: Set = ["a.b: k before>meanwhile (file)", "c.d: k ->new (file)"]
+            while !awaited.isEmpty {
+                guard let event = try follower.connection.nextEvent(within: 30_000) else { break }
+                let text = Follower.text(event)
+                // That the files couldn't be read meanwhile may be told.
+                if awaited.remove(text) == nil { #expect(text.hasSuffix(": damaged") || text == "bookmark") }
+            }
+            #expect(awaited == [])
+            try client.send(["type": "hello", "request": 1, "protocol": 1, "client": "test"])
+            #expect(try client.answer() == "welcome")
+            #expect(try agent.status()["errors"] == .array([]))
+        }
+    }
+
+    @Test("that a listing of the directory met has the agent list it again: what an overflow lost is seen")
+    func shortageOfListing() throws {
+        try AgentProcess.withAgent { agent in
+            func setLimit(_ value: Int) throws {
+                try Programs.run(Self.prlimit, ["--pid", "\(agent.pid)", "--nofile=\(value):"])
+            }
+            let follower = try agent.follow()
+            _ = try follower.events()
+            agent.signal(SIGSTOP)
+            try setLimit(8)
+            let (a, b) = (agent.place.preferences + "/aside", agent.place.preferences + "/beside")
+            try RawFile.write("", to: a)
+            for _ in 0..<10_000 {
+                rename(a, b)
+                rename(b, a)
+            }
+            try RawFile.replace(agent.place.path("a.b"), with: Array("{k=new;}".utf8))
+            agent.signal(SIGCONT)
+            #expect(try agent.comesToRest())
+            try setLimit(1_024)
+            var texts: [String] = []
+            while texts.last != "a.b: k ->new (file)", let event = try follower.connection.nextEvent(within: 30_000) {
+                texts.append(Follower.text(event))
+            }
+            #expect(texts.filter { $0 != "bookmark" } == ["a.b: k ->new (file)"])
+        }
+    }
+
+    /// What runs a program among 1,100 open files.
+    private static let crowd = [
+        "/usr/bin/env", "python3", "-c",
+        """
+        import os, resource, sys
+        limit = max(2048, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        for number in range(1100): os.set_inheritable(os.open("/dev/null", os.O_RDONLY), True)
+        os.execvp(sys.argv[1], sys.argv[1:])
+        """,
+    ]
+
+    @Test(
+        "leaves 1,100 descriptors to who starts the agent: it polls, and says why",
+        .enabled(if: ForeignProcess.hasPython))
+    func crowdedAgent() throws {
+        try AgentProcess.withPlace { place in
+            let agent = try AgentProcess(place, launcher: Self.crowd)
+            defer { agent.kill() }
+            let follower = try agent.follow()
+            try follower.expect(["a.b: k ->file (file)"]) {
+                try RawFile.replace(place.path("a.b"), with: Array("{k=file;}".utf8))
+            }
+            // The command is run in the same crowd.
+            #expect(try agent.defaults("write", "a.b", "k", "edit").status == 0)
+            #expect(try agent.defaults("read", "a.b", "k").output == "edit\n")
+            let status = try agent.defaults("status").output
+            #expect(status.contains("watching     polling: the inotify instance got file descriptor 11"), "\(status)")
+            #expect(agent.complaints().contains("above 1023"))
+        }
+    }
+
+    @Test(
+        "leaves 1,100 descriptors to an app that uses the library with no agent", .enabled(if: ForeignProcess.hasPython)
+    )
+    func crowdedLibrary() throws {
+        try AgentProcess.withPlace { place in
+            let outcome = try Programs.run(
+                Self.crowd[0], Self.crowd[1...] + [Programs.liveWriter, "a.b", "key", "3"],
+                environment: place.environment)
+            #expect(outcome.status == 0, "\(outcome)")
+            let text = String(decoding: try RawFile.read(place.path("a.b")), as: UTF8.self)
+            #expect(text.contains("<key>key2</key>"))
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import DefaultsCore
+import DefaultsKit
+import Glibc
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+/// A thousand subscribers on one agent, some of which don't keep up.
+@Suite("A thousand subscribers", .timeLimit(.minutes(5)))
+struct SubscribersTests {
+    private static let small = "org.example.small"
+    private static let large = "org.example.large"
+    /// So large that a socket holds few of them.
+    private static let size = 100_000
+
+    /// What one subscriber has seen: the records with what they lead to, and the events that aren't records.
+    private struct Seen {
+        var values: [String: DomainValues] = [:]
+        var revision: Revision = 0
+        var records = 0
+        var others: [String] = []
+
+        /// The last round that it knows of, by a domain.
+        func round(_ domain: String) -> PropertyListValue? { values[domain]?["n"] }
+
+        mutating func take(_ event: StreamEvent) {
+            switch event {
+            case .record(let record, let cursor):
+                records += 1
+                // In the mode `latest` the first events of a batch bear the place before it.
+                #expect(cursor.revision >= revision, "ordered")
+                revision = cursor.revision
+                guard case .change(let changeSet) = record.event else { return }
+                let domain = changeSet.domain.name.description
+                for change in changeSet.changes {
+                    #expect(values[domain]?[change.key] == change.old, "the previous value of \(change.key)")
+                    values[domain, default: [:]][change.key] = change.new
+                }
+            case .initial(let snapshot):
+                values[snapshot.domain.name.description] = snapshot.values
+                revision = snapshot.cursor.revision
+            case .gap(let from, let to):
+                #expect(from.revision == revision, "the gap begins where the subscriber is")
+                others.append("gap")
+                values = [:]
+                revision = to.revision
+            case .bookmark(let cursor):
+                others.append("bookmark")
+                revision = cursor.revision
+            case .ended: others.append("ended")
+            }
+        }
+    }
+
+    /// One subscriber, which reads when the test has it read.
+    private final class Subscriber {
+        let client: RawClient
+        var seen = Seen()
+
+        init(_ agent: AgentProcess, _ mode: Subscription.Mode, domain: String? = nil) throws {
+            client = try .greeted(agent.place.socket)
+            var request: DomainValues = [
+                "type": "subscribe", "request": 2, "from": "now", "mode": .string(mode.rawValue),
+            ]
+            request["domains"] = domain.map { .array([.string($0)]) }
+            try client.send(request)
+            while true {
+                guard case .event(let event) = try next() else { continue }
+                seen.take(event)
+                if seen.others == ["bookmark"] { break }
+            }
+            seen.others = []
+        }
+
+        private func next() throws -> Message {
+            guard let fields = try client.receive() else {
+                throw TestSystemError("The agent has closed the connection")
+            }
+            return try NumberedMessage(Fields(fields)).message
+        }
+
+        /// Reads on until something is so.
+        func read(until isEnough: (Seen) -> Bool) throws {
+            while !isEnough(seen) {
+                guard case .event(let event) = try next() else { continue }
+                seen.take(event)
+            }
+        }
+    }
+
+    @Test("get everything while some stand still, break off, or lag, and those get what their mode promises")
+    func crowd() throws {
+        try Self.raiseLimit()
+        try AgentProcess.withAgent { agent in
+            try agent.holdEdits()
+            let editor = try agent.connect()
+            var round: Int64 = 0
+            func go() throws {
+                round += 1
+                for step in 1...10 {
+                    let blob = PropertyListValue.string(String(repeating: "x", count: Self.size) + "\(round) \(step)")
+                    try editor.edit(
+                        Domain(DomainName(Self.large)), ["n": .integer(round), "blob": blob], replacesAll: false)
+                }
+                try editor.edit(Domain(DomainName(Self.small)), ["n": .integer(round)], replacesAll: false)
+            }
+            let others = try (0..<990).map { _ in try Subscriber(agent, .everything, domain: Self.small) }
+            let eager = try Subscriber(agent, .everything)
+            // None of these reads while the changes are made.
+            let slow = try [Subscription.Mode.latest, .everything].map { try Subscriber(agent, $0) }
+            let slower = try Subscription.Mode.allCases.map { try Subscriber(agent, $0) }
+            var leaving: Subscriber? = try Subscriber(agent, .everything)
+            let stopped = try [Subscriber(agent, .everything), Subscriber(agent, .everything)]
+            let before = try agent.residentKilobytes()
+
+            // Less than the log holds.
+            for _ in 0..<6 {
+                try go()
+                try eager.read { $0.round(Self.small) == .integer(round) }
+                // One ends in the middle of a frame of its own, and of one of the agent's.
+                try leaving?.client.send([0, 0, 1, 0, 0x62])
+                leaving = nil
+            }
+            func check(_ subscriber: Subscriber, _ records: Int64) throws {
+                try subscriber.read { $0.round(Self.small) == .integer(round) }
+                #expect(subscriber.seen.records == Int(records))
+                #expect(subscriber.seen.others == [])
+            }
+            for other in others { try check(other, round) }
+            try check(eager, 11 * round)
+            // Who lags within the log misses nothing; `latest` is told each key's net change.
+            for (subscriber, mode) in zip(slow, [Subscription.Mode.latest, .everything]) {
+                try subscriber.read {
+                    $0.round(Self.small) == .integer(round) && $0.round(Self.large) == .integer(round)
+                }
+                #expect(subscriber.seen.others == [])
+                let records = subscriber.seen.records
+                #expect(mode == .latest ? records < 5 * round : records == 11 * round, "\(mode): \(records)")
+            }
+
+            // More than the log holds.
+            for _ in 0..<15 {
+                try go()
+                try eager.read { $0.round(Self.small) == .integer(round) }
+            }
+            for other in others { try check(other, round) }
+            try check(eager, 11 * round)
+            for (subscriber, mode) in zip(slower, Subscription.Mode.allCases) {
+                let last = mode == .disconnect ? "ended" : "bookmark"
+                try subscriber.read { $0.others.last == last }
+                #expect(subscriber.seen.others == ["gap", last], "\(mode)")
+                #expect(subscriber.seen.records < 5 * round)
+                if mode == .disconnect { continue }
+                for domain in [Self.small, Self.large] {
+                    #expect(subscriber.seen.round(domain) == .integer(round), "\(mode), \(domain)")
+                }
+            }
+            // Five have left unread, for all the time or most of it, 20 MB each: kept for each that would be 100 MB more.
+            // What there is, is the log.
+            let growth = try agent.residentKilobytes() - before
+            #expect(growth < 80_000, "\(growth) kB")
+            // The agent knows who lags.
+            let lagging = try agent.status()["subscribers"].map(Self.lagging) ?? 0
+            #expect(lagging == stopped.count + slow.count)
+        }
+    }
+
+    private static func lagging(_ subscribers: PropertyListValue) -> Int {
+        guard case .array(let subscribers) = subscribers else { return 0 }
+        return subscribers.count { subscriber in
+            guard case .dictionary(let fields) = subscriber else { return false }
+            return fields["lag"] != 0
+        }
+    }
+
+    private static func raiseLimit() throws {
+        var limits = rlimit()
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        getrlimit(resource, &limits)
+        try #require(limits.rlim_max >= 4_096, "The hard limit of open files is too low for this test")
+        if limits.rlim_cur < 4_096 {
+            limits.rlim_cur = 4_096
+            setrlimit(resource, &limits)
+        }
+    }
+}
