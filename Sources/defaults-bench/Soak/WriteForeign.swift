@@ -48,6 +48,7 @@ struct WriteForeign: ParsableCommand {
         case .rename, .killed: try file.replace(with: values ?? [:])
         case .truncate: try file.overwrite(with: values ?? [:])
         case .slow: try file.overwrite(with: values ?? [:], pause: UInt32.random(in: 1...5_000))
+        case .patch: try file.patch(with: values ?? [:], pause: UInt32.random(in: 1...5_000))
         default:
             if turn.isMultiple(of: 2) {
                 try file.replace(with: values ?? [:])

@@ -24,7 +24,8 @@ struct CursorFile {
         do throws(SystemCall.Failure) {
             // Beside it and renamed, so that a crash leaves the old place or the new one.
             let temporary = path + ".new"
-            let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
+            unlink(temporary)
+            let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
             try file.write(Array("\(cursor)\n".utf8))
             try SystemCall.run { rename(temporary, path) }
         } catch {
