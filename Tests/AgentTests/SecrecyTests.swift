@@ -212,8 +212,10 @@ struct SecrecyTests {
 
     @Test("No value is among the arguments of a process that we start", arguments: ["edit", "tail --exec"])
     func arguments(verb: String) throws {
+        // Not the one that other tests give to commands.
+        let secret = "Ys3cr3tY"
         try AgentProcess.withAgent { agent in
-            try agent.connect().edit(Domain(DomainName("a.b")), ["k": .string(Self.secret)], replacesAll: false)
+            try agent.connect().edit(Domain(DomainName("a.b")), ["k": .string(secret)], replacesAll: false)
             let look = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' > $ROOT/arguments"
             let environment = agent.place.environment.merging(["ROOT": agent.place.root, "EDITOR": look + "; :"]) { $1 }
             let epoch = try agent.connect().welcome.cursor.epoch
@@ -223,7 +225,7 @@ struct SecrecyTests {
             #expect(outcome.status == 0, "\(outcome.errors)")
             let seen = String(decoding: try RawFile.read(agent.place.root + "/arguments"), as: UTF8.self)
             #expect(seen.contains(Programs.defaults))
-            #expect(!seen.contains(Self.secret))
+            #expect(!seen.contains(secret))
         }
     }
 }

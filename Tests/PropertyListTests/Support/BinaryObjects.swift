@@ -4,6 +4,8 @@ struct BinaryObjects {
     private(set) var haveEqualKeys = false
     /// Whether some object is a set.
     private(set) var haveSet = false
+    /// Whether the offset of some object is none, be it one that nothing refers to.
+    private(set) var haveStrayOffset = false
     private let bytes: [UInt8]
 
     init(of bytes: [UInt8]) {
@@ -14,6 +16,7 @@ struct BinaryObjects {
         let (count, table) = (number(at: trailer + 8, 8), number(at: trailer + 24, 8))
         guard let count, let table, count < bytes.count else { return }
         let offsets = (0..<count).map { number(at: table + $0 * size, size) ?? 0 }
+        haveStrayOffset = offsets.contains { $0 >= table }
         haveSet = offsets.contains { $0 < bytes.count && bytes[$0] >> 4 == 0xC }
         for offset in offsets where offset < trailer && bytes[offset] >> 4 == 0xD {
             guard let (start, length) = content(at: offset) else { continue }

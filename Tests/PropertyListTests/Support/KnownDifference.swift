@@ -79,6 +79,9 @@ struct KnownDifference: Sendable {
             $0.difference != nil && BinaryObjects(of: $0.document.bytes).haveEqualKeys
         },
         taken("a set is beside the document") { $0.refusal == "a set" },
+        taken("offsets of objects that nothing refers to") { BinaryObjects(of: $0.document.bytes).haveStrayOffset },
+        taken("a text that is no binary any more") { !$0.document.bytes.starts(with: "bplist0".utf8) },
+        refused("a count may have any marker of a number", "count as an integer"),
         taken("bytes between the offsets and the trailer") { $0.slack != 0 },
         taken("an archive's object number") { "\($0.ours ?? "")".contains("uid(") },
         taken("text of nothing in UTF-16") {
