@@ -71,6 +71,8 @@ ssize_t linux_attribute(int fd, const char *name, void *value, size_t size) {
 }
 
 int linux_copy_attributes(int from, int to) {
+    // A new file has its directory's default ACL, whose entries would count as soon as the mode lets a group in.
+    if (fremovexattr(to, "system.posix_acl_access") != 0 && errno != ENODATA && errno != ENOTSUP) return -1;
     ssize_t size = flistxattr(from, NULL, 0);
     if (size <= 0) return size < 0 && errno != ENOTSUP ? -1 : 0;
     char *names = malloc((size_t)size);

@@ -38,13 +38,14 @@ struct FoundationDifferencesTests {
         #expect(try parse(text) == ours)
     }
 
-    @Test("Of equal keys both keep the last one's value")
+    @Test("Of equal keys both keep the last one's value in text; in binary Foundation keeps the first")
     func duplicates() throws {
         for text in ["<dict><key>a</key><true/><key>a</key><false/></dict>", "{a=1;a=2;}"] {
             #expect(try parse(text) == readByFoundation(Array(text.utf8)))
         }
         let document = binary([[0xD2, 1, 1, 2, 3], [0x51, 0x61], [0x08], [0x09]])
         #expect(try PropertyListValue(parsing: document) == ["a": true])
+        #expect(readByFoundation(document) == ["a": false])
     }
 
     @Test("Of keys that are the same text in different scalars Foundation drops one, and we refuse them")

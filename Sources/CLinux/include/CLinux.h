@@ -54,8 +54,8 @@ int linux_set_attribute(int fd, const char *name, const void *value, size_t size
 /// Reads an extended attribute of an open file into a buffer (fgetxattr): its size, or -1 when there is none that fits.
 ssize_t linux_attribute(int fd, const char *name, void *value, size_t size);
 
-/// Copies every extended attribute, ACLs included, from one open file to another. What the file system refuses to
-/// take (ENOTSUP, EPERM) is passed over, and counted in the result; -1 for any other failure.
+/// Copies every extended attribute from one open file to another, whose ACL is the first one's then, or none. What the
+/// file system refuses to take (ENOTSUP, EPERM) is passed over, and counted in the result; -1 for any other failure.
 int linux_copy_attributes(int from, int to);
 
 /// Blocks signals, but for those that the process ignores, and makes a non-blocking, close-on-exec descriptor that is

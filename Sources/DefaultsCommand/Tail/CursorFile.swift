@@ -25,7 +25,8 @@ struct CursorFile {
             // Beside it and renamed, so that the end of this process leaves the old place or the new one. It isn't waited for
             // the disk: after a power failure the old place, or none, shows changes again or begins with those that come.
             let temporary = path + ".new"
-            let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
+            unlink(temporary)
+            let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
             try file.write(Array("\(cursor)\n".utf8))
             try SystemCall.run { rename(temporary, path) }
         } catch {

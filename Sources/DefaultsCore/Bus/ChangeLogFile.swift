@@ -38,7 +38,9 @@ package final class ChangeLogFile {
         at path: String, log: ChangeLog, marks: [FileMark], sizeLimit: Int
     ) throws(SystemCall.Failure) -> ChangeLogFile {
         let temporary = path + ".new"
-        let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, mode: 0o600)
+        // Not one that is there already, with whatever mode and owner.
+        unlink(temporary)
+        let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, mode: 0o600)
         var bytes = magic + Frame.bigEndian(log.epoch.value) + Frame.bigEndian(log.oldest - 1)
         bytes += Frame.bigEndian(ContentHash(bytes).value)
         for record in log.records(after: log.oldest - 1) ?? [] { bytes += encode(.record(record)) }
@@ -94,7 +96,9 @@ package final class ChangeLogFile {
     /// A torn entry at the end is what a crash leaves, and is let go. Damage before the end makes the log untrustworthy:
     /// then a new epoch must begin, so that every cursor meets an explicit gap.
     package static func recover(from path: String, limits: PropertyListLimits) -> Recovered? {
-        guard let file = try? FileDescriptor(opening: path, O_RDONLY), let status = try? file.status(),
+        guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK), let status = try? file.status(),
+            // The socket's directory may be one in which others make files too.
+            status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
             let bytes = try? file.read(upTo: Int(status.st_size)), bytes.count >= headerSize,
             bytes.starts(with: magic),
             ContentHash(Array(bytes[..<(magic.count + 16)])).value == Frame.number(bytes, at: magic.count + 16)

@@ -133,12 +133,14 @@ struct Replacement {
     private func copyAttributes(
         from old: borrowing FileDescriptor, _ status: stat, to new: borrowing FileDescriptor
     ) throws(SystemCall.Failure) {
-        if status.st_uid != geteuid() || status.st_gid != getegid() {
-            // Only root may give a file away; for others the file becomes theirs, as with any save by rename.
-            _ = fchown(new.number, status.st_uid, status.st_gid)
-        }
+        // Only root may give a file away; for others the file becomes theirs, as with any save by rename. Its group they can
+        // keep if it is one of their own.
+        let isOwned =
+            fchown(new.number, status.st_uid, status.st_gid) == 0 || fchown(new.number, .max, status.st_gid) == 0
         try SystemCall.run { linux_copy_attributes(old.number, new.number) }
-        try SystemCall.run { fchmod(new.number, status.st_mode & 0o7777) }
+        // What the old group might do, another mightn't: it gets no more than everyone.
+        let mode = isOwned ? status.st_mode : status.st_mode & (~0o070 | (status.st_mode & 0o007) << 3)
+        try SystemCall.run { fchmod(new.number, mode & 0o7777) }
     }
 
     /// Names the new file; false when a file of the name has appeared.

@@ -64,6 +64,8 @@ package struct AgentAddress: Hashable, Sendable {
             throw DefaultsError(.directory, errno: errno, "The agent's directory \(path) can't be made")
         }
         try checkOwner()
+        // One that the user named may hold other things, that others are to see.
+        if !isExplicit { chmod(directoryPath, 0o700) }
     }
 
     /// Checks that nobody but the user (or root) can have put a socket in the directory.

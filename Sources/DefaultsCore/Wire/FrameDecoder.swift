@@ -11,9 +11,12 @@ package struct FrameDecoder: Sendable {
         self.limits = limits
     }
 
+    /// How many bytes wait for the rest of their message, or to be taken.
+    package var waiting: Int { bytes.count - position }
+
     /// Adds bytes that came.
     package mutating func append(_ more: some Sequence<UInt8>) {
-        if position > 0, position == bytes.count || position > 1 << 16 {
+        if position > 1 << 16 {
             bytes.removeFirst(position)
             position = 0
         }
@@ -33,6 +36,11 @@ package struct FrameDecoder: Sendable {
         guard bytes.count - position - 4 >= length else { return nil }
         let payload = Array(bytes[position + 4..<position + 4 + length])
         position += 4 + length
+        if position == bytes.count {
+            // The room that a large message took is given back.
+            bytes.removeAll(keepingCapacity: position < 1 << 16)
+            position = 0
+        }
         // Another format would be read as well; the protocol has one.
         guard PropertyListFormat.detect(payload) == .binary else {
             throw DefaultsError(.protocolViolation, "A frame holds no binary property list.")

@@ -29,6 +29,16 @@ struct ForeignFile {
         try write(values, to: path, pause: pause)
     }
 
+    /// Writes over the file as it is, with a pause in microseconds in the middle; at last cuts off what is left of it.
+    func patch(with values: DomainValues, pause: UInt32) throws {
+        let bytes = try PropertyListValue.dictionary(values).write(as: .xml)
+        let file = try FileDescriptor(opening: path, O_WRONLY | O_CREAT, mode: 0o600)
+        try file.write(Array(bytes[..<(bytes.count / 2)]))
+        usleep(pause)
+        try file.write(Array(bytes[(bytes.count / 2)...]))
+        try SystemCall.run { ftruncate(file.number, off_t(bytes.count)) }
+    }
+
     /// Truncates the file, and writes the first half of what it held.
     func breakOff() throws {
         let bytes = [UInt8](FileManager.default.contents(atPath: path) ?? Data())

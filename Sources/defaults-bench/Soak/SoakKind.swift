@@ -10,6 +10,8 @@ enum SoakKind: String, CaseIterable, ExpressibleByArgument, Sendable {
     case mixed
     /// Truncates, writes half, waits, and writes the rest.
     case slow
+    /// Writes over the file in two halves, without truncating it: half-way it parses, and holds what nobody meant.
+    case patch
     /// Foundation's own UserDefaults.
     case foundation
     /// As `rename`, and killed in the middle again and again, at last half-way through writing the file itself.

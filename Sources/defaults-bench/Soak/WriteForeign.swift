@@ -48,6 +48,10 @@ struct WriteForeign: ParsableCommand {
         case .rename, .killed: try file.replace(with: values ?? [:])
         case .truncate: try file.overwrite(with: values ?? [:])
         case .slow: try file.overwrite(with: values ?? [:], pause: UInt32.random(in: 1...5_000))
+        case .patch:
+            // At times so long that the agent looks at what is half-way.
+            let pause = UInt32.random(in: 0..<50) == 0 ? 400_000 : UInt32.random(in: 1...5_000)
+            try file.patch(with: values ?? [:], pause: pause)
         default:
             if turn.isMultiple(of: 2) {
                 try file.replace(with: values ?? [:])

@@ -27,6 +27,12 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// The `synchronize` requests that wait for the disk.
     private var barriers = 0
     private static let mostBarriers = 64
+    /// A request up to this size is taken in however much others have sent.
+    private static let smallRequest = 1 << 20
+    /// So many patterns a subscription's filter may have.
+    private static let mostPatterns = 1_000
+    /// How many bytes came that aren't answered yet.
+    var waitingBytes: Int { decoder.waiting }
     /// Whether an edit waits for a look at its file; what comes behind it must not overtake it.
     private var isJudging = false
     private var context: ChannelHandlerContext?
@@ -55,6 +61,14 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         decoder.append(unwrapInboundIn(data).readableBytesView)
+        if decoder.waiting > Self.smallRequest, server.waitingBytes > Server.mostWaitingBytes {
+            fail(
+                DefaultsError(
+                    .agentRefused,
+                    "The agent holds \(server.waitingBytes) bytes of unfinished requests; send smaller ones, or later.")
+            )
+            return
+        }
         takeRequests()
     }
 
@@ -201,6 +215,11 @@ final class ConnectionHandler: ChannelInboundHandler {
             throw DefaultsError(
                 .agentRefused,
                 "A connection may have \(subscriptions.count) subscriptions, the setting MaximumSubscriptions.")
+        }
+        guard filter.domains.count + filter.keys.count <= Self.mostPatterns else {
+            throw DefaultsError(
+                .agentRefused,
+                "A subscription may have \(Self.mostPatterns) patterns; use broader ones, or several subscriptions.")
         }
         let subscription = server.store.subscribe(start, filter: filter, mode: mode)
         subscriptions[number] = subscription

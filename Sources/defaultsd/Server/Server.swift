@@ -24,6 +24,8 @@ final class Server: Service {
     let executor: LoopExecutor
     /// The connections that are open; touched on the event loop alone.
     let connections: NIOLoopBoundBox<[ObjectIdentifier: ConnectionHandler]>
+    /// So many bytes of requests that haven't all come yet are kept, of all connections together.
+    static let mostWaitingBytes = 128 << 20
     private let listener = Mutex<(any Channel)?>(nil)
     /// How many files are open beside the connections, as long as the agent runs; set before the first connection.
     private let otherFiles = Atomic(0)
@@ -48,6 +50,9 @@ final class Server: Service {
     }
 
     var settings: AgentSettings { currentSettings.withLock { $0 } }
+
+    /// How many bytes came that aren't answered yet; asked on the event loop alone.
+    var waitingBytes: Int { connections.value.values.reduce(0) { $0 + $1.waitingBytes } }
 
     /// Takes the limits of connections from changed settings.
     func follow(_ settings: AgentSettings) {

@@ -55,6 +55,12 @@ final class RawClient {
         }
     }
 
+    /// Whether anything has come that wasn't received yet.
+    var hasAnswer: Bool {
+        var waiting = pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0)
+        return poll(&waiting, 1, 0) == 1
+    }
+
     /// Waits for the next message, as the text of its type and, of a failure, its code.
     func answer() throws -> String {
         guard let message = try receive() else { return "closed" }

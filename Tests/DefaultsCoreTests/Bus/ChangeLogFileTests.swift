@@ -62,6 +62,32 @@ struct ChangeLogFileTests {
         }
     }
 
+    @Test("Another's file is no log, and a FIFO isn't waited for", arguments: ["other", "fifo", "link"])
+    func notOurs(what: String) throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/log"
+            let (log, marks) = sample()
+            _ = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1)
+            switch what {
+            case "other":
+                // Where the test may give a file away; else it stays what it was.
+                if chown(path, 65_534, 65_534) != 0 { return }
+            case "fifo":
+                unlink(path)
+                mkfifo(path, 0o600)
+            default:
+                // What another has put in the way of the next file is neither followed nor written to.
+                try RawFile.write("precious", to: directory + "/other")
+                symlink("other", path + ".new")
+                _ = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1)
+                #expect(try RawFile.read(directory + "/other") == Array("precious".utf8))
+                #expect(try RawFile.status(path).st_mode == S_IFREG | 0o600)
+                return
+            }
+            #expect(ChangeLogFile.recover(from: path, limits: limits) == nil)
+        }
+    }
+
     @Test("The file of a ring that has turned begins after what was let go")
     func turnedRing() throws {
         try withTemporaryDirectory { directory in

@@ -1,0 +1,18 @@
+import TestSupport
+
+/// A list that lets the user "nobody" read, beside the owner, who may write too, and the group.
+enum AccessControlList {
+    /// Whether the file system has such lists, and python3 is there to set them.
+    static let isAvailable = (try? withTemporaryDirectory { try set("default", on: $0) }) != nil
+
+    /// Gives it to a file ("access"), or to what will be made in a directory ("default").
+    static func set(_ kind: String, on path: String) throws {
+        try ForeignProcess.run(
+            python: """
+                import os, struct, sys
+                entries = [(1, 6, -1), (2, 4, 65534), (4, 4, -1), (0x10, 4, -1), (0x20, 0, -1)]
+                acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
+                os.setxattr(sys.argv[1], "system.posix_acl_" + sys.argv[2], acl)
+                """, [path, kind])
+    }
+}

@@ -1,0 +1,53 @@
+/// What is in a binary property list, found without a reader.
+struct BinaryObjects {
+    /// Whether some dictionary has a key more than once.
+    private(set) var haveEqualKeys = false
+    /// Whether some object is a set.
+    private(set) var haveSet = false
+    /// Whether the offset of some object is none, be it one that nothing refers to.
+    private(set) var haveStrayOffset = false
+    private let bytes: [UInt8]
+
+    init(of bytes: [UInt8]) {
+        self.bytes = bytes
+        guard bytes.count > 40 else { return }
+        let trailer = bytes.count - 32
+        let (size, reference) = (Int(bytes[trailer + 6]), Int(bytes[trailer + 7]))
+        let (count, table) = (number(at: trailer + 8, 8), number(at: trailer + 24, 8))
+        guard let count, let table, count < bytes.count else { return }
+        let offsets = (0..<count).map { number(at: table + $0 * size, size) ?? 0 }
+        haveStrayOffset = offsets.contains { $0 >= table }
+        haveSet = offsets.contains { $0 < bytes.count && bytes[$0] >> 4 == 0xC }
+        for offset in offsets where offset < trailer && bytes[offset] >> 4 == 0xD {
+            guard let (start, length) = content(at: offset) else { continue }
+            let keys = (0..<min(length, bytes.count)).compactMap { index -> [UInt8]? in
+                guard let key = number(at: start + index * reference, reference), key < count else { return nil }
+                return text(at: offsets[key])
+            }
+            if Set(keys).count < keys.count { haveEqualKeys = true }
+        }
+    }
+
+    /// A text's bytes in UTF-16.
+    private func text(at offset: Int) -> [UInt8]? {
+        guard offset < bytes.count, let (start, length) = content(at: offset) else { return nil }
+        let width = bytes[offset] >> 4 == 6 ? 2 : 1
+        guard length < bytes.count, start + length * width <= bytes.count else { return nil }
+        let content = bytes[start..<start + length * width]
+        return width == 2 ? Array(content) : content.flatMap { [0, $0] }
+    }
+
+    /// Where an object's content begins, and how many parts it has.
+    private func content(at offset: Int) -> (start: Int, count: Int)? {
+        guard bytes[offset] & 0x0F == 0x0F else { return (offset + 1, Int(bytes[offset] & 0x0F)) }
+        guard offset + 1 < bytes.count else { return nil }
+        let size = 1 << Int(bytes[offset + 1] & 0x03)
+        return number(at: offset + 2, size).map { (offset + 2 + size, $0) }
+    }
+
+    private func number(at offset: Int, _ size: Int) -> Int? {
+        guard offset >= 0, size <= 8, offset <= bytes.count - size else { return nil }
+        let value = bytes[offset..<offset + size].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return value < UInt64(Int32.max) ? Int(value) : nil
+    }
+}
