@@ -59,7 +59,7 @@ struct BadFileTests {
                 let outcome = try agent.defaults("write", "a.b", "color", "red")
                 #expect(outcome.status == 0, "\(outcome.errors)")
             }
-            #expect(changes == ["a.b: color ->red (app)"])
+            #expect(changes == ["a.b: color ->red (app)", "a.b: recovered"])
             #expect(try RawFile.read("\(path).damaged-1") == damage.bytes)
             #expect(try values(path) == ["size": 12, "color": "red"])
             #expect(!RawFile.exists("\(path).damaged-2"))
@@ -75,11 +75,11 @@ struct BadFileTests {
             let path = agent.place.path("a.b")
             let follower = try agent.follow()
             try follower.expect(["a.b: damaged"]) { try RawFile.write(damage.bytes, to: path) }
-            try follower.expect([]) { try RawFile.write(Self.good, to: path) }
+            try follower.expect(["a.b: recovered"]) { try RawFile.write(Self.good, to: path) }
             #expect(try agent.status()["errors"] == [])
             try follower.expect(["a.b: damaged"]) { try RawFile.write(damage.bytes, to: path) }
             let repaired = try follower.changes { try RawFile.write("{size = 14;}", to: path) }
-            #expect(repaired == ["a.b: size 12>14 (file)"])
+            #expect(repaired == ["a.b: size 12>14 (file)", "a.b: recovered"])
             #expect(try agent.status()["errors"] == [])
             #expect(namesOfFiles(in: agent.place.preferences) == ["a.b.plist"])
         }

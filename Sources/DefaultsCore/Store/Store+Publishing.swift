@@ -50,7 +50,7 @@ extension Store {
                 _ = consume lock
             }
         } catch {
-            if error.code != .changed { state.withLock { $0.domains[domain]?.failure = error } }
+            if error.code != .changed { transition { state in ((), state.failed(domain, error, now: .now())) } }
             throw error
         }
     }

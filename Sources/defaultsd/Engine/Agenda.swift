@@ -15,6 +15,10 @@ struct Agenda {
         case publish(Domain)
         /// Look once more at versions that were replaced.
         case examineDisplaced
+        /// Look at all files, which couldn't all be found.
+        case lookAtAll
+        /// Keep the change log in its file again.
+        case keepLog
     }
 
     private var times: [Item: NIODeadline] = [:]
