@@ -331,6 +331,45 @@ struct AgentFaultTests {
         }
     }
 
+    @Test("What an agent couldn't save the next one saves, and tells those who were told")
+    func recoveryByTheNext() throws {
+        try withAgent { agent in
+            let follower = try agent.follow()
+            _ = try follower.changes()
+            let fault = try AttachedFault(agent.pid, at: Spot.temporary.paths(of: agent), "fsync:error=EIO")
+            #expect(try agent.defaults("write", Self.domain, "key", "after").status == 74)
+            let changes = try follower.changes()
+            #expect(changes == ["\(Self.domain): key before>after (app)", "\(Self.domain): unsaved"])
+            agent.kill()
+            fault.end(afterDeath: true)
+
+            let next = try AgentProcess(agent.place)
+            defer { next.kill() }
+            let again = try next.follow(.after(follower.cursor)).changes()
+            #expect(again == ["\(Self.domain): recovered"])
+            #expect(try values(next.place) == Self.after)
+        }
+    }
+
+    @Test("Files that couldn't be listed for a while are found when they can")
+    func listing() throws {
+        try withAgent { agent in
+            let fault = try AttachedFault(agent.pid, at: Spot.directory.paths(of: agent), "getdents64:error=EIO")
+            defer { fault.end() }
+            try agent.shell("cd ..; cp -r p q; echo '{a = 1;}' > q/new.plist; mv p old; mv q p")
+            try agent.synchronize()
+            #expect(try agent.defaults("read", "new", "a").status == 1)
+            #expect(try agent.defaults("read", Self.domain, "key").output == "before\n")
+            fault.end()
+            // After 1 s, or 2 s; nobody asks for it.
+            let isFound = try eventually(within: 60) { try agent.defaults("read", "new", "a").output == "1\n" }
+            #expect(isFound)
+            let lines = agent.complaints().split(separator: "\n")
+            #expect(lines.count { $0.contains("p can't be read: Input/output error") } == 1, "\(lines)")
+            #expect(lines.count { $0.contains("The directory can be read again") } == 1, "\(lines)")
+        }
+    }
+
     @Test("A change log that can neither be written nor removed is not taken up by the next agent for the whole one")
     func staleLog() throws {
         try withAgent { agent in

@@ -154,7 +154,10 @@ struct BadFileTests {
     }
 
     /// Something in a domain's place that no file is, and how to make it.
-    static let obstacles = ["mkdir a.b.plist", "mkfifo a.b.plist", "ln -s a.b.plist a.b.plist"]
+    static let obstacles = [
+        "mkdir a.b.plist", "mkfifo a.b.plist", "ln -s a.b.plist a.b.plist", "ln -s /dev/zero a.b.plist",
+        "ln -s /dev/full a.b.plist", "ln -s /proc/self/mem a.b.plist",
+    ]
 
     @Test(
         "What is no file in a domain's place is told, blocks nobody, and edits wait until it is gone",
@@ -222,6 +225,69 @@ struct BadFileTests {
             }
             #expect(isSaved)
             #expect(try values(place.path("a.b")) == ["size": 12, "color": "red"])
+        }
+    }
+
+    @Test("A file of another user's that may not be read is told, and taken when it may", .enabled(if: AgentProcess.hasNobody))
+    func foreign() throws {
+        try AgentProcess.withPlace { place in
+            try place.giveToNobody()
+            try RawFile.write(Self.good, to: place.path("a.b"))
+            let agent = try AgentProcess(place, launcher: AgentProcess.asNobody)
+            defer { agent.kill() }
+            // One that may be read is taken, and a save makes it the agent's user's.
+            #expect(try agent.defaults("write", "a.b", "color", "red").status == 0)
+            #expect(try values(place.path("a.b")) == ["size": 12, "color": "red"])
+            #expect(try RawFile.status(place.path("a.b")).st_uid == 65_534)
+
+            try agent.shell("echo '{size = 14;}' > new; chmod 600 new; mv new a.b.plist")
+            let isTold = try eventually {
+                try agent.defaults("status").output.contains("a.b.plist can't be read: Permission denied")
+            }
+            #expect(isTold)
+            #expect(try agent.defaults("write", "a.b", "shape", "round").status == 74)
+            try agent.shell("chown 65534 a.b.plist")
+            let isSaved = try eventually(within: 60) {
+                let text = try agent.defaults("status").output
+                return text.contains("errors       none") && text.contains("pending      none")
+            }
+            #expect(isSaved)
+            #expect(try values(place.path("a.b")) == ["size": "14", "shape": "round"])
+        }
+    }
+
+    @Test("A name of any bytes is a domain's, or is passed over, and what is told of it stays in its line")
+    func bytesOfNames() throws {
+        try AgentProcess.withAgent { agent in
+            let follower = try agent.follow()
+            let names: [[UInt8]] = [
+                Array("two\nlines".utf8), Array("\u{1B}[31mred".utf8), Array("e\u{301}".utf8), Array("\u{E9}".utf8),
+                [0xFF, 0xFE], [0x61, 0xC3], [0xED, 0xA0, 0x80],
+            ]
+            for name in names {
+                let path = Array("\(agent.place.preferences)/".utf8) + name + Array(".plist".utf8) + [0]
+                let fd = path.withUnsafeBytes { bytes in
+                    bytes.bindMemory(to: CChar.self).baseAddress.map { open($0, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600) }
+                }
+                let file = try #require(fd)
+                try #require(file >= 0)
+                try RawFile.write(Array("{a = 1;}".utf8), to: file)
+                close(file)
+            }
+            let changes = try follower.changes()
+            #expect(changes.count == 4, "\(changes)")
+            #expect(try agent.defaults("read", "two\nlines", "a").output == "1\n")
+            #expect(try agent.defaults("write", "two\nlines", "a", "2").status == 0)
+            #expect(try values(agent.place.path("two\nlines")) == ["a": "2"])
+
+            let reasons = try follower.damages { try RawFile.write("oops", to: agent.place.path("two\nlines")) }
+            #expect(reasons.count == 2, "the change before, and the damage: \(reasons)")
+            let status = try agent.defaults("status").output
+            #expect(status.contains("two\\nlines"), "\(status)")
+            #expect(!status.contains("two\nlines") && !status.contains("\u{1B}"), "\(status)")
+            // Neither can break the log's lines up.
+            let log = agent.complaints()
+            #expect(log.contains("two") && !log.contains("two\nlines") && !log.contains("\u{1B}"), "\(log)")
         }
     }
 
