@@ -132,9 +132,6 @@ struct AgentFaultTests {
                 #expect(try values(agent.place) == Self.after, "\(call)")
                 let status = try next.status()
                 #expect(status["errors"] == [] && status["pending"] == [], "\(call)")
-                // A save removes what is left; a file that needed none is left to the next one.
-                try next.connect().edit(domain, ["next": "1"], replacesAll: false)
-                try next.synchronize()
                 #expect(eventually { namesOfFiles(in: agent.place.preferences).count == 2 }, "\(call)")
                 expectNoLeftovers(agent.place, "\(call)")
             }

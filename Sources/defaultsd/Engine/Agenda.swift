@@ -13,7 +13,7 @@ struct Agenda {
         case settle(Domain)
         /// Publish a domain's edits.
         case publish(Domain)
-        /// Look once more at versions that were replaced.
+        /// Look once more at versions that were replaced, and at what a crash left behind.
         case examineDisplaced
         /// Look at all files, which couldn't all be found.
         case lookAtAll

@@ -65,6 +65,8 @@ actor Engine: Service {
         if let problem = store.logProblem { storeLostLog(problem) }
         tell(of: unsettled.problem)
         revisit(unsettled)
+        // What a crash may have left behind.
+        plan(.examineDisplaced, in: .zero)
         for (domain, _) in store.pending() { storeNeedsPublishing(domain, .atOnce) }
     }
 
@@ -130,7 +132,7 @@ actor Engine: Service {
 
     /// Tells of what is wrong with the directory, once, and plans to look at all files again.
     private func tell(of problem: DefaultsError?) {
-        if let problem, problem != directoryProblem { log.logger.warning("\(problem)") }
+        if let problem, directoryProblem == nil { log.logger.warning("\(problem)") }
         if problem == nil, directoryProblem != nil { log.logger.notice("The directory can be read again.") }
         directoryProblem = problem
         if problem == nil {
