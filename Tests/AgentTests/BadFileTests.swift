@@ -228,7 +228,9 @@ struct BadFileTests {
         }
     }
 
-    @Test("A file of another user's that may not be read is told, and taken when it may", .enabled(if: AgentProcess.hasNobody))
+    @Test(
+        "A file of another user's that may not be read is told, and taken when it may",
+        .enabled(if: AgentProcess.hasNobody))
     func foreign() throws {
         try AgentProcess.withPlace { place in
             try place.giveToNobody()

@@ -99,7 +99,8 @@ struct FullDiskTests {
         }
     }
 
-    @Test("is the reason that an app is given, with its number, whether or not an agent runs", arguments: [true, false])
+    @Test(
+        "is the reason that an app is given, with its number, whether or not an agent runs", arguments: [true, false])
     func app(hasAgent: Bool) throws {
         try AgentProcess.withPlace { root in
             let disk = try SmallFileSystem(at: root.preferences, bytes: 128 << 10)

@@ -220,7 +220,9 @@ struct StoreState {
 
     /// Tells that what was wrong with a domain is over, once it is.
     private mutating func tellRecovery(of domain: Domain, at now: Timestamp) -> [StoreAction] {
-        guard let state = domains[domain], state.isTroubled, state.damage == nil, state.failure == nil else { return [] }
+        guard let state = domains[domain], state.isTroubled, state.damage == nil, state.failure == nil else {
+            return []
+        }
         domains[domain]?.isTroubled = false
         return post(.recovered(domain), at: now)
     }

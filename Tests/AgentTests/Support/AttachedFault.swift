@@ -17,6 +17,7 @@ final class AttachedFault {
     ///   - paths: whose calls are meant.
     ///   - injection: what happens to which calls, as strace has it: "fsync:error=EIO". `nil` to note them all.
     ///   - output: where the calls are noted.
+    /// - Throws: when strace can't be run, or doesn't attach.
     init(_ pid: pid_t, at paths: [String], _ injection: String?, output: String = "/dev/null") throws {
         var arguments = ["-f", "-y", "-o", output]
         for path in paths { arguments += ["-P", path] }
