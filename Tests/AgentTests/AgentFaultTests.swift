@@ -111,16 +111,18 @@ struct AgentFaultTests {
     func crash() throws {
         var calls: [Call] = []
         try withAgent { agent in
-            try edit(agent)
-            calls = try self.calls(at: Spot.allCases, agent) { try agent.synchronize() }
+            calls = try self.calls(at: Spot.allCases, agent) {
+                try edit(agent)
+                try agent.synchronize()
+            }
         }
         #expect(calls.count > 20)
         for (index, call) in calls.enumerated() where Self.hasAll || index % 4 == 1 {
             try withAgent { agent in
-                try edit(agent)
                 let fault = try AttachedFault(
                     agent.pid, at: Spot.allCases.flatMap { try $0.paths(of: agent) },
                     "\(call.name):signal=KILL:when=\(call.number)")
+                let isAcknowledged = (try? edit(agent)) != nil
                 try? agent.synchronize()
                 fault.end(afterDeath: true)
                 agent.kill()
@@ -129,9 +131,10 @@ struct AgentFaultTests {
                 let next = try AgentProcess(agent.place)
                 defer { next.kill() }
                 let domain = Domain(try DomainName(Self.domain))
-                #expect(try next.connect().snapshot(of: domain).values == Self.after, "\(call)")
+                let found = try next.connect().snapshot(of: domain).values
+                #expect(found == Self.after || !isAcknowledged && found == Self.before, "\(call): \(found)")
                 #expect(try next.connect().barrier().failures == [], "\(call)")
-                #expect(try values(agent.place) == Self.after, "\(call)")
+                #expect(try values(agent.place) == found, "\(call)")
                 let status = try next.status()
                 #expect(status["errors"] == [] && status["pending"] == [], "\(call)")
                 #expect(eventually { namesOfFiles(in: agent.place.preferences).count == 2 }, "\(call)")
@@ -307,6 +310,7 @@ struct AgentFaultTests {
                 try values(agent.place) == Self.after && agent.status()["errors"] == []
             }
             #expect(isSaved)
+            agent.terminate()
             let lines = agent.complaints().split(separator: "\n")
             #expect(lines.count { $0.contains("could not be saved") && $0.contains("No space left") } == 1, "\(lines)")
             #expect(lines.count { $0.contains("in order again") } == 1, "\(lines)")
@@ -333,9 +337,27 @@ struct AgentFaultTests {
             let isRead = try eventually(within: 60) { try agent.status()["errors"] == [] }
             #expect(isRead)
             #expect(try agent.defaults("read", Self.domain, "key").output == "after\n")
+            agent.terminate()
             let lines = agent.complaints().split(separator: "\n")
             #expect(lines.count { $0.contains("can't be read: Input/output error") } == 1, "\(lines)")
             #expect(lines.count { $0.contains("in order again") } == 1, "\(lines)")
+        }
+    }
+
+    @Test("A replaced version whose hidden name can't be removed for a while is removed when it can")
+    func hiddenName() throws {
+        try withAgent { agent in
+            let fault = try AttachedFault(
+                agent.pid, at: Spot.temporary.paths(of: agent), "unlink,unlinkat:error=EACCES")
+            defer { fault.end() }
+            #expect(try agent.defaults("write", Self.domain, "key", "after").status == 0)
+            // It is looked at once more after a second.
+            let end = ContinuousClock.now + .seconds(2)
+            repeat { #expect(namesOfFiles(in: agent.place.preferences).count == 3) } while ContinuousClock.now < end
+            fault.end()
+            #expect(eventually(within: 60) { namesOfFiles(in: agent.place.preferences).count == 2 })
+            expectNoLeftovers(agent.place, "")
+            #expect(try values(agent.place) == Self.after)
         }
     }
 
@@ -372,6 +394,7 @@ struct AgentFaultTests {
             // After 1 s, or 2 s; nobody asks for it.
             let isFound = try eventually(within: 60) { try agent.defaults("read", "new", "a").output == "1\n" }
             #expect(isFound)
+            agent.terminate()
             let lines = agent.complaints().split(separator: "\n")
             // Gone for a moment, and then not to be listed: it is told once.
             let directory = "The directory \(agent.place.preferences) "

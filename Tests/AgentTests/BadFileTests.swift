@@ -154,10 +154,17 @@ struct BadFileTests {
     }
 
     /// Something in a domain's place that no file is, and how to make it.
-    static let obstacles = [
-        "mkdir a.b.plist", "mkfifo a.b.plist", "ln -s a.b.plist a.b.plist", "ln -s /dev/zero a.b.plist",
-        "ln -s /dev/full a.b.plist", "ln -s /proc/self/mem a.b.plist",
-    ]
+    static let obstacles =
+        [
+            "mkdir a.b.plist", "mkfifo a.b.plist", "ln -s a.b.plist a.b.plist",
+            "mkfifo ../fifo; ln -s ../fifo a.b.plist",
+        ] + (canMakeDevices ? ["mknod a.b.plist c 1 5", "mknod ../zero c 1 5; ln -s ../zero a.b.plist"] : [])
+
+    /// Whether a device can be made; the system's own are left out of this, since a link to one leads there.
+    private static let canMakeDevices =
+        (try? withTemporaryDirectory { mknod($0 + "/zero", S_IFCHR | 0o600, makedev(1, 5)) == 0 }) == true
+
+    private static func makedev(_ major: dev_t, _ minor: dev_t) -> dev_t { major << 8 | minor }
 
     @Test(
         "What is no file in a domain's place is told, blocks nobody, and edits wait until it is gone",

@@ -172,6 +172,7 @@ struct DirectoryTests {
             let values = try PropertyListValue(parsing: RawFile.read(place.preferences + "/ByHost/a.b.HOST.plist"))
             #expect(values == ["four": "5"])
             #expect(try agent.defaults("domains").output == "a.b, c.d\n")
+            agent.terminate()
             let lines = agent.complaints().split(separator: "\n")
             #expect(lines.count { $0.contains(" warning ") && $0.contains("The directory \(path) ") } == 1, "\(lines)")
             #expect(lines.count { $0.contains("The directory can be read again") } == 1, "\(lines)")
