@@ -36,6 +36,9 @@ final class AttachedFault {
     func end(afterDeath mayBeDead: Bool = false) {
         if mayBeDead, strace.status(within: 1) != nil { return }
         strace.signal(SIGINT)
+        if strace.status(within: 5) != nil { return }
+        // It waits for a process that can't be had before one of its threads is: strace alone ends that.
+        strace.signal(SIGKILL)
         _ = strace.status()
     }
 
