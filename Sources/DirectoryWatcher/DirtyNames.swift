@@ -21,6 +21,8 @@ package struct DirtyNames: Sendable, Equatable {
         case requested
         /// inotify went out, and polling has taken over.
         case polled
+        /// Two names differ in their bytes and are the same text, "é" in one scalar and in two: a set holds one of them.
+        case namesAlike
     }
 
     /// Names to look at now.
@@ -47,6 +49,7 @@ package struct DirtyNames: Sendable, Equatable {
 
     /// Adds what was gathered later.
     mutating func merge(_ later: DirtyNames) {
+        for name in later.changed.union(later.beingWritten) { compare(name) }
         changed.formUnion(later.changed)
         beingWritten.formUnion(later.beingWritten)
         beingWritten.subtract(changed)
@@ -55,6 +58,7 @@ package struct DirtyNames: Sendable, Equatable {
 
     /// Adds a name to look at now.
     mutating func noteChange(of name: String) {
+        compare(name)
         changed.insert(name)
         beingWritten.remove(name)
     }
@@ -63,6 +67,15 @@ package struct DirtyNames: Sendable, Equatable {
     ///
     /// Who looks at a changed name now, sees what is written by now too.
     mutating func noteWriting(to name: String) {
+        compare(name)
         if !changed.contains(name) { beingWritten.insert(name) }
+    }
+
+    /// Marks everything if a name is about to be taken for another one.
+    private mutating func compare(_ name: String) {
+        for names in [changed, beingWritten] {
+            guard let index = names.firstIndex(of: name), !names[index].utf8.elementsEqual(name.utf8) else { continue }
+            rescan = rescan ?? .namesAlike
+        }
     }
 }

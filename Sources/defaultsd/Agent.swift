@@ -114,12 +114,8 @@ struct Agent: Sendable {
         let store = Store(directory: directory, system: system, limits: limits, log: changeLog)
         let unsettled =
             if let recovered { try store.resume(recovered) } else { try store.lookAtAll(isBaseline: true) }
-        do throws(SystemCall.Failure) {
-            try store.keepLog(at: address.logPath(for: directory))
-        } catch {
-            log.logger.warning(
-                "The change log isn't kept in \(address.logPath(for: directory)): \(SystemCall.message(error.number)).")
-        }
+        // What fails is told, and tried again, by the engine.
+        try? store.keepLog(at: address.logPath(for: directory))
         log.logger.debug("\(store.domains().count) domains read in \(ContinuousClock.now - start)")
         return (store, unsettled)
     }

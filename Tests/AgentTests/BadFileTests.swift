@@ -59,7 +59,7 @@ struct BadFileTests {
                 let outcome = try agent.defaults("write", "a.b", "color", "red")
                 #expect(outcome.status == 0, "\(outcome.errors)")
             }
-            #expect(changes == ["a.b: color ->red (app)"])
+            #expect(changes == ["a.b: color ->red (app)", "a.b: recovered"])
             #expect(try RawFile.read("\(path).damaged-1") == damage.bytes)
             #expect(try values(path) == ["size": 12, "color": "red"])
             #expect(!RawFile.exists("\(path).damaged-2"))
@@ -75,11 +75,11 @@ struct BadFileTests {
             let path = agent.place.path("a.b")
             let follower = try agent.follow()
             try follower.expect(["a.b: damaged"]) { try RawFile.write(damage.bytes, to: path) }
-            try follower.expect([]) { try RawFile.write(Self.good, to: path) }
+            try follower.expect(["a.b: recovered"]) { try RawFile.write(Self.good, to: path) }
             #expect(try agent.status()["errors"] == [])
             try follower.expect(["a.b: damaged"]) { try RawFile.write(damage.bytes, to: path) }
             let repaired = try follower.changes { try RawFile.write("{size = 14;}", to: path) }
-            #expect(repaired == ["a.b: size 12>14 (file)"])
+            #expect(repaired == ["a.b: size 12>14 (file)", "a.b: recovered"])
             #expect(try agent.status()["errors"] == [])
             #expect(namesOfFiles(in: agent.place.preferences) == ["a.b.plist"])
         }
@@ -154,7 +154,17 @@ struct BadFileTests {
     }
 
     /// Something in a domain's place that no file is, and how to make it.
-    static let obstacles = ["mkdir a.b.plist", "mkfifo a.b.plist", "ln -s a.b.plist a.b.plist"]
+    static let obstacles =
+        [
+            "mkdir a.b.plist", "mkfifo a.b.plist", "ln -s a.b.plist a.b.plist",
+            "mkfifo ../fifo; ln -s ../fifo a.b.plist",
+        ] + (canMakeDevices ? ["mknod a.b.plist c 1 5", "mknod ../zero c 1 5; ln -s ../zero a.b.plist"] : [])
+
+    /// Whether a device can be made; the system's own are left out of this, since a link to one leads there.
+    private static let canMakeDevices =
+        (try? withTemporaryDirectory { mknod($0 + "/zero", S_IFCHR | 0o600, makedev(1, 5)) == 0 }) == true
+
+    private static func makedev(_ major: dev_t, _ minor: dev_t) -> dev_t { major << 8 | minor }
 
     @Test(
         "What is no file in a domain's place is told, blocks nobody, and edits wait until it is gone",
@@ -222,6 +232,72 @@ struct BadFileTests {
             }
             #expect(isSaved)
             #expect(try values(place.path("a.b")) == ["size": 12, "color": "red"])
+        }
+    }
+
+    @Test(
+        "A file of another user's that may not be read is told, and taken when it may",
+        .enabled(if: AgentProcess.hasNobody))
+    func foreign() throws {
+        try AgentProcess.withPlace { place in
+            try place.giveToNobody()
+            try RawFile.write(Self.good, to: place.path("a.b"))
+            let agent = try AgentProcess(place, launcher: AgentProcess.asNobody)
+            defer { agent.kill() }
+            // One that may be read is taken, and a save makes it the agent's user's.
+            #expect(try agent.defaults("write", "a.b", "color", "red").status == 0)
+            #expect(try values(place.path("a.b")) == ["size": 12, "color": "red"])
+            #expect(try RawFile.status(place.path("a.b")).st_uid == 65_534)
+
+            try agent.shell("echo '{size = 14;}' > new; chmod 600 new; mv new a.b.plist")
+            let isTold = try eventually {
+                try agent.defaults("status").output.contains("a.b.plist can't be read: Permission denied")
+            }
+            #expect(isTold)
+            #expect(try agent.defaults("write", "a.b", "shape", "round").status == 74)
+            try agent.shell("chown 65534 a.b.plist")
+            let isSaved = try eventually(within: 60) {
+                let text = try agent.defaults("status").output
+                return text.contains("errors       none") && text.contains("pending      none")
+            }
+            #expect(isSaved)
+            // Its writer had loaded the file as it was before "color" came.
+            #expect(try values(place.path("a.b")) == ["size": "14", "color": "red", "shape": "round"])
+        }
+    }
+
+    @Test("A name of any bytes is a domain's, or is passed over, and what is told of it stays in its line")
+    func bytesOfNames() throws {
+        try AgentProcess.withAgent { agent in
+            let follower = try agent.follow()
+            let names: [[UInt8]] = [
+                Array("two\nlines".utf8), Array("\u{1B}[31mred".utf8), Array("e\u{301}".utf8), Array("\u{E9}".utf8),
+                [0xFF, 0xFE], [0x61, 0xC3], [0xED, 0xA0, 0x80],
+            ]
+            for name in names {
+                let path = Array("\(agent.place.preferences)/".utf8) + name + Array(".plist".utf8) + [0]
+                let fd = path.withUnsafeBytes { bytes in
+                    bytes.bindMemory(to: CChar.self).baseAddress.map { open($0, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600) }
+                }
+                let file = try #require(fd)
+                try #require(file >= 0)
+                try RawFile.write(Array("{a = 1;}".utf8), to: file)
+                close(file)
+            }
+            let changes = try follower.changes()
+            #expect(changes.count == 4, "\(changes)")
+            #expect(try agent.defaults("read", "two\nlines", "a").output == "1\n")
+            #expect(try agent.defaults("write", "two\nlines", "a", "2").status == 0)
+            #expect(try values(agent.place.path("two\nlines")) == ["a": "2"])
+
+            let reasons = try follower.damages { try RawFile.write("oops", to: agent.place.path("two\nlines")) }
+            #expect(reasons.count == 2, "the change before, and the damage: \(reasons)")
+            let status = try agent.defaults("status").output
+            #expect(status.contains("two\\nlines"), "\(status)")
+            #expect(!status.contains("two\nlines") && !status.contains("\u{1B}"), "\(status)")
+            // Neither can break the log's lines up.
+            let log = agent.complaints()
+            #expect(log.contains("two") && !log.contains("two\nlines") && !log.contains("\u{1B}"), "\(log)")
         }
     }
 

@@ -115,6 +115,70 @@ struct DirectoryTests {
         }
     }
 
+    @Test("A file system that is mounted over the directory is taken for it, and hides what was there without harm")
+    func mountedOver() throws {
+        try AgentProcess.withAgent(prepare: Self.fill) { agent in
+            let mount = try agent.shell("mount -t tmpfs none \(agent.place.preferences)")
+            // Not everyone may.
+            guard mount.status == 0 else { return }
+            defer { umount2(agent.place.preferences, Int32(MNT_DETACH)) }
+            try agent.synchronize()
+            #expect(try agent.defaults("domains").output == "")
+            #expect(try agent.defaults("write", "a.b", "one", "11").status == 0)
+            #expect(try agent.defaults("read", "a.b").output.contains("one = 11"))
+            #expect(namesOfFiles(in: agent.place.preferences) == ["a.b.plist"])
+
+            try agent.shell("cd ..; umount -l p")
+            try agent.synchronize()
+            #expect(try agent.defaults("domains").output == "a.b, c.d\n")
+            #expect(try agent.defaults("read", "a.b", "one").output == "1\n")
+            #expect(try agent.defaults("read", "c.d", "three").output == "3\n")
+            #expect(try agent.defaults("write", "c.d", "three", "4").status == 0)
+            #expect(try agent.status()["errors"] == [])
+        }
+    }
+
+    @Test(
+        "A directory that may not be read keeps its last values and edits, is told of once, and is read when it may",
+        .enabled(if: AgentProcess.hasNobody), arguments: ["p", "p/ByHost"])
+    func unreadable(name: String) throws {
+        try AgentProcess.withPlace { place in
+            try place.giveToNobody()
+            try Self.fill(place)
+            for path in ["p", "p/ByHost"] { chown("\(place.root)/\(path)", 65_534, 65_534) }
+            let agent = try AgentProcess(place, launcher: AgentProcess.asNobody)
+            defer { agent.kill() }
+            let path = "\(place.root)/\(name)"
+            chmod(path, 0)
+            // What is done from now on is done in the knowledge of that.
+            try agent.defaults("sync")
+            let isTold = try eventually { try agent.defaults("status").output.contains("\(path) ") }
+            #expect(isTold)
+            #expect(try agent.defaults("domains").output == "a.b, c.d\n")
+            #expect(try agent.defaults("read", "a.b", "two").output == "2\n")
+            let host = try agent.defaults("-host", "HOST", "read", "a.b", "four")
+            #expect(host.output == "4\n", "\(host)")
+            let outcome = try agent.defaults("-host", "HOST", "write", "a.b", "four", "5")
+            #expect(outcome.status == 74 && outcome.errors.contains("Permission denied"), "\(outcome)")
+            for _ in 0..<2 { #expect(try agent.defaults("sync").status == 74) }
+            #expect(try agent.defaults("-host", "HOST", "read", "a.b", "four").output == "5\n")
+
+            chmod(path, 0o755)
+            let isSaved = try eventually(within: 60) {
+                let text = try agent.defaults("status").output
+                return text.contains("errors       none") && text.contains("pending      none")
+            }
+            #expect(isSaved)
+            let values = try PropertyListValue(parsing: RawFile.read(place.preferences + "/ByHost/a.b.HOST.plist"))
+            #expect(values == ["four": "5"])
+            #expect(try agent.defaults("domains").output == "a.b, c.d\n")
+            agent.terminate()
+            let lines = agent.complaints().split(separator: "\n")
+            #expect(lines.count { $0.contains(" warning ") && $0.contains("The directory \(path) ") } == 1, "\(lines)")
+            #expect(lines.count { $0.contains("The directory can be read again") } == 1, "\(lines)")
+        }
+    }
+
     @Test("A write while the directory is gone fails, is kept, and is saved when the directory is back")
     func writeMeanwhile() throws {
         try AgentProcess.withAgent(prepare: Self.fill) { agent in

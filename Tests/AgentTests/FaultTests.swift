@@ -5,6 +5,8 @@ import TestSupport
 import Testing
 
 /// A write without an agent, in which a crash or an error comes at each system call in turn.
+///
+/// `FAULTS=all swift test --filter FaultTests` puts every error at every call, of the agent as well.
 @Suite("A write that is broken off", .enabled(if: Injection.isPossible))
 struct FaultTests {
     private static let domain = "org.example.app"

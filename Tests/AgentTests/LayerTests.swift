@@ -192,7 +192,7 @@ struct LayerTests {
                 let remedy = try run(distrust.repair)
                 #expect(reason.hasPrefix("\(path) is not honoured") && reason.hasSuffix("`\(remedy)`."), "\(reason)")
             }
-            #expect(Self.texts(repaired) == ["managed a.b: size ->1 (file)"])
+            #expect(Self.texts(repaired) == ["managed a.b: size ->1 (file)", "managed a.b: recovered"])
             #expect(try agent.status()["errors"] == [])
         }
     }

@@ -208,7 +208,7 @@ struct TailTests {
             }
             #expect(outcome.output.contains(#"\u001b]0;x\u0007\r\n\t"#))
             #expect(outcome.output.contains("damaged: "))
-            #expect(outcome.output.split(separator: "\n").count == 3, "\(outcome.output)")
+            #expect(outcome.output.split(separator: "\n").count == 4, "\(outcome.output)")
         }
     }
 

@@ -25,7 +25,7 @@ struct Sync: ParsableCommand {
         let domains: [Domain?] = places.isEmpty ? [nil] : places.filter { $0.directory == nil }.map(\.domain)
         guard let agent = try place.open() as? AgentConnection else { return }
         var failures: [String] = []
-        for domain in domains { failures += try agent.barrier(domain).failures }
+        for domain in domains { failures += try agent.barrier(domain).failures.map(\.description) }
         guard let last = failures.popLast() else { return }
         failures.forEach { Failure.note($0) }
         throw Failure(last, .inputOutput)

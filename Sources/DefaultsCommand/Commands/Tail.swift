@@ -12,8 +12,9 @@ struct Tail: ParsableCommand {
             change inside its value is a change of it.
 
             With --json each line is an object. Its "type" is "ready" (the stream has begun), "change", "damaged" (a file \
-            that can't be taken; "reason" says why), "gap" (what happened before its cursor is not known) or "bookmark" (all \
-            up to its cursor has been shown). "cursor" is a place for --since; "time", "domain", "host" and "source" say \
+            that can't be taken; "reason" says why), "unsaved" (edits that can't be saved yet; "reason" says why), \
+            "recovered" (what was damaged or unsaved isn't any more), "gap" (what happened before its cursor is not known) \
+            or "bookmark" (all up to its cursor has been shown). "cursor" is a place for --since; "time", "domain", "host" and "source" say \
             when, what and who; "user" is "managed", or the directory of a domain for any user, and left out for the \
             current user's; "changes" is a list of objects with "key", "kind" (added, changed, removed, initial), \
             "old" and "new"; "damage" says why a file can't be taken whose last good values are shown at first; "overruled" lists what lost against a later writer. Data is {"$data": base64}, a date \

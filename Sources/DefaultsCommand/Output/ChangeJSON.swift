@@ -52,6 +52,10 @@ enum ChangeJSON {
             return line("change", cursor, entries)
         case .damaged(_, let reason):
             return line("damaged", cursor, start + [("reason", JSONText.string(reason))])
+        case .unsaved(_, let reason):
+            return line("unsaved", cursor, start + [("reason", JSONText.string(reason))])
+        case .recovered:
+            return line("recovered", cursor, start)
         case .unknown:
             return line("gap", cursor, start + [("reason", JSONText.string("The file changed while no agent ran."))])
         }

@@ -62,6 +62,10 @@ struct ChangeText {
             // A managed file's don't, where someone else than root can have written it.
             let consequence = record.domain.user == .managed ? "" : " The last good values stay in force."
             return ["\(start) \(colored("damaged: \(reason)\(consequence)", .yellow))"]
+        case .unsaved(_, let reason):
+            return ["\(start) \(colored("not saved: \(JSONText.printable(reason))", .yellow))"]
+        case .recovered:
+            return ["\(start) \(colored("in order again", .green))"]
         case .unknown:
             return ["\(start) \(colored("changed while no agent ran; how is not known", .yellow))"]
         }

@@ -20,7 +20,7 @@ package struct ChangeLog: Sendable {
 
     /// How much is kept; a smaller one takes effect with the next record.
     package var capacity: Capacity
-    package let epoch: Epoch
+    package private(set) var epoch: Epoch
     /// The revision of the newest record, or of the last one let go.
     package private(set) var head: Revision
     /// The kept records, from `start` on; what is before is let go.
@@ -46,6 +46,11 @@ package struct ChangeLog: Sendable {
 
     /// Where the log ends now.
     package var cursor: Cursor { Cursor(epoch: epoch, revision: head) }
+
+    /// Goes on under another epoch: places that were named before are none of this log's any more.
+    package mutating func beginEpoch() {
+        epoch = .random()
+    }
 
     /// Adds a record under the next revision.
     @discardableResult

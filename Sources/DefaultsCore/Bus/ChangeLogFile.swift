@@ -45,8 +45,13 @@ package final class ChangeLogFile {
         bytes += Frame.bigEndian(ContentHash(bytes).value)
         for record in log.records(after: log.oldest - 1) ?? [] { bytes += encode(.record(record)) }
         for mark in marks { bytes += encode(.mark(mark)) }
-        try file.write(bytes)
-        try SystemCall.run { rename(temporary, path) }
+        do throws(SystemCall.Failure) {
+            try file.write(bytes)
+            try SystemCall.run { rename(temporary, path) }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
         return ChangeLogFile(path: path, file: file, size: bytes.count, sizeLimit: max(sizeLimit, bytes.count * 2))
     }
 
@@ -66,8 +71,10 @@ package final class ChangeLogFile {
     }
 
     /// Removes the file, since it can't be kept up.
-    package func abandon() {
-        unlink(path)
+    ///
+    /// - Returns: false when it can't be removed nor emptied, and so may be recovered with less than there was.
+    package func abandon() -> Bool {
+        unlink(path) == 0 || ftruncate(file.number, 0) == 0
     }
 
     private static func encode(_ entry: Entry) -> [UInt8] {

@@ -9,8 +9,8 @@ extension LogRecord {
                 $0 + $1.key.utf8.count + Self.size($1.old) + Self.size($1.new) + 64
             }
             return changeSet.overruled.reduce(changes) { $0 + $1.key.utf8.count + Self.size($1.value) + 64 } + 128
-        case .damaged(_, let reason): return reason.utf8.count + 128
-        case .unknown: return 128
+        case .damaged(_, let reason), .unsaved(_, let reason): return reason.utf8.count + 128
+        case .recovered, .unknown: return 128
         }
     }
 

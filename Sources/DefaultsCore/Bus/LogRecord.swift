@@ -17,6 +17,10 @@ package struct LogRecord: Hashable, Sendable {
         case change(ChangeSet)
         /// A file can't be taken as it is; the domain keeps its last good values.
         case damaged(Domain, reason: String)
+        /// Edits can't be saved; they are in force, kept, and tried again.
+        case unsaved(Domain, reason: String)
+        /// The domain is neither damaged nor unsaved any more.
+        case recovered(Domain)
         /// The file changed while no agent ran: what happened to the domain's keys since the last record is not known.
         case unknown(Domain)
     }
@@ -25,7 +29,7 @@ package struct LogRecord: Hashable, Sendable {
     package var domain: Domain {
         switch event {
         case .change(let changeSet): changeSet.domain
-        case .damaged(let domain, _), .unknown(let domain): domain
+        case .damaged(let domain, _), .unsaved(let domain, _), .recovered(let domain), .unknown(let domain): domain
         }
     }
 }

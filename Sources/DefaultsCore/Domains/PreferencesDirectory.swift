@@ -118,6 +118,19 @@ package struct PreferencesDirectory: Hashable, Sendable {
         try (domains(in: "", of: user) + domains(in: Domain.hostDirectory, of: user)).sorted()
     }
 
+    /// Every domain of the current user's that has a file here now, in order; and why those of hosts can't be told, if they
+    /// can't.
+    ///
+    /// - Throws: `directory` when the directory itself can't be read.
+    func domainsAsFarAsTheyAreSeen() throws(DefaultsError) -> (domains: [Domain], problem: DefaultsError?) {
+        let domains = try domains(in: "", of: .current)
+        do throws(DefaultsError) {
+            return (try (domains + self.domains(in: Domain.hostDirectory, of: .current)).sorted(), nil)
+        } catch {
+            return (domains.sorted(), error)
+        }
+    }
+
     /// Every domain that has a file in the directory itself, or in one below it.
     package func domains(in subdirectory: String, of user: DomainUser) throws(DefaultsError) -> [Domain] {
         let prefix = subdirectory.isEmpty ? "" : subdirectory + "/"
@@ -134,13 +147,18 @@ package struct PreferencesDirectory: Hashable, Sendable {
         }
         defer { closedir(stream) }
         var names: [String] = []
-        while let entry = readdir(stream) {
+        while true {
+            // The end and a failure are told apart by errno alone.
+            errno = 0
+            guard let entry = readdir(stream) else {
+                if errno == 0 { return names }
+                throw DefaultsError(.directory, errno: errno, "The directory \(path) can't be read")
+            }
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
             }
             if let name, name != ".", name != ".." { names.append(name) }
         }
-        return names
     }
 
     private static func absolute(_ path: String) throws(DefaultsError) -> String {

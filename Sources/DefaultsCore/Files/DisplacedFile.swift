@@ -52,7 +52,10 @@ package final class DisplacedFile: Sendable {
     }
 
     /// Removes the file's temporary name; the file itself stays readable here.
-    package func removeName() {
-        unlink(temporaryPath)
+    ///
+    /// - Returns: false when the system refuses it.
+    @discardableResult
+    package func removeName() -> Bool {
+        unlink(temporaryPath) == 0 || errno == ENOENT
     }
 }

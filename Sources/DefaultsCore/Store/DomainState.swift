@@ -18,4 +18,6 @@ struct DomainState {
     var intent: FileMark?
     /// Why the last attempt to publish failed.
     var failure: DefaultsError?
+    /// Whether it was told that something is wrong, and not yet that it is over.
+    var isTroubled = false
 }

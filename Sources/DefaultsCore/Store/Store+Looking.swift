@@ -11,8 +11,15 @@ extension Store {
         ///
         /// Then `settle` it.
         package var doubtful: Set<Domain> = []
+        /// Files that the system doesn't let be read, or whose directory is out of sight: look again in a longer while, since
+        /// nobody may tell when it does.
+        package var unreadable: Set<Domain> = []
+        /// Why not all files were found that there are: look at all again in a longer while.
+        package var problem: DefaultsError?
 
-        package var isEmpty: Bool { beingWritten.isEmpty && doubtful.isEmpty }
+        package var isEmpty: Bool {
+            beingWritten.isEmpty && doubtful.isEmpty && unreadable.isEmpty && problem == nil
+        }
     }
 
     /// Whether bad news of a file is taken at once.
@@ -54,10 +61,13 @@ extension Store {
     package func lookAtAll(
         haste: Haste = .patient, isBaseline: Bool = false
     ) throws(DefaultsError) -> Unsettled {
-        let present = try directory.domains() + system.domains()
+        let (own, problem) = try directory.domainsAsFarAsTheyAreSeen()
         let known = state.withLock { Set($0.domains.keys) }
         if known.contains(where: { $0.user == .current }), let problem = directory.problem { throw problem }
-        return look(at: known.union(present).sorted(), haste: haste, isBaseline: isBaseline)
+        let domains = known.union(own).union(system.domains()).sorted()
+        var unsettled = look(at: domains, haste: haste, isBaseline: isBaseline)
+        unsettled.problem = problem
+        return unsettled
     }
 
     /// Looks at every domain of the system's directories that has a file, and at every one that is known.
@@ -80,7 +90,10 @@ extension Store {
             unsettled.beingWritten.insert(domain)
             if patience == .wait { return }
         }
-        if reading.isBadNews, !isInSight(domain) { return }
+        if reading.isBadNews, !isInSight(domain) {
+            unsettled.unreadable.insert(domain)
+            return
+        }
         if haste == .patient {
             switch reading {
             case .missing where file != nil:
@@ -93,7 +106,7 @@ extension Store {
             default: break
             }
         }
-        if case .beingWritten = reading { unsettled.beingWritten.insert(domain) }
+        unsettled.note(reading, of: domain)
         transition { state in
             ((), state.take(reading, of: domain, isBaseline: isFirst, now: .now()))
         }
@@ -104,14 +117,14 @@ extension Store {
     /// Reads from the disk.
     package func resume(_ recovered: ChangeLogFile.Recovered) throws(DefaultsError) -> Unsettled {
         let records = Dictionary(grouping: recovered.records, by: \.domain)
-        let present = try directory.domains() + system.domains()
-        let domains = Set(present).union(recovered.marks.keys).union(records.keys).sorted()
+        let (own, problem) = try directory.domainsAsFarAsTheyAreSeen()
+        let domains = Set(own + system.domains()).union(recovered.marks.keys).union(records.keys).sorted()
         return files.withLock { _ in
             var unsettled = Unsettled()
+            unsettled.problem = problem
             for domain in domains {
                 let reading = read(domain, known: nil, patience: .insist)
-                if case .beingWritten = reading { unsettled.beingWritten.insert(domain) }
-                if reading.isOfShortage { unsettled.beingWritten.insert(domain) }
+                unsettled.note(reading, of: domain)
                 transition { state in
                     let actions = state.resume(
                         domain, marks: recovered.marks[domain] ?? [], records: records[domain] ?? [],
@@ -121,6 +134,12 @@ extension Store {
             }
             return unsettled
         }
+    }
+
+    /// What is wrong with the user's directory, or its part for hosts.
+    package var directoryProblem: DefaultsError? {
+        let hosts = PreferencesDirectory(path: "\(directory.path)/\(Domain.hostDirectory)")
+        return directory.problem ?? (hosts.isMissing ? nil : hosts.problem)
     }
 
     /// Notes since when a domain's file is gone, which isn't believed yet.
@@ -155,5 +174,16 @@ extension Store {
         // A system's directory needn't be there. The user's own, once seen, comes back.
         let place = PreferencesDirectory(path: DomainFile.directory(of: directory.path(of: domain)))
         return [directory, place].allSatisfy { $0.isUsable || $0.isMissing }
+    }
+}
+
+extension Store.Unsettled {
+    /// Notes what is to be looked at again because of what came of a look.
+    fileprivate mutating func note(_ reading: FileReading, of domain: Domain) {
+        switch reading {
+        case .beingWritten: beingWritten.insert(domain)
+        case .unusable(let damage) where damage.error.errno != nil: unreadable.insert(domain)
+        case .missing, .unchanged, .contents, .unusable: break
+        }
     }
 }

@@ -50,7 +50,7 @@ extension Store {
                 _ = consume lock
             }
         } catch {
-            if error.code != .changed { state.withLock { $0.domains[domain]?.failure = error } }
+            if error.code != .changed { transition { state in ((), state.failed(domain, error, now: .now())) } }
             throw error
         }
     }
@@ -230,22 +230,32 @@ extension Store {
         inHand.displaced.append(displaced)
     }
 
-    /// Looks once more at versions that were replaced a while ago, and lets them go.
+    /// Looks once more at versions that were replaced a while ago, and lets them go; who stays does the same with what a
+    /// crash left behind.
     ///
     /// Reads from the disk.
     ///
     /// - Parameter patience: `insist` to have none left, at the end.
-    /// - Returns: whether some are still being written, and must be looked at again.
+    /// - Returns: whether some are still being written, or can't be removed, and must be looked at again.
     package func examineDisplaced(_ patience: DomainFile.Patience) -> Bool {
         files.withLock { inHand in
+            var hasRemovedAll = true
             inHand.displaced.removeAll { displaced in
                 let reading = displaced.file.examine(known: displaced.known, patience: patience)
                 if case .beingWritten = reading { return false }
                 _ = take(reading, displaced)
-                displaced.file.removeName()
+                if !displaced.file.removeName() { hasRemovedAll = false }
                 return true
             }
-            return !inHand.displaced.isEmpty
+            // It is a leftover now, as of a crash.
+            if !hasRemovedAll { inHand.hasRecovered = false }
+            if publisher == .passing || inHand.hasRecovered { return !inHand.displaced.isEmpty }
+            if let lock = try? DirectoryLock(directory, patience: 0) {
+                let ours = inHand.displaced.map(\.file.temporaryPath)
+                inHand.hasRecovered = (try? keepLeftovers(besides: ours)) ?? false
+                _ = consume lock
+            }
+            return !inHand.displaced.isEmpty || !inHand.hasRecovered
         }
     }
 

@@ -6,7 +6,7 @@ extension Store {
     /// directory, in `ByHost`, and beside the files that links in them lead to.
     ///
     /// - Parameter ours: the paths of those that this store has displaced itself.
-    /// - Returns: whether none is left that someone still has open for writing.
+    /// - Returns: whether none is left that someone still has open for writing, or that can't be removed.
     /// - Throws: `directory` when the directory can't be read.
     func keepLeftovers(besides ours: [String]) throws(DefaultsError) -> Bool {
         var isDone = true
@@ -52,7 +52,7 @@ extension Store {
         }
     }
 
-    /// - Returns: false when someone has it open for writing.
+    /// - Returns: false when someone has it open for writing, or it can't be removed.
     private func keepLeftover(_ temporary: TemporaryFile, at path: String, of original: String) -> Bool {
         guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK) else { return true }
         do throws(SystemCall.Failure) {
@@ -72,7 +72,7 @@ extension Store {
                 // A foreign writer's, displaced in the moment of the crash.
                 tellKept(try AsideFile.keep(bytes, of: original, because: .displaced))
             }
-            unlink(path)
+            return unlink(path) == 0 || errno == ENOENT
         } catch {
             // Left for another time; but one too large to be read would be so then, too.
             if error.number == EFBIG, let copy = try? AsideFile.move(path, of: original, because: .displaced) {

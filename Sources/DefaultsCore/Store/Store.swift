@@ -29,7 +29,7 @@ package final class Store: Sendable {
     /// The log's file, if it has one.
     ///
     /// Held while it is written, so that entries reach it in their order.
-    let logFile = Mutex<ChangeLogFile?>(nil)
+    let logFile = Mutex(LogKeeping())
     /// Who is told of records and of edits to publish.
     ///
     /// Set once, before the store is used by several threads.
@@ -51,6 +51,15 @@ package final class Store: Sendable {
         var known: FileVersion?
         /// `VersionHistory.total` before the publication that replaced it.
         var total: Int
+    }
+
+    /// Where the log is kept.
+    struct LogKeeping {
+        var file: ChangeLogFile?
+        /// The file's path, once it was named, and how large it may become.
+        var place: (path: String, sizeLimit: Int?)?
+        /// Why the file isn't kept.
+        var problem: DefaultsError?
     }
 
     private struct WeakObserver {
@@ -87,9 +96,15 @@ package final class Store: Sendable {
         writeLog()
         guard !actions.isEmpty, let observer = observer.withLock({ $0.object }) else { return }
         if actions.contains(.announce) { observer.storePosted() }
+        for case .tell(let event) in actions { observer.storeTold(event) }
         for case .publish(let domain, let urgency) in actions {
             observer.storeNeedsPublishing(domain, urgency)
         }
+    }
+
+    /// Tells that the log's file was given up.
+    func tellLostLog(_ error: DefaultsError) {
+        observer.withLock { $0.object }?.storeLostLog(error)
     }
 
     /// Tells of a copy that was kept beside a file.

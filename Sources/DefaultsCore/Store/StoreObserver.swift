@@ -7,6 +7,10 @@ package protocol StoreObserver: AnyObject, Sendable {
     func storePosted()
     /// A domain has edits to be published.
     func storeNeedsPublishing(_ domain: Domain, _ urgency: StoreUrgency)
+    /// Something is wrong with a domain, or isn't any more: each is told once.
+    func storeTold(_ event: LogRecord.Event)
+    /// The change log's file can't be kept up; it is given up until `Store.keepLogAgain` succeeds.
+    func storeLostLog(_ error: DefaultsError)
     /// What could not be taken from a file was kept beside it, under this path.
     func storeKept(_ copy: String)
 }

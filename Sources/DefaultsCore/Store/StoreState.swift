@@ -25,6 +25,12 @@ struct StoreState {
     mutating func take(
         _ reading: FileReading, of domain: Domain, isBaseline: Bool, now: Timestamp
     ) -> [StoreAction] {
+        takeWhole(reading, of: domain, isBaseline: isBaseline, now: now) + tellRecovery(of: domain, at: now)
+    }
+
+    private mutating func takeWhole(
+        _ reading: FileReading, of domain: Domain, isBaseline: Bool, now: Timestamp
+    ) -> [StoreAction] {
         if case .missing = reading {} else { domains[domain]?.missingSince = nil }
         switch reading {
         case .beingWritten:
@@ -63,6 +69,7 @@ struct StoreState {
                 actions = changeFile(of: domain, to: nil, at: now) { $0.removeFile(at: now) }
             }
             domains[domain, default: DomainState()].damage = damage
+            domains[domain]?.isTroubled = true
             // Of the same bytes there is nothing new to tell, whatever was done to the file's times or mode.
             if let known, known.error == damage.error, known.version?.hash == damage.version?.hash { return actions }
             note(domain)
@@ -199,7 +206,25 @@ struct StoreState {
         domains[domain]?.failure = nil
         domains[domain]?.intent = nil
         note(domain)
-        return domains[domain]?.merge.pending.isEmpty == false ? [.publish(domain, .soon)] : []
+        let recovery = tellRecovery(of: domain, at: now)
+        return recovery + (domains[domain]?.merge.pending.isEmpty == false ? [.publish(domain, .soon)] : [])
+    }
+
+    /// Takes that a domain's edits couldn't be saved.
+    mutating func failed(_ domain: Domain, _ error: DefaultsError, now: Timestamp) -> [StoreAction] {
+        guard let state = domains[domain], !state.merge.pending.isEmpty, state.failure != error else { return [] }
+        domains[domain]?.failure = error
+        domains[domain]?.isTroubled = true
+        return post(.unsaved(domain, reason: error.description), at: now)
+    }
+
+    /// Tells that what was wrong with a domain is over, once it is.
+    private mutating func tellRecovery(of domain: Domain, at now: Timestamp) -> [StoreAction] {
+        guard let state = domains[domain], state.isTroubled, state.damage == nil, state.failure == nil else {
+            return []
+        }
+        domains[domain]?.isTroubled = false
+        return post(.recovered(domain), at: now)
     }
 
     // MARK: The log
@@ -254,7 +279,24 @@ struct StoreState {
             // A file that can't be taken is left alone until it is mended, or edited again.
             if isKnown { actions.append(.publish(domain, .atOnce)) }
         }
+        if isTroubled(in: records), domains[domain] != nil {
+            // What the earlier agent couldn't save isn't saved yet.
+            domains[domain]?.isTroubled = true
+            if pending.isEmpty { actions += tellRecovery(of: domain, at: now) }
+        }
         return actions
+    }
+
+    /// Whether the last that was told of a domain is that something is wrong.
+    private func isTroubled(in records: [LogRecord]) -> Bool {
+        for record in records.reversed() {
+            switch record.event {
+            case .damaged, .unsaved: return true
+            case .recovered: return false
+            case .change, .unknown: continue
+            }
+        }
+        return false
     }
 
     /// The edits that a file doesn't hold which stands to the log as a mark says; and for those made after it, what they
@@ -300,6 +342,7 @@ struct StoreState {
     private mutating func post(_ event: LogRecord.Event, at now: Timestamp) -> [StoreAction] {
         let record = log.append(event, at: now)
         outbox?.append(.record(record))
-        return [.announce]
+        if case .change = event { return [.announce] }
+        return [.announce, .tell(event)]
     }
 }

@@ -19,6 +19,11 @@ extension LogRecord {
         case .damaged(_, let reason):
             fields["type"] = "damaged"
             fields["reason"] = .string(reason)
+        case .unsaved(_, let reason):
+            fields["type"] = "unsaved"
+            fields["reason"] = .string(reason)
+        case .recovered:
+            fields["type"] = "recovered"
         case .unknown:
             fields["type"] = "unknown"
         }
@@ -41,8 +46,11 @@ extension LogRecord {
                         try Overruled(Fields(value, of: "What was overruled"))
                     }, edit: try EditIdentity(fields)))
         case "damaged": event = .damaged(domain, reason: try fields.string("reason"))
+        case "unsaved": event = .unsaved(domain, reason: try fields.string("reason"))
+        case "recovered": event = .recovered(domain)
         case "unknown": event = .unknown(domain)
-        default: throw Fields.wrong("type", "\"change\", \"damaged\" or \"unknown\"")
+        default:
+            throw Fields.wrong("type", "\"change\", \"damaged\", \"unsaved\", \"recovered\" or \"unknown\"")
         }
         self.init(
             revision: try fields.unsigned("revision"), time: Timestamp(nanoseconds: try fields.integer("time")),

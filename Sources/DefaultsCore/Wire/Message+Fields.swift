@@ -26,7 +26,7 @@ extension Message {
         case .synchronized(let cursor, let failures):
             [
                 "type": "synchronized", "cursor": .string(cursor.description),
-                "failures": .array(failures.map { .string($0) }),
+                "failures": .array(failures.map { .dictionary($0.fields) }),
             ]
         case .subscribed(let cursor): ["type": "subscribed", "cursor": .string(cursor.description)]
         case .unsubscribed: ["type": "unsubscribed"]
@@ -52,7 +52,11 @@ extension Message {
                 })
         case "edited": self = .edited(try fields.cursor("cursor"))
         case "synchronized":
-            self = .synchronized(try fields.cursor("cursor"), failures: try fields.strings("failures"))
+            self = .synchronized(
+                try fields.cursor("cursor"),
+                failures: try fields.array("failures").map { value throws(DefaultsError) in
+                    try DefaultsError(Fields(value, of: "A failure"))
+                })
         case "subscribed": self = .subscribed(try fields.cursor("cursor"))
         case "unsubscribed": self = .unsubscribed
         case "status": self = .status(try fields.dictionary("status"))

@@ -9,7 +9,7 @@ package enum Message: Sendable {
     /// The answer to `edit`: the revision of its record.
     case edited(Cursor)
     /// The answer to `synchronize`: where the log ends now, and what couldn't be made durable.
-    case synchronized(Cursor, failures: [String])
+    case synchronized(Cursor, failures: [DefaultsError])
     /// The answer to `subscribe`: the stream begins after this place.
     case subscribed(Cursor)
     /// The answer to `unsubscribe`: no event of the subscription follows.

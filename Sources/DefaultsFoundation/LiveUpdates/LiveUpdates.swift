@@ -43,8 +43,10 @@ final class LiveUpdates: Sendable {
         let task = Task {
             var events = events
             while let event = await events.next() {
-                if case .damaged = event { continue }
-                await self.tell(of: event, in: name)
+                switch event {
+                case .change, .gap: await self.tell(of: event, in: name)
+                case .damaged, .unsaved, .recovered: break
+                }
             }
         }
         if !state.withLock({ $0.begin(task, for: name, in: round) }) { task.cancel() }

@@ -21,7 +21,7 @@ enum ChangeNotifications {
                 // It was told when it was made.
                 case .change(let change) where change.source == .thisProcess: break
                 case .change, .gap: post(.standard, userInfo(of: event))
-                case .damaged: break
+                case .damaged, .unsaved, .recovered: break
                 }
             }
         }

@@ -18,5 +18,7 @@ final class KeptCopies: StoreObserver {
 
     func storePosted() {}
     func storeNeedsPublishing(_ domain: Domain, _ urgency: StoreUrgency) {}
+    func storeTold(_ event: LogRecord.Event) {}
+    func storeLostLog(_ error: DefaultsError) {}
     func storeKept(_ copy: String) { paths.withLock { $0.append(copy) } }
 }

@@ -168,7 +168,7 @@ final class AgentSession: Session {
         case (.edit(let number), .failure(let error)): events.append(.refused(number, error))
         case (.edit(let number), _): events.append(.accepted(number))
         case (.barrier(let domain, let round), .synchronized(_, let failures)):
-            note(failures.map { DefaultsError(.notSaved, $0) }, of: domain, round, &events)
+            note(failures, of: domain, round, &events)
         case (.barrier(let domain, let round), .failure(let error)):
             note([error], of: domain, round, &events)
         case (.values(let name, let isLast), .values(let snapshot)):

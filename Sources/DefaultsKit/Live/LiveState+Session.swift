@@ -57,6 +57,9 @@ extension LiveState {
             case .change(let changeSet): take(changeSet, of: name, &effects)
             case .unknown: mustRestart = true
             case .damaged(let domain, let reason): note(reason, of: domain, &effects)
+            case .recovered(let domain): note(nil, of: domain, &effects)
+            // Told of by who waits for the edits.
+            case .unsaved: break
             }
             post(event, &effects)
             if mustRestart { restart(name) }

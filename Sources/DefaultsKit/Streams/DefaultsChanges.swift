@@ -74,6 +74,8 @@ extension DefaultsEvent {
                 if changeSet.changes.isEmpty { return nil }
                 self = .change(DefaultsChange(changeSet, at: record.time, cursor, isOwn: isOwn))
             case .damaged(let domain, let reason): self = .damaged(PreferencesDomain(domain), reason: reason)
+            case .unsaved(let domain, let reason): self = .unsaved(PreferencesDomain(domain), reason: reason)
+            case .recovered(let domain): self = .recovered(PreferencesDomain(domain))
             // A gap follows.
             case .unknown: return nil
             }

@@ -17,7 +17,7 @@ struct Auditor {
         guard let agent = try AgentConnection.open(address, for: directory) else {
             throw DefaultsError(.agentUnavailable, "No agent serves \(directory.path).")
         }
-        var findings = try agent.barrier().failures
+        var findings = try agent.barrier().failures.map(\.description)
         let log = ChangeLogFile.recover(from: address.logPath(for: directory), limits: Frame.messageLimits)
         if log == nil { findings.append("The change log can't be recovered.") }
         for domain in try agent.domains() where domain.user == .current {

@@ -11,12 +11,14 @@ struct Agenda {
         case look(Domain)
         /// Look at a domain's file, and believe what is seen.
         case settle(Domain)
-        /// Look at every file.
-        case lookAtAll
         /// Publish a domain's edits.
         case publish(Domain)
-        /// Look once more at versions that were replaced.
+        /// Look once more at versions that were replaced, and at what a crash left behind.
         case examineDisplaced
+        /// Look at all files, which couldn't all be found.
+        case lookAtAll
+        /// Keep the change log in its file again.
+        case keepLog
     }
 
     private var times: [Item: NIODeadline] = [:]

@@ -26,6 +26,16 @@ actor Engine: Service {
     private var failures: [Domain: Int] = [:]
     /// The agent's own domain, followed as anyone would.
     private var settingsChanges: Subscription
+    /// How often in a row a file couldn't be read.
+    private var refusals: [Domain: Int] = [:]
+    /// How often in a row not all files could be found.
+    private var blindLooks = 0
+    /// How often the change log's file was given up, or couldn't be begun again, with less than a minute between.
+    private var lostLogs = 0
+    /// When it was last begun again.
+    private var logKeptAt = NIODeadline.now()
+    /// What is wrong with the directory, told already.
+    private var directoryProblem: DefaultsError?
     /// What is wrong with the system's directories, told already.
     private var systemProblems: [DefaultsError] = []
     /// What is wrong with the settings, told already.
@@ -53,7 +63,12 @@ actor Engine: Service {
     /// Takes what the first look at the directory left open, and is told of all that comes.
     func begin(_ unsettled: Store.Unsettled) {
         store.observe(with: self)
+        for (_, error) in store.failures() { log.logger.warning("\(error)") }
+        if let problem = store.logProblem { storeLostLog(problem) }
+        tell(of: unsettled.problem)
         revisit(unsettled)
+        // What a crash may have left behind.
+        plan(.examineDisplaced, in: .zero)
         for (domain, _) in store.pending() { storeNeedsPublishing(domain, .atOnce) }
     }
 
@@ -91,14 +106,7 @@ actor Engine: Service {
         if let reason = dirty.rescan {
             tellWatching()
             log.logger.debug("Looking at all files: \(reason)")
-            do throws(DefaultsError) {
-                revisit(try store.lookAtAll())
-            } catch {
-                log.logger.warning("\(error)")
-                revisit(store.lookAtSystem())
-                // Nothing will tell that descriptors are to be had again.
-                if error.isOfShortage { plan(.lookAtAll, in: .seconds(5)) }
-            }
+            lookAtAll()
             let problems = store.system.problems
             for problem in problems where !systemProblems.contains(problem) { log.logger.warning("\(problem)") }
             systemProblems = problems
@@ -127,6 +135,36 @@ actor Engine: Service {
         }
     }
 
+    private func lookAtAll() {
+        do throws(DefaultsError) {
+            let unsettled = try store.lookAtAll()
+            tell(of: unsettled.problem)
+            revisit(unsettled)
+        } catch {
+            tell(of: error)
+            revisit(store.lookAtSystem())
+        }
+    }
+
+    /// Tells of what is wrong with the directory, once, and plans to look at all files again.
+    private func tell(of problem: DefaultsError?) {
+        if let problem, directoryProblem == nil { log.logger.warning("\(problem)") }
+        if problem == nil, directoryProblem != nil { log.logger.notice("The directory can be read again.") }
+        directoryProblem = problem
+        if problem == nil {
+            blindLooks = 0
+            agenda.remove(.lookAtAll)
+        } else {
+            plan(.lookAtAll, in: Self.pause(after: blindLooks))
+            blindLooks += 1
+        }
+    }
+
+    /// How long to wait after so many failures in a row: a second, two, four, a minute at most.
+    private static func pause(after failures: Int) -> TimeAmount {
+        .seconds(min(1 << Int64(min(failures, 6)), 60))
+    }
+
     /// The domains whose files bear the watcher's names; those of the system's directories are absolute paths.
     private func domains(_ names: Set<String>) -> Set<Domain> {
         Set(
@@ -141,6 +179,7 @@ actor Engine: Service {
         let isLong = attempts[domain, default: 0] >= 10
         let unsettled = store.look(at: [domain], patience: isLong ? .insist : .wait, haste: haste)
         if unsettled.beingWritten.isEmpty { attempts[domain] = nil }
+        if unsettled.isEmpty { refusals[domain] = nil }
         revisit(unsettled)
     }
 
@@ -152,6 +191,10 @@ actor Engine: Service {
             // 1, 2, 4 … 32, 50, 50 …; after about 250 ms by two equal readings, ever more seldom.
             let pause = attempt < 10 ? min(1 << attempt, 50) : min(250 << min(attempt - 10, 5), 5_000)
             plan(.look(domain), in: .milliseconds(Int64(pause)))
+        }
+        for domain in unsettled.unreadable {
+            plan(.look(domain), in: Self.pause(after: refusals[domain, default: 0]))
+            refusals[domain, default: 0] += 1
         }
         for domain in unsettled.doubtful {
             plan(.settle(domain), in: .milliseconds(Int64(settings.holdDelay)))
@@ -181,14 +224,13 @@ actor Engine: Service {
         waitingSince[domain] = nil
         do throws(DefaultsError) {
             try store.publish(domain)
-            if failures.removeValue(forKey: domain) != nil { log.logger.notice("\(domain) is saved again.") }
+            failures[domain] = nil
             plan(.examineDisplaced, in: .seconds(1))
             return nil
         } catch {
             let count = failures[domain, default: 0]
             failures[domain] = count + 1
-            if count == 0 { log.logger.error("\(domain) could not be saved: \(error)") }
-            plan(.publish(domain), in: .seconds(min(1 << Int64(min(count, 6)), 60)))
+            plan(.publish(domain), in: Self.pause(after: count))
             return error
         }
     }
@@ -212,7 +254,8 @@ actor Engine: Service {
             case .look(let domain): look(at: domain, haste: .patient)
             case .settle(let domain): look(at: domain, haste: .settle)
             case .publish(let domain): publish(domain)
-            case .lookAtAll: watcher.requestRescan()
+            case .lookAtAll: lookAtAll()
+            case .keepLog: keepLog()
             case .examineDisplaced:
                 // Someone may hold one open for ever.
                 examinations = store.examineDisplaced(.wait) ? examinations + 1 : 0
@@ -220,6 +263,25 @@ actor Engine: Service {
             }
         }
         armTimer()
+    }
+
+    /// Begins the change log's file again, now or later.
+    private func keepLog() {
+        guard store.logProblem != nil else { return }
+        do throws(DefaultsError) {
+            try store.keepLogAgain()
+            logKeptAt = .now()
+            log.logger.notice("The change log is kept in its file again.")
+        } catch {
+            planToKeepLog()
+        }
+    }
+
+    private func planToKeepLog() {
+        // On a disk that is all but full it may be begun, and soon be given up, again and again.
+        if NIODeadline.now() - logKeptAt > .minutes(1) { lostLogs = 0 }
+        plan(.keepLog, in: Self.pause(after: lostLogs))
+        lostLogs += 1
     }
 
     // MARK: Barriers
@@ -232,9 +294,10 @@ actor Engine: Service {
     ///
     /// - Parameter domain: whose edits are to be durable, and whose removal is waited for; all domains' if left out.
     /// - Returns: where the log ends then, and what couldn't be saved.
-    func synchronize(_ domain: Domain?) async -> (cursor: Cursor, failures: [String]) {
+    func synchronize(_ domain: Domain?) async -> (cursor: Cursor, failures: [DefaultsError]) {
         await watcher.drain()
         takeDirty()
+        tryAgain(domain)
         let doubtful = agenda.settling.filter { domain == nil || domain == $0 }
         while let due = doubtful.compactMap({ agenda[.settle($0)] }).min() {
             _ = try? await eventLoop.scheduleTask(deadline: due) {}.futureResult.get()
@@ -243,7 +306,14 @@ actor Engine: Service {
             agenda.remove(.publish($0))
             return publish($0)
         }
-        return (store.cursor, failures.map(\.description))
+        return (store.cursor, failures)
+    }
+
+    /// Does at once what has failed, and is planned for later.
+    private func tryAgain(_ domain: Domain?) {
+        if blindLooks > 0 { lookAtAll() }
+        for unread in refusals.keys where domain == nil || domain == unread { look(at: unread, haste: .settle) }
+        keepLog()
     }
 
     // MARK: Edits on a condition
@@ -289,6 +359,20 @@ extension Engine: StoreObserver {
 
     nonisolated func storeNeedsPublishing(_ domain: Domain, _ urgency: StoreUrgency) {
         onLoop { $0.schedulePublishing(domain, urgency) }
+    }
+
+    nonisolated func storeTold(_ event: LogRecord.Event) {
+        switch event {
+        case .damaged(_, let reason): log.logger.warning("\(reason)")
+        case .unsaved(let domain, let reason): log.logger.error("\(domain) could not be saved: \(reason)")
+        case .recovered(let domain): log.logger.notice("\(domain) is in order again.")
+        case .change, .unknown: break
+        }
+    }
+
+    nonisolated func storeLostLog(_ error: DefaultsError) {
+        log.logger.warning("\(error)")
+        onLoop { $0.planToKeepLog() }
     }
 
     nonisolated func storeKept(_ copy: String) {

@@ -10,7 +10,7 @@ final class AgentLog: Sendable {
 
     init(level: Logger.Level?, settings: AgentSettings) {
         fixedLevel = level
-        var logger = Logger(label: "defaultsd") { StreamLogHandler.standardError(label: $0) }
+        var logger = Logger(label: "defaultsd") { LineLogHandler(label: $0) }
         logger.logLevel = level ?? Logger.Level(rawValue: settings.logLevel) ?? .notice
         current = Mutex(logger)
     }

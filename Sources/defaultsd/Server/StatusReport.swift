@@ -39,7 +39,8 @@ enum StatusReport {
     }
 
     private static func errors(of store: Store) -> [PropertyListValue] {
-        let ofDirectories = ([store.directory.problem].compactMap(\.self) + store.system.problems).map {
+        let own = [store.directoryProblem, store.logProblem].compactMap(\.self)
+        let ofDirectories = (own + store.system.problems).map {
             ["message": .string($0.description)] as DomainValues
         }
         let ofDomains = store.failures().map { domain, error in

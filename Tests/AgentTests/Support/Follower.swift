@@ -85,6 +85,8 @@ final class Follower {
                 return
                     "\(changeSet.domain.name): \((changes + lost).joined(separator: ", ")) (\(text(changeSet.source)))"
             case .damaged(let domain, _): return "\(domain.name): damaged"
+            case .unsaved(let domain, _): return "\(domain.name): unsaved"
+            case .recovered(let domain): return "\(domain.name): recovered"
             case .unknown(let domain): return "\(domain.name): unknown"
             }
         case .initial(let snapshot): return "\(snapshot.domain.name): initial"

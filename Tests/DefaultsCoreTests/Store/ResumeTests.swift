@@ -90,7 +90,7 @@ struct ResumeTests {
             // A directory is in the way of the new file.
             #expect(mkdir(fixture.logPath + ".new", 0o700) == 0)
             defer { rmdir(fixture.logPath + ".new") }
-            #expect(throws: SystemCall.Failure.self) { try second.keepLog(at: fixture.logPath) }
+            #expect(throws: DefaultsError.self) { try second.keepLog(at: fixture.logPath) }
             #expect(second.cursor.epoch != recovered.epoch)
             #expect(second.state.withLock { $0.outbox == nil })
             #expect(!RawFile.exists(fixture.logPath))
@@ -130,7 +130,7 @@ struct ResumeTests {
             let first = try fixture.storeWithLog()
             for number in Int64(0)..<50 { fixture.edit(first, ["n": .integer(number)]) }
             try crash(first, fixture, isReplaced: true)
-            first.logFile.withLock { $0?.sizeLimit = 0 }
+            first.logFile.withLock { $0.file?.sizeLimit = 0 }
             // A record of another domain makes the log's file oversized.
             first.edit(EditRequest(domain: Domain(.global), values: ["x": 1], writer: .testApp))
             let count = first.records.count

@@ -250,6 +250,8 @@ struct StoreTests {
             func storeNeedsPublishing(_ domain: Domain, _ urgency: StoreUrgency) {
                 told.withLock { $0.append("\(domain) \(urgency) \(store.pending().count)") }
             }
+            func storeTold(_ event: LogRecord.Event) { told.withLock { $0.append("\(event)") } }
+            func storeLostLog(_ error: DefaultsError) { told.withLock { $0.append("\(error)") } }
             func storeKept(_ copy: String) { told.withLock { $0.append("kept \(copy)") } }
         }
         try withStoreFixture { fixture in

@@ -31,7 +31,7 @@ struct StoreTroubleTests {
             #expect(store.events == ["damaged", "damaged"])
             try RawFile.write("{ a = 2; }", to: fixture.path)
             fixture.look(store)
-            #expect(store.events == ["damaged", "damaged", "file: a"])
+            #expect(store.events == ["damaged", "damaged", "file: a", "recovered"])
             #expect(store.failures().isEmpty)
         }
     }
@@ -46,7 +46,7 @@ struct StoreTroubleTests {
                 try RawFile.write(text, to: fixture.path)
                 fixture.look(store)
             }
-            #expect(store.events == ["damaged"])
+            #expect(store.events == ["damaged", "recovered"])
             #expect(store.failures().isEmpty)
         }
     }
@@ -111,8 +111,10 @@ struct StoreTroubleTests {
             #expect(try RawFile.read(fixture.path) == Array("{ a = 1; }".utf8))
             #expect(namesOfFiles(in: fixture.directory) == ["org.example.app.plist"])
             chmod(fixture.directory, 0o755)
+            #expect(store.events == ["app: b", "unsaved"])
             #expect(store.publishAll().isEmpty)
             #expect(store.failures().isEmpty)
+            #expect(store.events == ["app: b", "unsaved", "recovered"])
             #expect(try DomainValues.read(fixture.path) == ["a": "1", "b": 2])
         }
     }
@@ -144,7 +146,7 @@ struct StoreTroubleTests {
             #expect(store.publishAll().isEmpty)
             #expect(try RawFile.status(elsewhere + "/real").st_ino != inode)
             #expect(store.pending().isEmpty)
-            #expect(store.events == ["app: b"])
+            #expect(store.events == ["app: b", "unsaved", "recovered"])
         }
     }
 

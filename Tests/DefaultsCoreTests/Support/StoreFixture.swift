@@ -91,6 +91,8 @@ extension Store {
             case .change(let changeSet):
                 "\(changeSet.source == .file ? "file" : "app"): \(changeSet.changes.map(\.key).joined(separator: " "))"
             case .damaged: "damaged"
+            case .unsaved: "unsaved"
+            case .recovered: "recovered"
             case .unknown: "unknown"
             }
         }

@@ -90,7 +90,9 @@ struct MessageTests {
             .change(ChangeSet(domain: domains[2], source: .app(app), changes: changes, overruled: overruled)),
             .change(ChangeSet(domain: domains[0], source: .file, changes: [])), .damaged(domains[1], reason: "torn"),
             .unknown(domains[2]), .unknown(layers[0]), .damaged(layers[3], reason: "torn"),
+            .unsaved(domains[0], reason: "full"), .recovered(domains[1]),
         ]
+        let failures = [DefaultsError(.notSaved, errno: 28, "It can't be saved"), DefaultsError(.locked, "Wait.")]
         var messages: [Message] = [
             .welcome(
                 protocolVersion: 1, pid: 2, directory: "/d",
@@ -98,7 +100,7 @@ struct MessageTests {
             ),
             .welcome(protocolVersion: 1, pid: 2, directory: "/d", system: .none, cursor: cursor),
             .values(snapshot), .domains(domains),
-            .domains(layers), .domains([]), .edited(cursor), .synchronized(cursor, failures: ["one.", "two."]),
+            .domains(layers), .domains([]), .edited(cursor), .synchronized(cursor, failures: failures),
             .subscribed(cursor), .unsubscribed, .status(values), .failure(DefaultsError(.damaged, "It is damaged.")),
             .failure(DefaultsError(.notSaved, errno: 28, "It can't be saved")),
             .event(.initial(snapshot)), .event(.gap(from: cursor, to: cursor)), .event(.bookmark(cursor)),

@@ -1,0 +1,426 @@
+import DefaultsCore
+import DefaultsKit
+import Foundation
+import Glibc
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+/// An agent in whose way a crash or an error is put, at each system call of its work on files in turn.
+///
+/// A run takes some of the calls and errors, each in turn. `FAULTS=all swift test --filter FaultTests` takes all of them,
+/// in three minutes.
+@Suite("An agent with a fault", .enabled(if: Injection.isPossible))
+struct AgentFaultTests {
+    private static let domain = "org.example.app"
+    private static let before: DomainValues = ["old": "kept", "key": "before"]
+    private static let after = before.merging(["key": "after"]) { $1 }
+    private static let hasAll = ProcessInfo.processInfo.environment["FAULTS"] == "all"
+
+    /// A system call of the agent's: its name, and which of the calls of that name it is.
+    private struct Call: Hashable, CustomStringConvertible {
+        var name: String
+        var number: Int
+        var description: String { "\(name) \(number)" }
+    }
+
+    /// Where a fault is.
+    private enum Spot: String, CaseIterable {
+        case directory
+        case file
+        case temporary
+        case log
+
+        func paths(of agent: AgentProcess) throws -> [String] {
+            switch self {
+            case .directory: return [agent.place.preferences]
+            case .file: return [agent.place.path(domain)]
+            case .temporary:
+                let name = ContentHash(Array("\(domain).plist".utf8))
+                let new = ContentHash(try PropertyListValue.dictionary(after).write(as: .xml))
+                let old = ContentHash(try PropertyListValue.dictionary(before).write(as: .xml))
+                return ["\(agent.place.preferences)/.defaultsd.\(agent.pid).\(name).\(new).\(old)"]
+            case .log: return [try agent.place.log(), try agent.place.log() + ".new"]
+            }
+        }
+    }
+
+    // MARK: A place and its agent
+
+    /// Edits wait in the agent until something asks for them.
+    private func withAgent(_ body: (AgentProcess) throws -> Void) throws {
+        try AgentProcess.withAgent(
+            prepare: { place in
+                try RawFile.write(
+                    PropertyListValue.dictionary(["PublishDelay": 60_000, "PublishLimit": 60_000]).write(as: .xml),
+                    to: place.path(AgentSettings.domainName))
+                try prepare(place)
+            }, body)
+    }
+
+    private func prepare(_ place: AgentProcess.Place) throws {
+        try RawFile.replace(
+            place.path(Self.domain), with: PropertyListValue.dictionary(Self.before).write(as: .xml))
+    }
+
+    private func values(_ place: AgentProcess.Place) throws -> DomainValues {
+        guard case .dictionary(let values) = try PropertyListValue(parsing: RawFile.read(place.path(Self.domain)))
+        else { return [:] }
+        return values
+    }
+
+    /// Makes the edit; that it is acknowledged is all that is known then.
+    private func edit(_ agent: AgentProcess) throws {
+        let domain = Domain(try DomainName(Self.domain))
+        try agent.connect().edit(domain, ["key": "after"], replacesAll: false)
+    }
+
+    /// Nothing is left in the directory but the domains' files.
+    private func expectNoLeftovers(_ place: AgentProcess.Place, _ comment: String) {
+        let names = Set(namesOfFiles(in: place.preferences))
+        #expect(names == ["\(Self.domain).plist", "\(AgentSettings.domainName).plist"], "\(comment)")
+        let left = namesOfFiles(in: place.runtime).filter { $0.hasSuffix(".new") }
+        #expect(left == [], "\(comment)")
+    }
+
+    /// The calls that an agent makes at some spots while something is done.
+    private func calls(
+        at spots: [Spot], _ agent: AgentProcess, during body: () throws -> Void
+    ) throws -> [Call] {
+        let trace = agent.place.root + "/trace"
+        let tracing = try AttachedFault(agent.pid, at: spots.flatMap { try $0.paths(of: agent) }, nil, output: trace)
+        defer { tracing.end() }
+        try body()
+        tracing.end()
+        // strace counts the calls of each thread.
+        var counts: [String: Int] = [:]
+        var calls: [Call] = []
+        for line in try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n") {
+            guard let match = line.firstMatch(of: /^(\d+) +(\w+)\(/) else { continue }
+            counts["\(match.1) \(match.2)", default: 0] += 1
+            calls.append(Call(name: String(match.2), number: counts["\(match.1) \(match.2)"] ?? 0))
+        }
+        var seen: Set<Call> = []
+        return calls.filter { seen.insert($0).inserted }
+    }
+
+    // MARK: Crashes
+
+    @Test("that crashes at any call of a save has lost nothing that it has acknowledged, and leaves nothing behind")
+    func crash() throws {
+        var calls: [Call] = []
+        try withAgent { agent in
+            calls = try self.calls(at: Spot.allCases, agent) {
+                try edit(agent)
+                try agent.synchronize()
+            }
+        }
+        #expect(calls.count > 20)
+        for (index, call) in calls.enumerated() where Self.hasAll || index % 4 == 1 {
+            try withAgent { agent in
+                let fault = try AttachedFault(
+                    agent.pid, at: Spot.allCases.flatMap { try $0.paths(of: agent) },
+                    "\(call.name):signal=KILL:when=\(call.number)")
+                let isAcknowledged = (try? edit(agent)) != nil
+                try? agent.synchronize()
+                fault.end(afterDeath: true)
+                agent.kill()
+                #expect([Self.before, Self.after].contains(try values(agent.place)), "\(call)")
+
+                let next = try AgentProcess(agent.place)
+                defer { next.kill() }
+                let domain = Domain(try DomainName(Self.domain))
+                let found = try next.connect().snapshot(of: domain).values
+                #expect(found == Self.after || !isAcknowledged && found == Self.before, "\(call): \(found)")
+                #expect(try next.connect().barrier().failures == [], "\(call)")
+                #expect(try values(agent.place) == found, "\(call)")
+                let status = try next.status()
+                #expect(status["errors"] == [] && status["pending"] == [], "\(call)")
+                #expect(eventually { namesOfFiles(in: agent.place.preferences).count == 2 }, "\(call)")
+                expectNoLeftovers(agent.place, "\(call)")
+            }
+        }
+    }
+
+    // MARK: Errors
+
+    private static let errors: [(name: String, number: Int32)] = [
+        ("ENOSPC", ENOSPC), ("EIO", EIO), ("EACCES", EACCES), ("EROFS", EROFS), ("EDQUOT", EDQUOT),
+        ("EMFILE", EMFILE), ("EINTR", EINTR),
+    ]
+
+    /// Runs a test with each error at each call that an agent makes at a spot during something.
+    private func forEachError(
+        at spots: [Spot], during work: (AgentProcess) throws -> Void,
+        _ body: (AgentProcess, (name: String, reason: String), _ inject: () throws -> AttachedFault) throws -> Void
+    ) throws {
+        var turn = 0
+        for spot in spots {
+            try withAgent { agent in
+                let names = Set(try calls(at: [spot], agent) { try work(agent) }.map(\.name)).sorted()
+                #expect(!names.isEmpty)
+                for name in names {
+                    turn += 1
+                    for error in Self.hasAll ? Self.errors : [Self.errors[turn % Self.errors.count]] {
+                        // What is interrupted is done in the end, or nothing would ever be.
+                        let when = error.number == EINTR ? ":when=1+2" : ""
+                        try prepare(agent.place)
+                        try agent.synchronize()
+                        let what = "\(name) at \(spot): \(error.name)"
+                        try body(agent, (what, String(cString: strerror(error.number)))) {
+                            try AttachedFault(
+                                agent.pid, at: spot.paths(of: agent), "\(name):error=\(error.name)\(when)")
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is told of a domain besides its changes is told once.
+    private func expectOnce(_ events: [String], _ what: String) {
+        let told = events.filter { !$0.hasSuffix(")") }
+        let troubles = told.filter { $0 != "\(Self.domain): recovered" }
+        #expect(Set(troubles).count == troubles.count, "\(what): \(told)")
+        #expect(told.last == (troubles.isEmpty ? nil : "\(Self.domain): recovered"), "\(what): \(told)")
+        #expect(told.count - troubles.count <= 1, "\(what): \(told)")
+    }
+
+    @Test("in saving says why, keeps the edits, and saves them when it is gone")
+    func saving() throws {
+        try forEachError(
+            at: [.directory, .file, .temporary],
+            during: { agent in
+                try edit(agent)
+                try agent.synchronize()
+            }
+        ) { agent, error, inject in
+            let follower = try agent.follow()
+            _ = try follower.changes()
+            let fault = try inject()
+            defer { fault.end() }
+            let outcome = try agent.defaults("write", Self.domain, "key", "after")
+            let isSaved = outcome.status == 0
+            if isSaved {
+                #expect(try values(agent.place) == Self.after, "\(error.name): it said that it was saved.")
+            } else {
+                #expect(outcome.status == 74 && outcome.errors.contains(error.reason), "\(error.name): \(outcome)")
+                for _ in 0..<2 {
+                    let again = try agent.defaults("sync")
+                    #expect(again.status == 74 && again.errors.contains(error.reason), "\(error.name): \(again)")
+                }
+                let status = try agent.defaults("status").output
+                #expect(status.contains(error.reason), "\(error.name): \(status)")
+                #expect(try agent.status()["pending"] != [], "\(error.name)")
+            }
+            #expect(try agent.defaults("read", Self.domain, "key").output == "after\n", "\(error.name)")
+            fault.end()
+
+            let sync = try agent.defaults("sync")
+            #expect(sync.status == 0, "\(error.name): \(sync)")
+            #expect(try values(agent.place) == Self.after, "\(error.name)")
+            let status = try agent.status()
+            #expect(status["errors"] == [] && status["pending"] == [], "\(error.name): \(status)")
+            let events = try follower.changes()
+            #expect(isSaved || events.contains("\(Self.domain): unsaved"), "\(error.name): \(events)")
+            expectOnce(events, error.name)
+            #expect(eventually { namesOfFiles(in: agent.place.preferences).count == 2 }, "\(error.name)")
+            expectNoLeftovers(agent.place, error.name)
+        }
+    }
+
+    @Test("in reading says why, keeps the last values, and takes the new ones when it is gone")
+    func reading() throws {
+        let new = try PropertyListValue.dictionary(Self.after).write(as: .xml)
+        try forEachError(
+            at: [.file, .directory],
+            during: { agent in
+                try RawFile.replace(agent.place.path(Self.domain), with: new)
+                agent.signal(SIGHUP)
+                try agent.synchronize()
+            }
+        ) { agent, error, inject in
+            let follower = try agent.follow()
+            _ = try follower.changes()
+            let fault = try inject()
+            defer { fault.end() }
+            try RawFile.replace(agent.place.path(Self.domain), with: new)
+            agent.signal(SIGHUP)
+            for _ in 0..<2 { try agent.synchronize() }
+            let value = try agent.defaults("read", Self.domain, "key")
+            if value.output != "after\n" {
+                #expect(value.output == "before\n", "\(error.name): \(value)")
+                let status = try agent.defaults("status").output
+                #expect(!status.contains("errors       none"), "\(error.name): \(status)")
+            }
+            fault.end()
+
+            try agent.synchronize()
+            #expect(try agent.defaults("read", Self.domain, "key").output == "after\n", "\(error.name)")
+            #expect(try agent.status()["errors"] == [], "\(error.name)")
+            expectOnce(try follower.changes(), error.name)
+            expectNoLeftovers(agent.place, error.name)
+        }
+    }
+
+    @Test("in the change log says why, saves all the same, and goes on with the log when it is gone")
+    func logging() throws {
+        try forEachError(
+            at: [.log],
+            during: { agent in
+                try edit(agent)
+                try agent.synchronize()
+            }
+        ) { agent, error, inject in
+            let follower = try agent.follow()
+            _ = try follower.changes()
+            let fault = try inject()
+            defer { fault.end() }
+            let outcome = try agent.defaults("write", Self.domain, "key", "after")
+            #expect(outcome.status == 0, "\(error.name): \(outcome)")
+            #expect(try values(agent.place) == Self.after, "\(error.name)")
+            let status = try agent.defaults("status").output
+            #expect(status.contains("errors       none") || status.contains(error.reason), "\(error.name): \(status)")
+            fault.end()
+
+            try agent.synchronize()
+            #expect(try agent.status()["errors"] == [], "\(error.name)")
+            let changes = try follower.changes()
+            #expect(changes == ["\(Self.domain): key before>after (app)"], "\(error.name)")
+            #expect(RawFile.exists(try agent.place.log()), "\(error.name)")
+            expectNoLeftovers(agent.place, error.name)
+        }
+    }
+
+    @Test("A fault of the disk is tried again without being asked, and each turn of it is logged once")
+    func unasked() throws {
+        try withAgent { agent in
+            let fault = try AttachedFault(
+                agent.pid, at: try Spot.temporary.paths(of: agent) + Spot.log.paths(of: agent),
+                "write,fsync:error=ENOSPC")
+            defer { fault.end() }
+            let logFault = try agent.defaults("write", Self.domain, "key", "after")
+            #expect(logFault.status == 74)
+            // Tried again after 1 s, then 2 s.
+            let end = ContinuousClock.now + .seconds(2)
+            repeat { #expect(try agent.status()["errors"] != []) } while ContinuousClock.now < end
+            fault.end()
+            let isSaved = try eventually(within: 60) {
+                try values(agent.place) == Self.after && agent.status()["errors"] == []
+            }
+            #expect(isSaved)
+            agent.terminate()
+            let lines = agent.complaints().split(separator: "\n")
+            #expect(lines.count { $0.contains("could not be saved") && $0.contains("No space left") } == 1, "\(lines)")
+            #expect(lines.count { $0.contains("in order again") } == 1, "\(lines)")
+            #expect(lines.count { $0.contains("change log can't be kept") } == 1, "\(lines)")
+            #expect(lines.count { $0.contains("change log is kept in its file again") } == 1, "\(lines)")
+        }
+    }
+
+    @Test("A file that can't be read for a while is read without being asked, and each turn of it is logged once")
+    func unaskedReading() throws {
+        try withAgent { agent in
+            let fault = try AttachedFault(agent.pid, at: Spot.file.paths(of: agent), "read,openat:error=EIO")
+            defer { fault.end() }
+            try RawFile.replace(
+                agent.place.path(Self.domain), with: PropertyListValue.dictionary(Self.after).write(as: .xml))
+            let isTold = try eventually {
+                try agent.defaults("status").output.contains("can't be read: Input/output error")
+            }
+            #expect(isTold)
+            // Tried again after 1 s.
+            let end = ContinuousClock.now + .seconds(2)
+            repeat { #expect(try agent.status()["errors"] != []) } while ContinuousClock.now < end
+            fault.end()
+            let isRead = try eventually(within: 60) { try agent.status()["errors"] == [] }
+            #expect(isRead)
+            #expect(try agent.defaults("read", Self.domain, "key").output == "after\n")
+            agent.terminate()
+            let lines = agent.complaints().split(separator: "\n")
+            #expect(lines.count { $0.contains("can't be read: Input/output error") } == 1, "\(lines)")
+            #expect(lines.count { $0.contains("in order again") } == 1, "\(lines)")
+        }
+    }
+
+    @Test("A replaced version whose hidden name can't be removed for a while is removed when it can")
+    func hiddenName() throws {
+        try withAgent { agent in
+            let fault = try AttachedFault(
+                agent.pid, at: Spot.temporary.paths(of: agent), "unlink,unlinkat:error=EACCES")
+            defer { fault.end() }
+            #expect(try agent.defaults("write", Self.domain, "key", "after").status == 0)
+            // It is looked at once more after a second.
+            let end = ContinuousClock.now + .seconds(2)
+            repeat { #expect(namesOfFiles(in: agent.place.preferences).count == 3) } while ContinuousClock.now < end
+            fault.end()
+            #expect(eventually(within: 60) { namesOfFiles(in: agent.place.preferences).count == 2 })
+            expectNoLeftovers(agent.place, "")
+            #expect(try values(agent.place) == Self.after)
+        }
+    }
+
+    @Test("What an agent couldn't save the next one saves, and tells those who were told")
+    func recoveryByTheNext() throws {
+        try withAgent { agent in
+            let follower = try agent.follow()
+            _ = try follower.changes()
+            let fault = try AttachedFault(agent.pid, at: Spot.temporary.paths(of: agent), "fsync:error=EIO")
+            #expect(try agent.defaults("write", Self.domain, "key", "after").status == 74)
+            let changes = try follower.changes()
+            #expect(changes == ["\(Self.domain): key before>after (app)", "\(Self.domain): unsaved"])
+            agent.kill()
+            fault.end(afterDeath: true)
+
+            let next = try AgentProcess(agent.place)
+            defer { next.kill() }
+            let again = try next.follow(.after(follower.cursor)).changes()
+            #expect(again == ["\(Self.domain): recovered"])
+            #expect(try values(next.place) == Self.after)
+        }
+    }
+
+    @Test("Files that couldn't be listed for a while are found when they can")
+    func listing() throws {
+        try withAgent { agent in
+            let fault = try AttachedFault(agent.pid, at: Spot.directory.paths(of: agent), "getdents64:error=EIO")
+            defer { fault.end() }
+            try agent.shell("cd ..; cp -r p q; echo '{a = 1;}' > q/new.plist; mv p old; mv q p")
+            try agent.synchronize()
+            #expect(try agent.defaults("read", "new", "a").status == 1)
+            #expect(try agent.defaults("read", Self.domain, "key").output == "before\n")
+            fault.end()
+            // After 1 s, or 2 s; nobody asks for it.
+            let isFound = try eventually(within: 60) { try agent.defaults("read", "new", "a").output == "1\n" }
+            #expect(isFound)
+            agent.terminate()
+            let lines = agent.complaints().split(separator: "\n")
+            // Gone for a moment, and then not to be listed: it is told once.
+            let directory = "The directory \(agent.place.preferences) "
+            #expect(lines.count { $0.contains(" warning ") && $0.contains(directory) } == 1, "\(lines)")
+            #expect(lines.count { $0.contains("The directory can be read again") } == 1, "\(lines)")
+        }
+    }
+
+    @Test("A change log that can neither be written nor removed is not taken up by the next agent for the whole one")
+    func staleLog() throws {
+        try withAgent { agent in
+            let follower = try agent.follow()
+            _ = try follower.changes { try agent.defaults("write", Self.domain, "key", "one") }
+            let fault = try AttachedFault(
+                agent.pid, at: Spot.log.paths(of: agent), "write,openat,unlink,unlinkat,ftruncate:error=EROFS")
+            let changes = try follower.changes { try agent.defaults("write", Self.domain, "key", "two") }
+            #expect(changes == ["\(Self.domain): key one>two (app)"])
+            agent.kill()
+            fault.end()
+
+            let next = try AgentProcess(agent.place)
+            defer { next.kill() }
+            try next.defaults("write", Self.domain, "key", "three")
+            let again = try next.follow(.after(follower.cursor)).changes()
+            #expect(again.first == "gap", "\(again)")
+            #expect(try next.defaults("read", Self.domain, "key").output == "three\n")
+        }
+    }
+}

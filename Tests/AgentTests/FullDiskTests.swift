@@ -1,0 +1,133 @@
+import DefaultsCore
+import Glibc
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+@testable import DefaultsKit
+
+/// A disk that is really full, and then isn't any more.
+@Suite("A full disk", .enabled(if: SmallFileSystem.isAvailable))
+struct FullDiskTests {
+    private static let reason = "No space left on device"
+
+    /// Fills a disk to its last byte.
+    private func fill(_ disk: SmallFileSystem) throws {
+        let fd = open(disk.path + "/fill", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(fd) }
+        let block = [UInt8](repeating: 1, count: 4096)
+        while write(fd, block, block.count) > 0 {}
+        guard errno == ENOSPC else { throw TestSystemError("fill") }
+    }
+
+    private func values(_ path: String) throws -> PropertyListValue {
+        try PropertyListValue(parsing: RawFile.read(path))
+    }
+
+    @Test("keeps edits, is told of once, and is recovered from without being asked")
+    func preferences() throws {
+        try AgentProcess.withPlace { root in
+            let disk = try SmallFileSystem(at: root.preferences, bytes: 128 << 10)
+            let place = AgentProcess.Place(preferences: disk.path, runtime: root.runtime)
+            let agent = try AgentProcess(place)
+            defer { agent.kill() }
+            try agent.defaults("write", "a.b", "key", "before")
+            let follower = try agent.follow()
+            _ = try follower.changes()
+            try fill(disk)
+
+            for _ in 0..<2 {
+                let outcome = try agent.defaults("write", "a.b", "key", "after")
+                #expect(outcome.status == 74 && outcome.errors.contains(Self.reason), "\(outcome)")
+                let sync = try agent.defaults("sync")
+                #expect(sync.status == 74 && sync.errors.contains(Self.reason), "\(sync)")
+            }
+            #expect(try agent.defaults("write", "c.d", "new", "1").status == 74)
+            let status = try agent.defaults("status").output
+            #expect(status.contains(Self.reason) && status.contains("a.b: 1 edits not saved yet"), "\(status)")
+            #expect(try agent.defaults("read", "a.b", "key").output == "after\n")
+            #expect(try values(place.path("a.b")) == ["key": "before"])
+            #expect(namesOfFiles(in: disk.path) == ["a.b.plist", "fill"])
+            let events = try follower.changes()
+            #expect(
+                events == [
+                    "a.b: key before>after (app)", "a.b: unsaved", "c.d: new ->1 (app)", "c.d: unsaved",
+                ])
+
+            unlink(disk.path + "/fill")
+            let isSaved = try eventually(within: 60) {
+                let status = try agent.status()
+                return status["pending"] == [] && status["errors"] == []
+            }
+            #expect(isSaved)
+            #expect(try values(place.path("a.b")) == ["key": "after"])
+            #expect(try values(place.path("c.d")) == ["new": "1"])
+            let recovery = try follower.changes()
+            #expect(recovery.sorted() == ["a.b: recovered", "c.d: recovered"])
+            agent.terminate()
+            let lines = agent.complaints().split(separator: "\n")
+            #expect(lines.count { $0.contains("a.b could not be saved") } == 1, "\(lines)")
+            #expect(lines.count { $0.contains("a.b is in order again") } == 1, "\(lines)")
+        }
+    }
+
+    @Test("for the change log is told of, stands in no edit's way, and the log is kept again after it")
+    func changeLog() throws {
+        try AgentProcess.withPlace { root in
+            let disk = try SmallFileSystem(at: root.runtime, bytes: 128 << 10)
+            let place = AgentProcess.Place(preferences: root.preferences, runtime: disk.path)
+            let agent = try AgentProcess(place)
+            let follower = try agent.follow()
+            _ = try follower.changes()
+            try fill(disk)
+            // More than is left of the log's last page.
+            let long = String(repeating: "x", count: 8_000)
+            #expect(try agent.defaults("write", "a.b", "key", long).status == 0)
+            #expect(try values(place.path("a.b")) == ["key": .string(long)])
+            let status = try agent.defaults("status").output
+            #expect(status.contains("change log") && status.contains(Self.reason), "\(status)")
+            // Tried again, in vain, and nothing is left of that.
+            try agent.synchronize()
+            #expect(namesOfFiles(in: disk.path).filter { $0.hasSuffix(".new") } == [])
+
+            unlink(disk.path + "/fill")
+            let isKept = try eventually(within: 60) { try agent.status()["errors"] == [] }
+            #expect(isKept)
+            _ = try follower.changes()
+            try agent.defaults("write", "a.b", "after", "1")
+            agent.kill()
+            let next = try AgentProcess(place)
+            defer { next.kill() }
+            #expect(try next.follow(.after(follower.cursor)).changes() == ["a.b: after ->1 (app)"])
+        }
+    }
+
+    @Test(
+        "is the reason that an app is given, with its number, whether or not an agent runs", arguments: [true, false])
+    func app(hasAgent: Bool) throws {
+        try AgentProcess.withPlace { root in
+            let disk = try SmallFileSystem(at: root.preferences, bytes: 128 << 10)
+            let place = AgentProcess.Place(preferences: disk.path, runtime: root.runtime)
+            let agent = hasAgent ? try AgentProcess(place) : nil
+            defer { agent?.kill() }
+            let live = LiveDomains(.success(try LivePlace(environment: Environment(place.environment))))
+            defer { live.close() }
+            let defaults = try #require(UserDefaults(suiteName: "a.b", in: live))
+            #expect(defaults.synchronize())
+            try fill(disk)
+            defaults.set(1, forKey: "key")
+            for _ in 0..<2 {
+                let problem = #expect(throws: DefaultsProblem.self) { try defaults.save() }
+                #expect(problem?.matter == .saving)
+                #expect(problem?.errno == ENOSPC)
+                #expect(problem?.description.contains(Self.reason) == true, "\(String(describing: problem))")
+                #expect(!defaults.synchronize())
+            }
+            #expect(defaults.integer(forKey: "key") == 1)
+            unlink(disk.path + "/fill")
+            try defaults.save()
+            #expect(try values(place.path("a.b")) == ["key": 1])
+        }
+    }
+}
