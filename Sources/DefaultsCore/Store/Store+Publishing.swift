@@ -11,21 +11,25 @@ extension Store {
     /// error is kept for `failures()`, and nothing in the directory has changed but perhaps for a copy of a damaged file.
     package func publish(_ domain: Domain) throws(DefaultsError) {
         guard domain.user == .current, state.withLock({ $0.plan(for: domain) }) != nil else { return }
-        try publish(domain, taking: nil)
+        _ = try publish(domain, taking: nil)
     }
 
     /// Takes an edit and publishes it, and no other store of the directory comes between: what the edit expects is what
     /// the file holds.
     ///
-    /// Waits for the disk.
+    /// Waits for the disk. An edit that was taken and can't be saved yet is in force and pending as any other, and `publish`
+    /// says why.
     ///
-    /// - Throws: what `submit` throws, and then nothing is done; or what `publish` throws.
-    package func commit(_ request: EditRequest) throws(DefaultsError) {
+    /// - Returns: the revision of its record, or the log's head when it changed nothing.
+    /// - Throws: what `submit` throws, or why the directory can't be had; then nothing is done.
+    package func commit(_ request: EditRequest) throws(DefaultsError) -> Revision {
         try request.check()
-        try publish(request.domain, taking: request)
+        return try publish(request.domain, taking: request) ?? cursor.revision
     }
 
-    private func publish(_ domain: Domain, taking request: EditRequest?) throws(DefaultsError) {
+    /// - Returns: the revision of an edit that was taken.
+    private func publish(_ domain: Domain, taking request: EditRequest?) throws(DefaultsError) -> Revision? {
+        var taken: Revision?
         do throws(DefaultsError) {
             try files.withLock { inHand throws(DefaultsError) in
                 // Not where it has held files: it is gone, and comes back with them, or they would seem to be removed.
@@ -39,7 +43,7 @@ extension Store {
                 }
                 if let request {
                     lookOnce(at: domain)
-                    _ = try submit(request)
+                    taken = try submit(request)
                 }
                 do throws(DefaultsError) {
                     try publish(domain, &inHand)
@@ -51,8 +55,9 @@ extension Store {
             }
         } catch {
             if error.code != .changed { transition { state in ((), state.failed(domain, error, now: .now())) } }
-            throw error
+            if taken == nil { throw error }
         }
+        return taken
     }
 
     /// Publishes all edits that are pending.

@@ -55,7 +55,7 @@ package final class EmbeddedStore: Backend {
             domain: domain, values: values, replacesAll: replacesAll, writer: .app(identity), expecting: expected)
         try request.check()
         look(at: domain)
-        if expected == nil { store.edit(request) } else { try store.commit(request) }
+        if expected == nil { store.edit(request) } else { _ = try store.commit(request) }
     }
 
     package func synchronize(_ domain: Domain) throws(DefaultsError) {

@@ -318,15 +318,15 @@ actor Engine: Service {
 
     // MARK: Edits on a condition
 
-    /// Takes an edit that expects what its domain holds, which is what the file holds now.
+    /// Takes an edit that expects what its domain holds, which is what the file holds now, and publishes it at once.
     ///
-    /// The event of a file that someone has just renamed into place may not have come yet: by memory alone the edit would
-    /// seem to hold, and undo what they wrote.
+    /// By memory alone the edit would seem to hold while someone else, a command that found no agent say, has the file in
+    /// hand; and the later of the two would undo what the other has been told is saved.
     ///
-    /// - Returns: the revision of its record, as `Store.submit` does.
-    func submit(_ request: EditRequest) throws(DefaultsError) -> Revision {
-        revisit(store.look(at: [request.domain]))
-        return try store.submit(request)
+    /// - Returns: the revision of its record, as `Store.commit` does.
+    func commit(_ request: EditRequest) throws(DefaultsError) -> Revision {
+        defer { plan(.examineDisplaced, in: .seconds(1)) }
+        return try store.commit(request)
     }
 
     // MARK: Settings

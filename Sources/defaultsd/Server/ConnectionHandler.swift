@@ -158,7 +158,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             to: number)
     }
 
-    /// Has the engine look at the file of an edit that expects something, and take the edit.
+    /// Has the engine take an edit that expects something, with the file in hand.
     private func judge(_ edit: EditRequest, _ number: UInt64) {
         guard let context else { return }
         let engine = server.engine
@@ -168,7 +168,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         Task(executorPreference: server.executor) {
             let outcome: Result<Revision, DefaultsError>
             do throws(DefaultsError) {
-                outcome = .success(try await engine.submit(edit))
+                outcome = .success(try await engine.commit(edit))
             } catch {
                 outcome = .failure(error)
             }

@@ -45,12 +45,12 @@ struct ConditionalEditTests {
         try withStoreFixture { fixture in
             let stores = [fixture.store(), fixture.store()]
             for store in stores { _ = try store.lookAtAll(isBaseline: true) }
-            try stores[0].commit(request(fixture, ["a": 1], expecting: ["a": nil]))
+            _ = try stores[0].commit(request(fixture, ["a": 1], expecting: ["a": nil]))
             let error = #expect(throws: DefaultsError.self) {
                 try stores[1].commit(request(fixture, ["a": 2], expecting: ["a": nil]))
             }
             #expect(error?.code == .changed)
-            try stores[1].commit(request(fixture, ["a": 2], expecting: ["a": 1]))
+            _ = try stores[1].commit(request(fixture, ["a": 2], expecting: ["a": 1]))
             #expect(try PropertyListValue(parsing: RawFile.read(fixture.path)) == ["a": 2])
             #expect(stores.allSatisfy { $0.failures().isEmpty })
         }

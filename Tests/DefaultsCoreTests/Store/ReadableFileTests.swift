@@ -24,7 +24,7 @@ struct ReadableFileTests {
                 }
                 #expect(error?.code == .invalidValue)
             }
-            try store.commit(EditRequest(domain: fixture.domain, values: ["deep": nested(most)], writer: .testApp))
+            _ = try store.commit(EditRequest(domain: fixture.domain, values: ["deep": nested(most)], writer: .testApp))
             let other = fixture.store(limits: DomainFile.standardLimits)
             fixture.look(other)
             #expect(fixture.values(other) == ["deep": nested(most)])
