@@ -9,9 +9,9 @@ import Testing
 struct CommandAtOnceTests {
     /// Runs eight shells at once, each of which runs a command a number of times, and gives what the domain holds then.
     ///
-    /// In the command `$P` is the shell's number and `$N` the number of the round.
+    /// In the command `$P` is the shell's number and `$N` the number of the round. Every second shell may go without the agent.
     private func values(
-        after command: String, times: Int, from start: String, hasAgent: Bool
+        after command: String, times: Int, from start: String, hasAgent: Bool, isMixed: Bool = false
     ) throws -> PropertyListValue {
         try AgentProcess.withPlace { place in
             let agent = hasAgent ? try AgentProcess(place) : nil
@@ -24,7 +24,9 @@ struct CommandAtOnceTests {
                     [
                         "-ec",
                         "P=\(number); N=0; while [ $N -lt \(times) ]; do '\(Programs.defaults)' \(command); N=$((N+1)); done",
-                    ], environment: environment)
+                    ],
+                    environment: isMixed && number % 2 == 0
+                        ? environment.merging(["DEFAULTS_NO_AGENT": "1"]) { $1 } : environment)
             }
             for shell in shells {
                 #expect(shell.status(within: 120) == 0)
@@ -34,10 +36,13 @@ struct CommandAtOnceTests {
         }
     }
 
-    @Test("Elements that are added are all there, with an agent and without", arguments: [true, false])
-    func arrays(_ hasAgent: Bool) throws {
+    @Test(
+        "Elements that are added are all there, with an agent, without, and where some go without it",
+        arguments: [(true, false), (false, false), (true, true)])
+    func arrays(_ hasAgent: Bool, _ isMixed: Bool) throws {
         let values = try values(
-            after: "write a.b k -array-add $P-$N", times: 25, from: "{other = 1;}", hasAgent: hasAgent)
+            after: "write a.b k -array-add $P-$N", times: 25, from: "{other = 1;}", hasAgent: hasAgent, isMixed: isMixed
+        )
         guard case .dictionary(let entries) = values, case .array(let elements)? = entries["k"] else {
             Issue.record("It holds \(values).")
             return
