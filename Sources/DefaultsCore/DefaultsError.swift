@@ -75,7 +75,4 @@ package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible
     package init(_ code: Code, errno number: Int32, _ what: String) {
         self.init(code, "\(what): \(SystemCall.message(number)).", errno: number)
     }
-
-    /// Whether it is for want of descriptors or memory: nothing is known of what couldn't be had.
-    package var isOfShortage: Bool { errno == EMFILE || errno == ENFILE || errno == ENOMEM }
 }

@@ -76,7 +76,7 @@ struct LifeTests {
             let watch = try #require(status["watch"] as? [String: Any])
             #expect(watch["mode"] as? String == "inotify")
             #expect(watch["overflows"] as? Int == 0)
-            #expect(status["domains"] as? Int == 3)
+            #expect(status["domains"] as? Int == 4)
             let cursor = try Cursor(#require(status["cursor"] as? String))
             #expect(status["revision"] as? Int == Int(cursor.revision))
             let subscriber = try #require((status["subscribers"] as? [[String: Any]])?.first)
@@ -92,7 +92,7 @@ struct LifeTests {
             let text = try agent.defaults("status").output
             for part in [
                 "pid \(agent.pid), up", "directory    \(agent.place.preferences)\n",
-                "watching     inotify (", "domains      3\n", "revision     \(cursor.revision) (cursor \(cursor))\n",
+                "watching     inotify (", "domains      4\n", "revision     \(cursor.revision) (cursor \(cursor))\n",
                 "subscribers  pid \(getpid()) ", "everything, 0 behind\n", "pending      c.d: 2 edits not saved yet\n",
                 "errors       e.f: \(agent.place.path("e.f"))",
             ] {

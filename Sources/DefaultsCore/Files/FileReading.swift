@@ -18,11 +18,6 @@ package enum FileReading: Sendable {
         case .unchanged, .contents, .beingWritten: false
         }
     }
-
-    /// Whether nothing is known of the file, for want of descriptors or memory.
-    var isOfShortage: Bool {
-        if case .unusable(let damage) = self { damage.error.isOfShortage } else { false }
-    }
 }
 
 /// Why a file can't be taken, told once for each state of the file.

@@ -3,8 +3,7 @@ import Synchronization
 extension Store {
     /// What a look at files leaves to be done.
     package struct Unsettled: Hashable, Sendable {
-        /// Files that someone has open for writing, or that couldn't be opened for want of descriptors or memory: look again
-        /// in a moment.
+        /// Files that someone has open for writing: look again in a moment.
         package var beingWritten: Set<Domain> = []
         /// Files that have gone, or that don't parse: look again in a while, since editors move a file away for a
         /// moment and some writers finish it in a second step.
@@ -86,10 +85,6 @@ extension Store {
         let (file, isKnown) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain] != nil) }
         let isFirst = isBaseline && !isKnown
         let reading = read(domain, known: file, patience: isFirst ? .insist : patience)
-        if reading.isOfShortage {
-            unsettled.beingWritten.insert(domain)
-            if patience == .wait { return }
-        }
         if reading.isBadNews, !isInSight(domain) {
             unsettled.unreadable.insert(domain)
             return
