@@ -62,8 +62,14 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
 
     /// Waits until what happened to a name, in the directory where it is, is on the disk.
+    ///
+    /// Where the file system has no such thing for directories, which EINVAL says (`man 2 fsync`), there is nothing to wait for.
     package static func synchronizeDirectory(of path: String) throws(SystemCall.Failure) {
-        try FileDescriptor(opening: DomainFile.directory(of: path), O_RDONLY | O_DIRECTORY).synchronize()
+        do throws(SystemCall.Failure) {
+            try FileDescriptor(opening: DomainFile.directory(of: path), O_RDONLY | O_DIRECTORY).synchronize()
+        } catch {
+            if error.number != EINVAL { throw error }
+        }
     }
 
     /// Waits until what was written is on the disk.

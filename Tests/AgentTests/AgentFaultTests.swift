@@ -230,6 +230,24 @@ struct AgentFaultTests {
         }
     }
 
+    @Test("that makes a save fail on its own file is met again at the agent's pace, not at each event of the attempts")
+    func pace() throws {
+        try withAgent { agent in
+            let fault = try AttachedFault(agent.pid, at: [agent.place.preferences], "fsync:error=EIO")
+            defer { fault.end() }
+            try edit(agent)
+            try? agent.synchronize()
+            let isTold = try eventually { try agent.status()["errors"] != [] }
+            #expect(isTold)
+            #expect(try agent.comesToRest())
+            fault.end()
+            try agent.synchronize()
+            #expect(try values(agent.place) == Self.after)
+            let isClean = eventually { namesOfFiles(in: agent.place.preferences).count == 2 }
+            #expect(isClean)
+        }
+    }
+
     @Test("in reading says why, keeps the last values, and takes the new ones when it is gone")
     func reading() throws {
         let new = try PropertyListValue.dictionary(Self.after).write(as: .xml)

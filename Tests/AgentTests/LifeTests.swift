@@ -42,6 +42,27 @@ struct LifeTests {
         }
     }
 
+    @Test("What was asked before it is to end is answered, and what its asker then asks, before connections are closed")
+    func answersAtTheEnd() throws {
+        try AgentProcess.withAgent { agent in
+            let client = try RawClient.greeted(agent.place.socket)
+            agent.signal(SIGSTOP)
+            // On a condition, so that it waits for the file.
+            try client.send([
+                "type": "edit", "request": 2, "domain": "a.b", "set": ["k": "v"], "absent": ["k"],
+                "time": .integer(Timestamp.now().nanoseconds),
+            ])
+            agent.signal(SIGTERM)
+            agent.signal(SIGCONT)
+            #expect(try client.answer() == "edited")
+            try client.send(["type": "synchronize", "request": 3, "domain": "a.b"])
+            #expect(try client.answer() == "synchronized")
+            #expect(try client.answer() == "closed")
+            #expect(try PropertyListValue(parsing: RawFile.read(agent.place.path("a.b"))) == ["k": "v"])
+            #expect(agent.status(within: 30) == 0)
+        }
+    }
+
     @Test("SIGHUP has it look at every file")
     func hangUp() throws {
         try AgentProcess.withAgent { agent in

@@ -18,6 +18,15 @@ package enum FileReading: Sendable {
         case .unchanged, .contents, .beingWritten: false
         }
     }
+
+    /// Whether it is bad news that wasn't known: in a moment it may be otherwise.
+    func isNews(after version: FileVersion?, _ damage: FileDamage?) -> Bool {
+        switch self {
+        case .missing: version != nil
+        case .unusable(let new): damage?.version?.hash != new.version?.hash || damage?.error != new.error
+        case .unchanged, .contents, .beingWritten: false
+        }
+    }
 }
 
 /// Why a file can't be taken, told once for each state of the file.

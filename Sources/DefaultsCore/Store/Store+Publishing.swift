@@ -8,7 +8,7 @@ extension Store {
     /// Waits for the disk. Of a domain that can only be read there is nothing to publish.
     ///
     /// When it returns, every edit that was made before the call is durable. On an error the edits stay pending, the
-    /// error is kept for `failures()`, and nothing in the directory has changed but perhaps for a copy of a damaged file.
+    /// error is kept for `failures()`, and the file is as it was, unless it is only its durability that failed.
     package func publish(_ domain: Domain) throws(DefaultsError) {
         guard domain.user == .current, state.withLock({ $0.plan(for: domain) }) != nil else { return }
         _ = try publish(domain, taking: nil)
@@ -21,7 +21,7 @@ extension Store {
     /// says why.
     ///
     /// - Returns: the revision of its record, or the log's head when it changed nothing.
-    /// - Throws: what `submit` throws, or why the directory can't be had; then nothing is done.
+    /// - Throws: what `submit` throws, or why the directory can't be had; then the edit isn't made.
     package func commit(_ request: EditRequest) throws(DefaultsError) -> Revision {
         try request.check()
         return try publish(request.domain, taking: request) ?? cursor.revision
@@ -42,8 +42,9 @@ extension Store {
                     inHand.hasRecovered = try keepLeftovers(besides: inHand.displaced.map(\.file.temporaryPath))
                 }
                 if let request {
-                    lookOnce(at: domain)
-                    taken = try submit(request)
+                    var unsettled = Unsettled()
+                    relook(at: domain, &unsettled)
+                    taken = try take(request)
                 }
                 do throws(DefaultsError) {
                     try publish(domain, &inHand)
@@ -54,7 +55,10 @@ extension Store {
                 _ = consume lock
             }
         } catch {
-            if error.code != .changed { transition { state in ((), state.failed(domain, error, now: .now())) } }
+            // An edit that wasn't taken says nothing of those that wait.
+            if request == nil || taken != nil {
+                transition { state in ((), state.failed(domain, error, now: .now())) }
+            }
             if taken == nil { throw error }
         }
         return taken
@@ -133,23 +137,18 @@ extension Store {
             "\(file.path) is being rewritten all the time by someone else; \(publisher.consequence).")
     }
 
-    /// Takes what a file holds now; of one that is being written, what it was last known to hold.
-    private func lookOnce(at domain: Domain) {
-        let (known, isFirst) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain] == nil) }
-        let reading = read(domain, known: known)
-        if reading.isBadNews, !isInSight(domain) { return }
-        transition { state in ((), state.take(reading, of: domain, isBaseline: isFirst, now: .now())) }
-    }
-
-    /// Reads a file that isn't as expected.
+    /// Reads a file that may not be as expected.
     ///
-    /// What it holds now is final for this purpose: it is about to be replaced.
+    /// What it holds now is final for this purpose: it is about to be replaced. Of one that is being written that is what it
+    /// was last known to hold.
     private func relook(at domain: Domain, _ unsettled: inout Unsettled) {
-        let known = state.withLock { $0.domains[domain]?.file }
+        let (known, damage, isFirst) = state.withLock { state in
+            (state.domains[domain]?.file, state.domains[domain]?.damage, state.domains[domain] == nil)
+        }
         var reading = read(domain, known: known)
         // Editors move a file away for a moment, and some writers finish it in a second step.
         var waited: Int32 = 0
-        while reading.isBadNews, waited < 250 {
+        while reading.isNews(after: known, damage), waited < 250 {
             if case .missing = reading { doubt(domain) }
             poll(nil, 0, 10)
             waited += 10
@@ -157,7 +156,7 @@ extension Store {
         }
         if reading.isBadNews, !isInSight(domain) { return }
         if case .beingWritten = reading { unsettled.beingWritten.insert(domain) }
-        transition { state in ((), state.take(reading, of: domain, isBaseline: false, now: .now())) }
+        transition { state in ((), state.take(reading, of: domain, isBaseline: isFirst, now: .now())) }
     }
 
     /// The new version's bytes: in the file's format, or as binary where that can't hold a value, or would be too large to

@@ -6,14 +6,16 @@ extension Store {
     /// directory, in `ByHost`, and beside the files that links in them lead to.
     ///
     /// - Parameter ours: the paths of those that this store has displaced itself.
-    /// - Returns: whether none is left that someone still has open for writing, or that can't be removed.
+    /// - Returns: whether none is left that someone still has open for writing, or that can't be removed or found.
     /// - Throws: `directory` when the directory can't be read.
     func keepLeftovers(besides ours: [String]) throws(DefaultsError) -> Bool {
         var isDone = true
         // What a temporary file belongs to is told by the hash in its name.
         var originals: [ContentHash: String] = [:]
         var linked: [String: [ContentHash: String]] = [:]
-        for domain in try directory.domains() {
+        let (domains, problem) = try directory.domainsAsFarAsTheyAreSeen()
+        if problem != nil { isDone = false }
+        for domain in domains {
             let path = directory.path(of: domain)
             let hash = TemporaryFile.hash(ofNameAt: path)
             originals[hash] = path
@@ -22,7 +24,10 @@ extension Store {
         }
         for subdirectory in ["", Domain.hostDirectory] {
             let place = subdirectory.isEmpty ? directory.path : "\(directory.path)/\(subdirectory)"
-            for (name, temporary) in Self.leftovers(among: try directory.names(in: subdirectory)) {
+            // What can't be listed for hosts is no reason to save nothing for any host; it was noted above.
+            let names =
+                subdirectory.isEmpty ? try directory.names(in: "") : (try? directory.names(in: subdirectory)) ?? []
+            for (name, temporary) in Self.leftovers(among: names) {
                 let path = "\(place)/\(name)"
                 if ours.contains(path) { continue }
                 let original = originals[temporary.target] ?? "\(place)/recovered"

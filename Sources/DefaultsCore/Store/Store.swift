@@ -146,6 +146,11 @@ package final class Store: Sendable {
     ///   `changed`, when it expects other values than those in force.
     package func submit(_ request: EditRequest) throws(DefaultsError) -> Revision {
         try request.check()
+        return try take(request)
+    }
+
+    /// Takes an edit as `submit` does, once it has been checked.
+    func take(_ request: EditRequest) throws(DefaultsError) -> Revision {
         let outcome: Result<Revision, DefaultsError> = transition { state in
             let now = Timestamp.now()
             if state.isLate(request, now: now) {

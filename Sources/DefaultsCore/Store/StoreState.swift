@@ -36,9 +36,11 @@ struct StoreState {
         case .beingWritten:
             return []
         case .unchanged(let version):
+            let isMended = domains[domain]?.damage != nil && domains[domain]?.merge.pending.isEmpty == false
             domains[domain]?.file = version
             domains[domain]?.damage = nil
-            return []
+            // What stood in the way of publishing is gone.
+            return isMended ? [.publish(domain, .atOnce)] : []
         case .missing:
             guard let state = domains[domain], state.file != nil || state.damage != nil else { return [] }
             // It was gone before that was believed; what was set since then is later.

@@ -16,10 +16,6 @@ package struct FrameDecoder: Sendable {
 
     /// Adds bytes that came.
     package mutating func append(_ more: some Sequence<UInt8>) {
-        if position > 1 << 16 {
-            bytes.removeFirst(position)
-            position = 0
-        }
         bytes.append(contentsOf: more)
     }
 
@@ -36,9 +32,12 @@ package struct FrameDecoder: Sendable {
         guard bytes.count - position - 4 >= length else { return nil }
         let payload = Array(bytes[position + 4..<position + 4 + length])
         position += 4 + length
-        if position == bytes.count {
-            // The room that a large message took is given back.
-            bytes.removeAll(keepingCapacity: position < 1 << 16)
+        if position > 1 << 16 {
+            // The room that messages took is given back, whatever follows them.
+            bytes = Array(bytes[position...])
+            position = 0
+        } else if position == bytes.count {
+            bytes.removeAll(keepingCapacity: true)
             position = 0
         }
         // Another format would be read as well; the protocol has one.

@@ -69,7 +69,10 @@ actor Engine: Service {
         revisit(unsettled)
         // What a crash may have left behind.
         plan(.examineDisplaced, in: .zero)
-        for (domain, _) in store.pending() { storeNeedsPublishing(domain, .atOnce) }
+        // A file that can't be taken is left alone until it is mended, or edited again.
+        for (domain, _) in store.pending() where store.snapshot(of: domain).damage == nil {
+            storeNeedsPublishing(domain, .atOnce)
+        }
     }
 
     /// Names who is told that records were posted.
@@ -113,10 +116,8 @@ actor Engine: Service {
         }
         let changed = domains(dirty.changed)
         revisit(store.look(at: changed))
-        // What stood in the way of publishing may be gone.
-        for domain in failures.keys where dirty.rescan != nil || changed.contains(domain) {
-            plan(.publish(domain), in: .zero)
-        }
+        // What stood in the way of publishing may be gone. A file's own event says nothing of that: it may come of the attempt.
+        if dirty.rescan != nil { failures.keys.forEach { plan(.publish($0), in: .zero) } }
         for domain in domains(dirty.beingWritten) {
             plan(.look(domain), in: .milliseconds(Int64(settings.holdDelay)))
         }
@@ -222,10 +223,10 @@ actor Engine: Service {
     @discardableResult
     private func publish(_ domain: Domain) -> DefaultsError? {
         waitingSince[domain] = nil
+        defer { plan(.examineDisplaced, in: .seconds(1)) }
         do throws(DefaultsError) {
             try store.publish(domain)
             failures[domain] = nil
-            plan(.examineDisplaced, in: .seconds(1))
             return nil
         } catch {
             let count = failures[domain, default: 0]
@@ -255,7 +256,7 @@ actor Engine: Service {
             case .settle(let domain): look(at: domain, haste: .settle)
             case .publish(let domain): publish(domain)
             case .lookAtAll: lookAtAll()
-            case .keepLog: keepLog()
+            case .keepLog: if !keepLog() { planToKeepLog() }
             case .examineDisplaced:
                 // Someone may hold one open for ever.
                 examinations = store.examineDisplaced(.wait) ? examinations + 1 : 0
@@ -266,20 +267,17 @@ actor Engine: Service {
     }
 
     /// Begins the change log's file again, now or later.
-    private func keepLog() {
-        guard store.logProblem != nil else { return }
-        do throws(DefaultsError) {
-            try store.keepLogAgain()
-            logKeptAt = .now()
-            log.logger.notice("The change log is kept in its file again.")
-        } catch {
-            planToKeepLog()
-        }
+    ///
+    /// - Returns: whether it is kept.
+    private func keepLog() -> Bool {
+        guard store.logProblem != nil else { return true }
+        guard (try? store.keepLogAgain()) != nil else { return false }
+        logKeptAt = .now()
+        log.logger.notice("The change log is kept in its file again.")
+        return true
     }
 
     private func planToKeepLog() {
-        // On a disk that is all but full it may be begun, and soon be given up, again and again.
-        if NIODeadline.now() - logKeptAt > .minutes(1) { lostLogs = 0 }
         plan(.keepLog, in: Self.pause(after: lostLogs))
         lostLogs += 1
     }
@@ -313,7 +311,7 @@ actor Engine: Service {
     private func tryAgain(_ domain: Domain?) {
         if blindLooks > 0 { lookAtAll() }
         for unread in refusals.keys where domain == nil || domain == unread { look(at: unread, haste: .settle) }
-        keepLog()
+        _ = keepLog()
     }
 
     // MARK: Edits on a condition
@@ -325,8 +323,10 @@ actor Engine: Service {
     ///
     /// - Returns: the revision of its record, as `Store.commit` does.
     func commit(_ request: EditRequest) throws(DefaultsError) -> Revision {
-        defer { plan(.examineDisplaced, in: .seconds(1)) }
-        return try store.commit(request)
+        let revision = try store.commit(request)
+        // It is saved, or tried again as any other.
+        publish(request.domain)
+        return revision
     }
 
     // MARK: Settings
@@ -372,7 +372,11 @@ extension Engine: StoreObserver {
 
     nonisolated func storeLostLog(_ error: DefaultsError) {
         log.logger.warning("\(error)")
-        onLoop { $0.planToKeepLog() }
+        onLoop { engine in
+            // On a disk that is all but full it may be begun, and soon be given up, again and again.
+            if NIODeadline.now() - engine.logKeptAt > .minutes(1) { engine.lostLogs = 0 }
+            engine.planToKeepLog()
+        }
     }
 
     nonisolated func storeKept(_ copy: String) {

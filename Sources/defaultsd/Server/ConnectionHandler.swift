@@ -31,10 +31,14 @@ final class ConnectionHandler: ChannelInboundHandler {
     private static let smallRequest = 1 << 20
     /// So many patterns a subscription's filter may have.
     private static let mostPatterns = 1_000
+    /// So long they may be together.
+    private static let mostPatternBytes = 64 << 10
     /// How many bytes came that aren't answered yet.
     var waitingBytes: Int { decoder.waiting }
-    /// Whether an edit waits for a look at its file; what comes behind it must not overtake it.
+    /// Whether an edit on a condition waits to be published; what comes behind it must not overtake it.
     private var isJudging = false
+    /// Whether something was asked since `hasAnsweredAll` was.
+    private var hasBeenAsked = false
     private var context: ChannelHandlerContext?
 
     init(of app: AppIdentity, server: Server, refusal: DefaultsError?) {
@@ -106,6 +110,12 @@ final class ConnectionHandler: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
+    /// Whether nothing is to be answered, nor was since this was last asked.
+    func hasAnsweredAll() -> Bool {
+        defer { hasBeenAsked = false }
+        return !hasBeenAsked && !isJudging && barriers == 0 && answers.isEmpty
+    }
+
     /// Closes the connection.
     func close() {
         context?.close(promise: nil)
@@ -122,6 +132,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private func answer(_ numbered: NumberedRequest) throws(DefaultsError) {
         let number = numbered.number
+        hasBeenAsked = true
         if case .hello(let version, let client) = numbered.request {
             try greet(version, client, number)
             return
@@ -216,10 +227,14 @@ final class ConnectionHandler: ChannelInboundHandler {
                 .agentRefused,
                 "A connection may have \(subscriptions.count) subscriptions, the setting MaximumSubscriptions.")
         }
-        guard filter.domains.count + filter.keys.count <= Self.mostPatterns else {
+        let patterns = filter.domains + filter.keys
+        guard patterns.count <= Self.mostPatterns,
+            patterns.reduce(0, { $0 + $1.text.utf8.count }) <= Self.mostPatternBytes
+        else {
             throw DefaultsError(
                 .agentRefused,
-                "A subscription may have \(Self.mostPatterns) patterns; use broader ones, or several subscriptions.")
+                "A subscription may have \(Self.mostPatterns) patterns of \(Self.mostPatternBytes) bytes together; use "
+                    + "broader ones, or several subscriptions.")
         }
         let subscription = server.store.subscribe(start, filter: filter, mode: mode)
         subscriptions[number] = subscription

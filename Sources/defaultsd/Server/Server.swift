@@ -92,15 +92,32 @@ final class Server: Service {
         }
     }
 
-    /// Keeps the socket until the agent is to end; then closes it and every connection.
+    /// Keeps the socket until the agent is to end; then closes it and, once they have their answers, every connection.
     func run() async throws {
         try? await gracefulShutdown()
         let channel = listener.withLock { $0.take() }
         try? await channel?.close()
         unlink(address.socketPath)
+        await answerWhatWasAsked()
         try await eventLoop.submit {
             for connection in self.connections.value.values { connection.close() }
         }.get()
+    }
+
+    /// Waits until nobody has asked anything for a moment, in which who has made an edit may ask for it to be saved; a second
+    /// at most, since there may be one who never stops asking.
+    private func answerWhatWasAsked() async {
+        let end = ContinuousClock.now + .seconds(1)
+        var quietSince: ContinuousClock.Instant?
+        while .now < end {
+            let isQuiet = try? await eventLoop.submit {
+                self.connections.value.values.allSatisfy { $0.hasAnsweredAll() }
+            }.get()
+            if isQuiet != true { quietSince = nil }
+            if let quietSince, quietSince + .milliseconds(30) <= .now { return }
+            if isQuiet == true, quietSince == nil { quietSince = .now }
+            try? await Task.sleep(for: .milliseconds(10))
+        }
     }
 
     /// Has every subscription look for records.

@@ -1,4 +1,6 @@
+import Glibc
 import PropertyList
+import Synchronization
 import TestSupport
 import Testing
 
@@ -37,6 +39,30 @@ struct ConditionalEditTests {
             _ = try store.submit(edit)
             _ = try store.submit(edit)
             #expect(fixture.values(store) == ["a": 1])
+        }
+    }
+
+    @Test("waits for a file that an editor has moved away for a moment")
+    func movedAway() throws {
+        try withStoreFixture { fixture in
+            try RawFile.write("{list = (one); other = 5;}", to: fixture.path)
+            let store = fixture.store()
+            _ = try store.lookAtAll(isBaseline: true)
+            #expect(rename(fixture.path, fixture.path + "~") == 0)
+            let domain = fixture.domain
+            let path = fixture.path
+            try withBackgroundThread { mayGoOn in
+                // The editor is done once the store has missed the file.
+                while mayGoOn() {
+                    guard store.state.withLock({ $0.domains[domain]?.missingSince != nil }) else { continue }
+                    try? RawFile.write("{list = (one); other = 6;}", to: path)
+                    return
+                }
+            } while: {
+                _ = try store.commit(request(fixture, ["list": ["one", "two"]], expecting: ["list": ["one"]]))
+            }
+            #expect(fixture.values(store) == ["list": ["one", "two"], "other": "6"])
+            #expect(store.events == ["file: other", "app: list"])
         }
     }
 
