@@ -1,5 +1,3 @@
-import Glibc
-
 /// What went wrong, where, and what to do about it.
 ///
 /// `description` is a whole sentence for people. Programs look at `code`, and at `errno` where a system call failed.
