@@ -143,6 +143,41 @@ struct MergeTests {
         }
     }
 
+    @Test("A writer that doesn't find what it wrote, and writes it again, takes back nothing that was set since")
+    func writesAgain() throws {
+        try withHeldEdits { agent, follower in
+            let writer = try ForeignProcess(
+                python: """
+                    import plistlib, sys
+                    path = sys.argv[1]
+                    d = plistlib.load(open(path, 'rb'))
+                    d['theirs'] = 'stale save'
+                    print('loaded', flush=True)
+                    while sys.stdin.readline():
+                        plistlib.dump(d, open(path, 'wb'))
+                        print('written', flush=True)
+                    """, [agent.place.path("a.b")])
+            #expect(writer.line() == "loaded")
+            let changes = try follower.changes {
+                try agent.defaults("write", "a.b", "both", "newer")
+                try writer.send("write")
+                #expect(writer.line() == "written")
+                _ = try agent.connect().barrier()
+                try agent.defaults("write", "a.b", "ours", "newer")
+                try writer.send("write again")
+                #expect(writer.line() == "written")
+            }
+            #expect(
+                changes == [
+                    "a.b: both old>newer (app)",
+                    "a.b: theirs old>stale save, both lost old of file (file)",
+                    "a.b: ours ->newer (app)",
+                    "a.b: both lost old of file, ours lost - of file (file)",
+                ])
+            #expect(try fileValues(agent) == ["both": "newer", "ours": "newer", "theirs": "stale save"])
+        }
+    }
+
     @Test("Edits and a foreign writer at full speed: each keeps its own keys, and the log tells every step")
     func manyOfBoth() throws {
         try AgentProcess.withAgent { agent in

@@ -74,8 +74,10 @@ package struct Merge: Sendable {
             pending[key] = Edit(value: base[key], time: baseTime, writer: .agent, sequence: Edit.unordered)
             result.overruled.append(Overruled(key: key, value: disk[key], writer: .file))
         }
-        advance(by: difference, at: time)
-        for (key, edit) in pending where PropertyListValue.areSame(edit.value, disk[key], readFrom: format) {
+        let settled = pending.filter { PropertyListValue.areSame($1.value, disk[$0], readFrom: format) }
+        let isInForce = settled.count == pending.count
+        advance(by: difference, at: time, origin: isWhole ? .published : isInForce ? .written : .overruled)
+        for (key, edit) in settled {
             // The file holds it as well as it can. In force is what was set, as after publishing.
             base[key] = edit.value
             pending[key] = nil
@@ -90,8 +92,8 @@ package struct Merge: Sendable {
         for key in difference.keys {
             if decide(key, nil, time, .binary, &result) { pending[key] = nil }
         }
-        advance(by: difference, at: time)
         pending = pending.filter { $1.value != nil }
+        advance(by: difference, at: time, origin: pending.isEmpty ? .written : .overruled)
         return result
     }
 
@@ -116,14 +118,16 @@ package struct Merge: Sendable {
             pending[key] = Edit(value: disk[key], time: time, writer: .file, sequence: Edit.unordered)
         }
         // Someone may have loaded it; then the published version came again.
-        history.append(back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }))
-        history.append(back: difference)
+        let origin = history.newestOrigin
+        history.append(
+            back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }), origin: .overruled)
+        history.append(back: difference, origin: origin)
         return result
     }
 
     /// Takes over that the file now holds `base` and these edits.
     package mutating func publish(_ edits: [String: Edit], at time: Timestamp) {
-        advance(by: edits.mapValues(\.value), at: time)
+        advance(by: edits.mapValues(\.value), at: time, origin: .published)
         for (key, edit) in edits where pending[key] == edit { pending[key] = nil }
     }
 
@@ -179,14 +183,14 @@ package struct Merge: Sendable {
         return true
     }
 
-    private mutating func advance(by difference: Difference, at time: Timestamp) {
+    private mutating func advance(by difference: Difference, at time: Timestamp, origin: VersionOrigin) {
         var back: Difference = [:]
         back.reserveCapacity(difference.count)
         for (key, value) in difference {
             back[key] = .some(base[key])
             base[key] = value
         }
-        history.append(back: back)
+        history.append(back: back, origin: origin)
         baseTime = time
     }
 }

@@ -10,31 +10,41 @@ package struct VersionHistory: Sendable {
     /// Keys in all differences, over which old versions are let go before `capacity` is reached.
     package static let keyCapacity = 65_536
 
-    /// Differences that lead from a version to the one before it; the newest version's last.
-    private var steps: [Difference] = []
+    /// What leads from a version to the one before it, and where that came from; the newest version's last.
+    private var steps: [(back: Difference, origin: VersionOrigin)] = []
+    /// Where the newest version came from.
+    package private(set) var newestOrigin = VersionOrigin.written
     private var keys = 0
     /// How many versions have come in all, those included that are let go.
     package private(set) var total = 0
 
-    package init() {}
+    /// Begins with a version.
+    package init(_ origin: VersionOrigin = .written) { newestOrigin = origin }
 
     /// How many versions before the newest are known.
     package var count: Int { steps.count }
 
     /// Notes that a new version came.
     ///
-    /// - Parameter back: what leads from the new version back to the one before.
-    package mutating func append(back: Difference) {
-        if back.isEmpty { return }
+    /// - Parameters:
+    ///   - back: what leads from the new version back to the one before.
+    ///   - origin: where the new version came from.
+    package mutating func append(back: Difference, origin: VersionOrigin) {
+        if back.isEmpty {
+            // The same once more is no version; but its writer may know less than the store by now.
+            if origin == .overruled { newestOrigin = origin }
+            return
+        }
+        defer { newestOrigin = origin }
         total += 1
-        steps.append(back)
+        steps.append((back, newestOrigin))
         keys += back.count
         // The version before the newest is kept, however many keys it takes: a displaced file's writer had loaded it.
         guard steps.count > Self.capacity || keys > Self.keyCapacity, steps.count > 1 else { return }
         // Let go an eighth at once, since the array moves what remains.
         var surplus = 0
         repeat {
-            keys -= steps[surplus].count
+            keys -= steps[surplus].back.count
             surplus += 1
         } while surplus < steps.count - 1
             && (surplus < steps.count / 8 || keys > Self.keyCapacity)
@@ -45,6 +55,9 @@ package struct VersionHistory: Sendable {
     /// the newest of several.
     ///
     /// A file that equals an older version was put back by someone: then all that differs from the newest is their change.
+    /// Not so if the last that a foreign writer wrote was overruled in part, and that version is nearer than the newest: then
+    /// it is the same writer, that knows no more than it did and has written once more. Foundation's own UserDefaults
+    /// writes again whenever it doesn't find in the file what it wrote a moment ago.
     ///
     /// - Parameters:
     ///   - disk: the file's values.
@@ -58,22 +71,34 @@ package struct VersionHistory: Sendable {
         var current = differing
         var newest = differing
         var nearest = differing
-        for (index, step) in steps.reversed().enumerated() {
-            if current.isEmpty, index >= skipped { return newest }
-            for (key, value) in step {
-                if PropertyListValue.areSame(value, disk[key], readFrom: format) {
-                    current.remove(key)
-                } else {
-                    current.insert(key)
+        // What differs from the last version of a foreign writer, if that was overruled.
+        var sinceOverruled: Set<String>?
+        var hasMetWriter = false
+        for index in 0...steps.count {
+            var origin = newestOrigin
+            if index > 0 {
+                let step = steps[steps.count - index]
+                for (key, value) in step.back {
+                    if PropertyListValue.areSame(value, disk[key], readFrom: format) {
+                        current.remove(key)
+                    } else {
+                        current.insert(key)
+                    }
                 }
+                origin = step.origin
             }
-            if index + 1 == skipped {
-                newest = current
-                nearest = current
-            } else if current.count < nearest.count {
-                nearest = current
+            if index < skipped { continue }
+            if index == skipped { (newest, nearest) = (current, current) }
+            if !hasMetWriter, origin != .published {
+                hasMetWriter = true
+                if origin == .overruled { sinceOverruled = current }
             }
+            if current.isEmpty {
+                if let sinceOverruled, sinceOverruled.count < newest.count { return sinceOverruled }
+                return newest
+            }
+            if current.count < nearest.count { nearest = current }
         }
-        return current.isEmpty ? newest : nearest
+        return nearest
     }
 }

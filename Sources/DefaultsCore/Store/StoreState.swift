@@ -277,6 +277,10 @@ struct StoreState {
         if isKnown { pending = pending.filter { $1.value != base[$0] } }
         if !pending.isEmpty {
             domains[domain, default: DomainState()].merge.pending = pending
+            if case .contents(let contents) = reading, contents.publication == nil {
+                // Who wrote it knows nothing of these edits.
+                domains[domain]?.merge.history = VersionHistory(.overruled)
+            }
             note(domain)
             // A file that can't be taken is left alone until it is mended, or edited again.
             if isKnown { actions.append(.publish(domain, .atOnce)) }

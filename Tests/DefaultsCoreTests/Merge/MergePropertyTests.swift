@@ -195,4 +195,48 @@ struct MergePropertyTests {
             }
         }
     }
+
+    /// As Foundation's own UserDefaults does, which looks at the file's times alone, and at whether it reads what it wrote.
+    @Test("A writer that goes on from what it once read, to and fro and once more, undoes nothing of ours")
+    func staleToAndFro() {
+        for seed in 0..<UInt64(3_000) {
+            var random = PseudoRandom(seed: seed)
+            var base: DomainValues = [:]
+            for number in 0..<3 { base["f\(number)"] = 0 }
+            for number in 0..<3 { base["a\(number)"] = 0 }
+            var merge = Merge(base: base)
+            var theirs = base
+            var model = base
+            // It is overruled from the first on, with something new: an older version would be a restore.
+            var isOverruled = false
+            for step in 1...Int64(40) {
+                let time = Timestamp(nanoseconds: step)
+                switch random.below(4) {
+                case 0, 1:
+                    let key = "a\(random.below(3))"
+                    _ = merge.edit([key: .integer(step)], time: time, writer: .testApp, sequence: UInt64(step))
+                    model[key] = .integer(step)
+                case 2:
+                    guard isOverruled || !merge.pending.isEmpty else { continue }
+                    let key = "f\(random.below(3))"
+                    if !isOverruled {
+                        theirs[key] = 9
+                        isOverruled = true
+                    } else if !random.oneIn(4) {
+                        theirs[key] = .integer(Int64(random.below(3)))
+                    }
+                    model.merge(theirs.filter { $0.key.hasPrefix("f") }) { $1 }
+                    if random.oneIn(2) {
+                        _ = merge.reload(theirs, format: .binary, changedAt: time)
+                    } else {
+                        let loaded = merge.history.total
+                        merge.publish(merge.pending, at: time)
+                        _ = merge.displace(theirs, format: .binary, changedAt: time, loadedBefore: loaded)
+                    }
+                default:
+                    merge.publish(merge.pending, at: time)
+                }
+            }
+        }
+    }
 }

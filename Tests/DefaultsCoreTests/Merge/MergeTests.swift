@@ -116,6 +116,72 @@ struct MergeTests {
         #expect(merge.pending.isEmpty)
     }
 
+    /// A domain whose "f" a foreign writer sets from what it had loaded before an app set "a"; and the app's edit is saved.
+    private func overruledWriter() -> Merge {
+        var merge = Merge(base: ["a": 1, "f": 1, "g": 1])
+        _ = merge.edit(["a": 2], time: now, writer: .testApp, sequence: 1)
+        let result = merge.reload(["a": 1, "f": 2, "g": 1], format: .xml, changedAt: now)
+        #expect(result.changes == [KeyChange(key: "f", old: 1, new: 2)])
+        merge.publish(merge.pending, at: now)
+        return merge
+    }
+
+    @Test("A writer that was overruled, and writes the same again, as Foundation does, takes nothing back")
+    func writesAgain() {
+        var merge = overruledWriter()
+        // Others have set something meanwhile, too.
+        _ = merge.edit(["b": 1], time: now, writer: .testApp, sequence: 2)
+        merge.publish(merge.pending, at: now)
+        let result = merge.reload(["a": 1, "f": 2, "g": 1], format: .xml, changedAt: after)
+        #expect(result.changes == [])
+        #expect(Set(result.overruled.map(\.key)) == ["a", "b"])
+        #expect(merge.current == ["a": 2, "b": 1, "f": 2, "g": 1])
+        merge.publish(merge.pending, at: after)
+        let again = merge.reload(["a": 1, "f": 2, "g": 2], format: .xml, changedAt: after)
+        #expect(again.changes == [KeyChange(key: "g", old: 1, new: 2)])
+    }
+
+    @Test("A writer that was overruled takes its own change back, which makes an older version, and no more")
+    func takesItsOwnBack() {
+        var merge = overruledWriter()
+        let result = merge.reload(["a": 1, "f": 1, "g": 1], format: .xml, changedAt: after)
+        #expect(result.changes == [KeyChange(key: "f", old: 2, new: 1)])
+        #expect(merge.current == ["a": 2, "f": 1, "g": 1])
+        merge.publish(merge.pending, at: after)
+        // And once more the other way: the file holds what it held when the writer was first overruled.
+        let other = merge.reload(["a": 1, "f": 2, "g": 1], format: .xml, changedAt: after)
+        #expect(other.changes == [KeyChange(key: "f", old: 1, new: 2)])
+        #expect(merge.current == ["a": 2, "f": 2, "g": 1])
+    }
+
+    @Test("A version that a writer put in place just before it was replaced, and again after, takes nothing back")
+    func displacedAndWrittenAgain() {
+        var merge = Merge(base: ["a": 1, "f": 1])
+        _ = merge.edit(["a": 2], time: now, writer: .testApp, sequence: 1)
+        let loaded = merge.history.total
+        merge.publish(merge.pending, at: now)
+        let first = merge.displace(["a": 1, "f": 2], format: .xml, changedAt: now, loadedBefore: loaded)
+        #expect(first.changes == [KeyChange(key: "f", old: 1, new: 2)])
+        merge.publish(merge.pending, at: now)
+        #expect(merge.reload(["a": 1, "f": 2], format: .xml, changedAt: after).changes == [])
+        #expect(merge.current == ["a": 2, "f": 2])
+        // The same where the second, too, is displaced.
+        let before = merge.history.total
+        merge.publish(merge.pending, at: after)
+        _ = merge.displace(["a": 1, "f": 2], format: .xml, changedAt: after, loadedBefore: before)
+        #expect(merge.current == ["a": 2, "f": 2])
+    }
+
+    @Test("Once the writer has loaded what is in force, an older version that comes again is a restore as ever")
+    func restoreAfterOverruling() {
+        var merge = overruledWriter()
+        _ = merge.reload(["a": 2, "f": 2, "g": 5], format: .xml, changedAt: after)
+        #expect(merge.pending.isEmpty)
+        _ = merge.reload(["a": 1, "f": 1, "g": 1], format: .xml, changedAt: after)
+        #expect(merge.current == ["a": 1, "f": 1, "g": 1])
+        #expect(merge.pending.isEmpty)
+    }
+
     @Test("A file that is gone has lost every key, but for what was set after")
     func removedFile() {
         var merge = Merge(

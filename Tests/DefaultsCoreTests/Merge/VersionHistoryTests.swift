@@ -8,7 +8,7 @@ struct VersionHistoryTests {
     func capacity() {
         var history = VersionHistory()
         for number in 0..<Int64(3 * VersionHistory.capacity) {
-            history.append(back: ["a": .some(.integer(number))])
+            history.append(back: ["a": .some(.integer(number))], origin: .published)
             #expect(history.count <= VersionHistory.capacity)
             if number > VersionHistory.capacity { #expect(history.count >= VersionHistory.capacity * 7 / 8 - 1) }
         }
@@ -22,7 +22,7 @@ struct VersionHistoryTests {
         let keys = 1_000
         for number in 0..<Int64(200) {
             let step = (0..<keys).map { ("\($0)", PropertyListValue?.some(.integer(number))) }
-            history.append(back: Difference(uniqueKeysWithValues: step))
+            history.append(back: Difference(uniqueKeysWithValues: step), origin: .published)
             #expect(history.count <= VersionHistory.keyCapacity / keys + 1)
         }
         #expect(history.count > VersionHistory.keyCapacity / keys / 2)
@@ -45,7 +45,7 @@ struct VersionHistoryTests {
     @Test("No difference is no version")
     func emptyStep() {
         var history = VersionHistory()
-        history.append(back: [:])
+        history.append(back: [:], origin: .written)
         #expect(history.count == 0)
     }
 }
