@@ -81,11 +81,12 @@ let package = Package(
         ),
         .executableTarget(name: "defaults", dependencies: ["DefaultsCommand"], swiftSettings: settings),
 
-        // What takes too long, or too quiet a machine, for the tests.
+        // What takes too long, or too quiet a machine, for the tests, and the peers that it is compared with.
+        .target(name: "CPeers"),
         .executableTarget(
             name: "defaults-bench",
             dependencies: [
-                "DefaultsCore", "DefaultsKit", "PropertyList",
+                "CPeers", "DefaultsCore", "DefaultsKit", "PropertyList",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

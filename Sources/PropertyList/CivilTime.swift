@@ -63,13 +63,28 @@ struct CivilTime {
     }
 
     /// The time as text, such as `2001-01-01T00:00:00Z`.
-    func text(separator: String, fraction: String, zone: String) -> String {
-        func padded(_ number: Int, _ width: Int) -> String {
-            let digits = String(number)
-            return String(repeating: "0", count: width - digits.utf8.count) + digits
+    func text(separator: Unicode.Scalar, fraction: String, zone: String) -> String {
+        var output: [UInt8] = []
+        append(to: &output, separator: separator)
+        return String(decoding: output, as: UTF8.self) + fraction + zone
+    }
+
+    /// Appends the time as text, such as `2001-01-01T00:00:00`.
+    func append(to output: inout [UInt8], separator: Unicode.Scalar) {
+        func append(_ number: Int, _ last: UInt8) {
+            output.append(UInt8(ascii: "0") + UInt8(number / 10))
+            output.append(UInt8(ascii: "0") + UInt8(number % 10))
+            output.append(last)
         }
-        return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))\(separator)"
-            + "\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))\(fraction)\(zone)"
+        output.append(UInt8(ascii: "0") + UInt8(year / 1000))
+        output.append(UInt8(ascii: "0") + UInt8(year / 100 % 10))
+        append(year % 100, UInt8(ascii: "-"))
+        append(month, UInt8(ascii: "-"))
+        append(day, UInt8(ascii: separator))
+        append(hour, UInt8(ascii: ":"))
+        append(minute, UInt8(ascii: ":"))
+        output.append(UInt8(ascii: "0") + UInt8(second / 10))
+        output.append(UInt8(ascii: "0") + UInt8(second % 10))
     }
 
     /// Days from 0000-03-01 to 2001-01-01.

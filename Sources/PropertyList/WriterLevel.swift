@@ -1,46 +1,34 @@
 /// A container that a writer is in the middle of: writers keep a stack of these in place of recursion.
 struct WriterLevel {
-    private enum Content {
-        case array([PropertyListValue])
-        case dictionary([String: PropertyListValue], order: [[String: PropertyListValue].Index])
-    }
+    /// Whether it is a dictionary.
+    let isDictionary: Bool
 
-    private let content: Content
-
-    /// How many values it holds.
-    let count: Int
+    /// A dictionary's keys, in the order in which they are written; an array has none.
+    private let keys: [String]
+    private let values: [PropertyListValue]
 
     /// How many values have been begun.
     var next = 0
 
     init(_ array: [PropertyListValue]) {
-        content = .array(array)
-        count = array.count
+        (isDictionary, keys, values) = (false, [], array)
     }
 
     init(_ dictionary: [String: PropertyListValue]) {
-        content = .dictionary(dictionary, order: KeyOrder.sorted(dictionary))
-        count = dictionary.count
+        let order = KeyOrder.sorted(dictionary)
+        isDictionary = true
+        keys = order.map { dictionary.keys[$0] }
+        values = order.map { dictionary.values[$0] }
     }
 
-    /// Whether it is a dictionary.
-    var isDictionary: Bool {
-        if case .dictionary = content { true } else { false }
-    }
+    /// How many values it holds.
+    var count: Int { values.count }
 
-    /// The value at a place; a dictionary's in the order of its keys.
-    subscript(place: Int) -> PropertyListValue {
-        switch content {
-        case .array(let values): values[place]
-        case .dictionary(let values, let order): values.values[order[place]]
-        }
-    }
+    /// The value at a place.
+    subscript(place: Int) -> PropertyListValue { values[place] }
 
     /// The key at a place; nil in an array.
-    func key(at place: Int) -> String? {
-        guard case .dictionary(let values, let order) = content else { return nil }
-        return values.keys[order[place]]
-    }
+    func key(at place: Int) -> String? { isDictionary ? keys[place] : nil }
 }
 
 extension [WriterLevel] {

@@ -1,6 +1,5 @@
 import DefaultsCore
 import PropertyList
-import Synchronization
 
 /// The layers that are searched for one application's or suite's values, and what the search finds: one dictionary, so that
 /// a read is one lookup.
@@ -24,10 +23,10 @@ final class SearchList: Sendable {
         var observer: WakeUp
     }
 
-    private let state = Mutex(State())
+    private let state = ReadMostly(State())
 
     /// The layers, once they have been searched.
-    var layers: [SearchLayer] { state.withLock { $0.layers } }
+    var layers: [SearchLayer] { state.read { $0.layers } }
 
     /// The names of the languages domains among the layers.
     var languages: [String] {
@@ -50,7 +49,7 @@ final class SearchList: Sendable {
 
     /// Looks a key up.
     func find(_ key: String) -> Found {
-        state.withLock { state in
+        state.read { state in
             guard let values = state.values else { return .notSearched }
             return .value(values[key])
         }
@@ -58,14 +57,14 @@ final class SearchList: Sendable {
 
     /// Looks keys up at one moment; none has a value before the first search.
     func find(_ keys: [String]) -> [PropertyListValue?] {
-        state.withLock { state in keys.map { state.values?[$0] } }
+        state.read { state in keys.map { state.values?[$0] } }
     }
 
     /// Whether the search has been made once.
-    var hasSearched: Bool { state.withLock { $0.values != nil } }
+    var hasSearched: Bool { state.read { $0.values != nil } }
 
     /// All that the search finds; `nil` when nobody has searched yet.
-    var values: DomainValues? { state.withLock { $0.values } }
+    var values: DomainValues? { state.read { $0.values } }
 
     // MARK: Keeping up
 
@@ -73,7 +72,7 @@ final class SearchList: Sendable {
     ///
     /// - Returns: what changed for those who are told.
     func replace(layers: [SearchLayer], values: DomainValues) -> [EffectiveChange] {
-        state.withLock { state in
+        state.change { state in
             state.layers = layers
             let old = state.values
             state.values = values
@@ -94,7 +93,7 @@ final class SearchList: Sendable {
     func refresh(
         _ keys: some Sequence<String>, in layer: SearchLayer, search: ([SearchLayer], String) -> PropertyListValue?
     ) -> [EffectiveChange] {
-        state.withLock { state in
+        state.change { state in
             guard state.values != nil, state.layers.contains(layer) else { return [] }
             return keys.compactMap { key in
                 let new = search(state.layers, key)
@@ -109,21 +108,21 @@ final class SearchList: Sendable {
     // MARK: Observing
 
     /// Whether anyone is told of changes.
-    var isObserved: Bool { state.withLock { !$0.observers.isEmpty || !$0.tracked.isEmpty } }
+    var isObserved: Bool { state.read { !$0.observers.isEmpty || !$0.tracked.isEmpty } }
 
     /// Tells someone of changes from now on, until their wake-up is let go.
     func add(_ observation: Observation) {
-        state.withLock { $0.observers.append(observation) }
+        state.change { $0.observers.append(observation) }
     }
 
     /// Tells someone no more.
     func remove(_ observer: WakeUp) {
-        state.withLock { $0.observers.removeAll { $0.observer === observer } }
+        state.change { $0.observers.removeAll { $0.observer === observer } }
     }
 
     /// What stands for a key with Observation.
     func track(_ key: String) -> TrackedKey {
-        state.withLock { state in
+        state.change { state in
             if let tracked = state.tracked[key] { return tracked }
             let tracked = TrackedKey()
             state.tracked[key] = tracked
@@ -133,7 +132,7 @@ final class SearchList: Sendable {
 
     /// Who is to be told of changes.
     func observers(of changes: [EffectiveChange]) -> (wakeUps: [WakeUp], tracked: [TrackedKey]) {
-        state.withLock { state in
+        state.read { state in
             if state.observers.isEmpty, state.tracked.isEmpty { return ([], []) }
             let wakeUps = state.observers.compactMap { observation -> WakeUp? in
                 guard let keys = observation.keys else { return observation.observer }

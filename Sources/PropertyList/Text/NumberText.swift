@@ -79,6 +79,10 @@ enum NumberText {
     /// Turns Swift's `1.0`, `1e-05` and `1.5e+16` into what `%.17g` makes of the same digits.
     private static func layout(_ swift: String) -> String {
         guard let last = swift.utf8.last, last.isDecimalDigit else { return swift }
+        // Where Swift writes no exponent, C doesn't either.
+        if !swift.utf8.contains(UInt8(ascii: "e")) {
+            return swift.utf8.suffix(2).elementsEqual(".0".utf8) ? String(swift.dropLast(2)) : swift
+        }
         var digits: [UInt8] = []
         var point: Int?
         var exponent = 0

@@ -76,7 +76,7 @@ struct XMLWriter {
 
     private mutating func append(integer number: some FixedWidthInteger) {
         output.append("<integer>")
-        output.append(text: String(number))
+        output.append(decimal: number)
         output.append("</integer>\n")
     }
 
@@ -95,8 +95,8 @@ struct XMLWriter {
             throw unrepresentable("the date \(date) is not in the years 0 to 9999, all that XML can express")
         }
         output.append("<date>")
-        output.append(text: time.text(separator: "T", fraction: "", zone: "Z"))
-        output.append("</date>\n")
+        time.append(to: &output, separator: "T")
+        output.append("Z</date>\n")
     }
 
     private mutating func append(_ bytes: [UInt8]) {

@@ -9,8 +9,13 @@ final class ChildLines {
     private var unread: [UInt8] = []
 
     /// Starts a program that lies beside this one.
-    init(_ program: String, _ arguments: [String], environment: [String: String]) throws {
-        process.executableURL = Bundle.main.executableURL?.deletingLastPathComponent().appending(path: program)
+    convenience init(_ program: String, _ arguments: [String], environment: [String: String]) throws {
+        try self.init(at: BenchPlace.beside(program), arguments, environment: environment)
+    }
+
+    /// Starts a program.
+    init(at path: String, _ arguments: [String], environment: [String: String] = [:]) throws {
+        process.executableURL = URL(fileURLWithPath: path)
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardInput = input

@@ -1,0 +1,91 @@
+import DefaultsCore
+import Foundation
+
+/// Directories of a benchmark's own, for ours and for the peers, and what must run there.
+final class BenchPlace {
+    static let domain = "org.example.bench"
+    /// Where services are that nobody calls by hand.
+    private static let otherPlaces = ["/usr/sbin", "/usr/libexec", "/usr/lib/x86_64-linux-gnu/xfce4/xfconf"]
+    private let root: URL
+    private var agent: ChildLines?
+    private var bus: Process?
+
+    /// Makes them, and has this process and all that it starts use them.
+    ///
+    /// Made before the first use of any library that reads its place from the environment; so there is one in a process.
+    init() throws {
+        root = FileManager.default.temporaryDirectory.appending(path: "defaults-bench-\(UUID().uuidString.prefix(8))")
+        for name in ["preferences", "runtime", "home"] {
+            try FileManager.default.createDirectory(
+                at: root.appending(path: name), withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+        }
+        for (name, value) in environment { setenv(name, value, 1) }
+    }
+
+    deinit { end() }
+
+    var path: String { root.path }
+    var preferences: String { root.appending(path: "preferences").path }
+    private var runtime: String { root.appending(path: "runtime").path }
+
+    var environment: [String: String] {
+        [
+            "DEFAULTS_DIRECTORY": preferences, "XDG_CONFIG_HOME": preferences, "XDG_RUNTIME_DIR": runtime,
+            "HOME": root.appending(path: "home").path, "DEFAULTS_SYSTEM_DIRECTORIES": root.path + "/none",
+            "DEFAULTS_MANAGED_DIRECTORY": root.path + "/none",
+            "DBUS_SESSION_BUS_ADDRESS": "unix:path=\(runtime)/bus",
+        ]
+    }
+
+    /// The agent's process.
+    var agentNumber: pid_t { agent?.pid ?? 0 }
+
+    /// Starts the agent unless it runs, and waits until it answers.
+    func startAgent() throws {
+        if agent != nil { return }
+        agent = try ChildLines("defaultsd", ["--log-level", "error"], environment: environment)
+        for _ in 0..<3_000 {
+            if let connection = try? SoakPlace.connect(environment) { return _ = connection }
+            usleep(1_000)
+        }
+        throw SoakFailure("The agent didn't become ready.")
+    }
+
+    /// Starts a D-Bus session bus, which GNOME's and XFCE's systems work by; false where none is installed.
+    func startBus() throws -> Bool {
+        if bus != nil { return true }
+        guard let program = Self.program("dbus-daemon") else { return false }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = ["--session", "--nofork", "--nopidfile", "--address=unix:path=\(runtime)/bus"]
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        bus = process
+        return eventually { access("\(runtime)/bus", F_OK) == 0 }
+    }
+
+    /// Where a program is; `nil` where it isn't installed.
+    static func program(_ name: String) -> String? {
+        let places = (ProcessInfo.processInfo.environment["PATH"] ?? "").components(separatedBy: ":") + Self.otherPlaces
+        return places.map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
+    }
+
+    /// The path of one of our programs.
+    static func beside(_ name: String) -> String {
+        Bundle.main.executableURL?.deletingLastPathComponent().appending(path: name).path ?? name
+    }
+
+    /// Ends what runs there, and removes the directories.
+    func end() {
+        agent?.kill()
+        agent = nil
+        if let bus {
+            bus.terminate()
+            bus.waitUntilExit()
+        }
+        bus = nil
+        try? FileManager.default.removeItem(at: root)
+    }
+}

@@ -1,0 +1,17 @@
+/// What many measurements come to.
+struct Statistics: Encodable {
+    let median: Double
+    let slow: Double
+    /// Half the distance between the quartiles, as a share of the median.
+    let spread: Double
+
+    /// - Returns: `nil` where nothing was measured.
+    init?(_ samples: [Double]) {
+        if samples.isEmpty { return nil }
+        let sorted = samples.sorted()
+        func quantile(_ share: Double) -> Double { sorted[Int(Double(sorted.count - 1) * share)] }
+        median = quantile(0.5)
+        slow = quantile(0.99)
+        spread = median > 0 ? (quantile(0.75) - quantile(0.25)) / 2 / median : 0
+    }
+}

@@ -1,0 +1,44 @@
+/// What is measured: something that people do, and who does it.
+struct Work {
+    let name: String
+    let unit: Unit
+    /// How often each contender has its turn; they take turns, so that all meet the same machine.
+    var rounds: Int
+    let contenders: [Contender]
+
+    /// What figures are given in.
+    enum Unit: String {
+        case nanoseconds = "ns"
+        case microseconds = "µs"
+        case milliseconds = "ms"
+        case megabytes = "MB"
+
+        /// How many there are in what a round gives: in a second, or in a byte.
+        var scale: Double {
+            switch self {
+            case .nanoseconds: 1e9
+            case .microseconds: 1e6
+            case .milliseconds: 1e3
+            case .megabytes: 1e-6
+            }
+        }
+    }
+
+    /// Lets each contender have its turns.
+    func measure() throws -> [Outcome] {
+        var entrants: [(contender: Contender, round: Contender.Round?, samples: [Double])] = []
+        for contender in contenders { entrants.append((contender, try contender.begin(), [])) }
+        // The first turn warms up.
+        for round in 0...rounds {
+            for index in entrants.indices {
+                guard let run = entrants[index].round else { continue }
+                let samples = try run()
+                if round > 0 { entrants[index].samples += samples }
+            }
+        }
+        let ours = entrants.first { $0.contender.role == .ours }.flatMap { Statistics($0.samples) }
+        return entrants.map {
+            Outcome(work: name, unit: unit, contender: $0.contender, statistics: Statistics($0.samples), ours: ours)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+import CPeers
+import DefaultsKit
+import Foundation
+
+/// The process that follows a key: it says that it is ready, and then, for each new value, how old that is.
+struct FollowKey: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "follow-key", shouldDisplay: false)
+    static let key = "time"
+    static let path = "/org/example/bench/time"
+
+    enum Kind: String, ExpressibleByArgument {
+        case defaultsd, dconf, redis
+    }
+
+    @Argument var kind: Kind
+    @Argument var place: String
+
+    func run() throws {
+        switch kind {
+        case .defaultsd:
+            guard let defaults = DefaultsKit.UserDefaults(suiteName: BenchPlace.domain) else { return }
+            let end = DispatchSemaphore(value: 0)
+            Task {
+                for await time in defaults.updates(of: DefaultsKey<Int>(Self.key, default: 0)) { Self.tell(Int64(time)) }
+                end.signal()
+            }
+            end.wait()
+        case .dconf:
+            guard peer_dconf_open() else { return }
+            peer_dconf_follow(Self.path) { FollowKey.tell($0) }
+        case .redis:
+            try Redis.follow(Self.key, at: place) { FollowKey.tell(Int64($0) ?? 0) }
+        }
+    }
+
+    private static func tell(_ time: Int64) {
+        let now = Stopwatch.now
+        ChildLines.say(time == 0 ? "ready" : "\(now - Double(time) / 1e9)")
+    }
+}

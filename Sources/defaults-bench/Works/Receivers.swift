@@ -1,0 +1,47 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// Connections that are read by two threads, as fast as they can, up to a text that comes last.
+final class Receivers: @unchecked Sendable {
+    private let sockets: [PeerSocket]
+    private let group = DispatchGroup()
+
+    init(_ sockets: [PeerSocket]) { self.sockets = sockets }
+
+    var count: Int { sockets.count }
+
+    /// Reads from now on.
+    func await(_ end: String) {
+        let end = Array(end.utf8)
+        for half in 0..<2 {
+            group.enter()
+            Thread.detachNewThread { [self] in
+                read(Array(sockets.indices.filter { $0 % 2 == half }), upTo: end)
+                group.leave()
+            }
+        }
+    }
+
+    /// Waits until all have got the end.
+    func wait() throws {
+        guard group.wait(timeout: .now() + 120) == .success else { throw SoakFailure("Subscribers got no end.") }
+    }
+
+    private func read(_ indices: [Int], upTo end: [UInt8]) {
+        var waiting = indices.map { pollfd(fd: sockets[$0].descriptor, events: Int16(POLLIN), revents: 0) }
+        var buffer = [UInt8](repeating: 0, count: 1 << 18)
+        // The end may come in two pieces.
+        var tails = [[UInt8]](repeating: [], count: waiting.count)
+        while waiting.contains(where: { $0.fd >= 0 }) {
+            guard poll(&waiting, nfds_t(waiting.count), -1) > 0 else { continue }
+            for index in waiting.indices where waiting[index].revents != 0 {
+                let count = Glibc.read(waiting[index].fd, &buffer, buffer.count)
+                let tail = tails[index] + buffer[..<max(count, 0)].suffix(2 * end.count)
+                let isEnd = tail.contains(end)
+                tails[index] = tail.suffix(end.count)
+                if count <= 0 || isEnd { waiting[index].fd = -1 }
+            }
+        }
+    }
+}
