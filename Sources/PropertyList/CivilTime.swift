@@ -64,27 +64,31 @@ struct CivilTime {
 
     /// The time as text, such as `2001-01-01T00:00:00Z`.
     func text(separator: Unicode.Scalar, fraction: String, zone: String) -> String {
-        var output: [UInt8] = []
+        var output = MoveStack<UInt8>(minimumCapacity: 32)
         append(to: &output, separator: separator)
-        return String(decoding: output, as: UTF8.self) + fraction + zone
+        return String(decoding: output.elements, as: UTF8.self) + fraction + zone
     }
 
     /// Appends the time as text, such as `2001-01-01T00:00:00`.
-    func append(to output: inout [UInt8], separator: Unicode.Scalar) {
-        func append(_ number: Int, _ last: UInt8) {
-            output.append(UInt8(ascii: "0") + UInt8(number / 10))
-            output.append(UInt8(ascii: "0") + UInt8(number % 10))
-            output.append(last)
-        }
-        output.append(UInt8(ascii: "0") + UInt8(year / 1000))
-        output.append(UInt8(ascii: "0") + UInt8(year / 100 % 10))
-        append(year % 100, UInt8(ascii: "-"))
-        append(month, UInt8(ascii: "-"))
-        append(day, UInt8(ascii: separator))
-        append(hour, UInt8(ascii: ":"))
-        append(minute, UInt8(ascii: ":"))
-        output.append(UInt8(ascii: "0") + UInt8(second / 10))
-        output.append(UInt8(ascii: "0") + UInt8(second % 10))
+    func append(to output: inout MoveStack<UInt8>, separator: Unicode.Scalar) {
+        Self.append(year / 100, to: &output)
+        Self.append(year % 100, to: &output)
+        output.append(UInt8(ascii: "-"))
+        Self.append(month, to: &output)
+        output.append(UInt8(ascii: "-"))
+        Self.append(day, to: &output)
+        output.append(UInt8(ascii: separator))
+        Self.append(hour, to: &output)
+        output.append(UInt8(ascii: ":"))
+        Self.append(minute, to: &output)
+        output.append(UInt8(ascii: ":"))
+        Self.append(second, to: &output)
+    }
+
+    /// Appends two digits.
+    private static func append(_ number: Int, to output: inout MoveStack<UInt8>) {
+        output.append(UInt8(ascii: "0") + UInt8(number / 10))
+        output.append(UInt8(ascii: "0") + UInt8(number % 10))
     }
 
     /// Days from 0000-03-01 to 2001-01-01.

@@ -1,58 +1,51 @@
 /// The order in which writers write a dictionary: that of the keys' UTF-8, which is that of their Unicode scalars.
 enum KeyOrder {
-    /// Where a key's bytes are, and the first eight of them, which decide most comparisons.
+    /// An entry's number, and the first eight bytes of its key after what all keys begin with: they decide most comparisons.
     private struct Entry {
         var prefix: UInt64
-        var start: Int
-        var end: Int
-        var index: [String: PropertyListValue].Index
+        var number: Int
     }
 
-    static func sorted(_ dictionary: [String: PropertyListValue]) -> [[String: PropertyListValue].Index] {
+    static func sorted(_ entries: [(key: String, value: PropertyListValue)]) -> [Int] {
+        if entries.count < 2 { return Array(entries.indices) }
         // Sorting plain numbers over one block of bytes beats sorting strings: nothing is retained or released.
-        var text = MoveStack<UInt8>(minimumCapacity: dictionary.count * 32)
-        var entries: [Entry] = []
-        entries.reserveCapacity(dictionary.count)
-        for index in dictionary.indices {
-            var key = dictionary.keys[index]
-            let start = text.count
-            key.withUTF8 { text.append($0) }
-            let prefix = prefix(of: text.elements[start...])
-            entries.append(Entry(prefix: prefix, start: start, end: text.count, index: index))
+        var text = MoveStack<UInt8>(minimumCapacity: entries.count * 32)
+        var starts: [Int] = []
+        starts.reserveCapacity(entries.count + 1)
+        for entry in entries {
+            starts.append(text.count)
+            text.append(text: entry.key)
         }
+        starts.append(text.count)
         let bytes = text.elements
-        entries.sort { first, second in
+        let common = commonPrefix(of: bytes, starts)
+        var order = entries.indices.map { number in
+            Entry(prefix: prefix(of: bytes[(starts[number] + common)..<starts[number + 1]]), number: number)
+        }
+        order.sort { first, second in
             guard first.prefix == second.prefix else { return first.prefix < second.prefix }
-            return precedes(bytes, first, second)
+            return bytes[starts[first.number]..<starts[first.number + 1]].lexicographicallyPrecedes(
+                bytes[starts[second.number]..<starts[second.number + 1]])
         }
         withExtendedLifetime(text) {}
-        return entries.map(\.index)
+        return order.map(\.number)
+    }
+
+    /// How many bytes all keys begin with.
+    private static func commonPrefix(of bytes: UnsafeBufferPointer<UInt8>, _ starts: [Int]) -> Int {
+        var common = starts[1] - starts[0]
+        for number in 1..<(starts.count - 1) {
+            common = min(common, starts[number + 1] - starts[number])
+            var equal = 0
+            while equal < common, bytes[equal] == bytes[starts[number] + equal] { equal += 1 }
+            common = equal
+        }
+        return common
     }
 
     private static func prefix(of bytes: Slice<UnsafeBufferPointer<UInt8>>) -> UInt64 {
         var prefix: UInt64 = 0
         for byte in bytes.prefix(8) { prefix = prefix << 8 | UInt64(byte) }
         return bytes.count < 8 ? prefix << UInt64(8 * (8 - bytes.count)) : prefix
-    }
-
-    private static func precedes(_ bytes: UnsafeBufferPointer<UInt8>, _ first: Entry, _ second: Entry) -> Bool {
-        guard let base = bytes.baseAddress else { return false }
-        var left = base + first.start
-        var right = base + second.start
-        let leftEnd = base + first.end
-        let rightEnd = base + second.end
-        while leftEnd - left >= 8, rightEnd - right >= 8 {
-            let leftWord = Word.load(left).byteSwapped
-            let rightWord = Word.load(right).byteSwapped
-            if leftWord != rightWord { return leftWord < rightWord }
-            left += 8
-            right += 8
-        }
-        while left < leftEnd, right < rightEnd {
-            if left.pointee != right.pointee { return left.pointee < right.pointee }
-            left += 1
-            right += 1
-        }
-        return leftEnd - left < rightEnd - right
     }
 }

@@ -3,32 +3,33 @@ struct WriterLevel {
     /// Whether it is a dictionary.
     let isDictionary: Bool
 
-    /// A dictionary's keys, in the order in which they are written; an array has none.
-    private let keys: [String]
-    private let values: [PropertyListValue]
+    /// How many values it holds.
+    let count: Int
 
     /// How many values have been begun.
     var next = 0
 
+    /// An array's values.
+    private let values: [PropertyListValue]
+    /// A dictionary's entries, and in which order they are written.
+    private let entries: [(key: String, value: PropertyListValue)]
+    private let order: [Int]
+
     init(_ array: [PropertyListValue]) {
-        (isDictionary, keys, values) = (false, [], array)
+        (isDictionary, count, values, entries, order) = (false, array.count, array, [], [])
     }
 
     init(_ dictionary: [String: PropertyListValue]) {
-        let order = KeyOrder.sorted(dictionary)
-        isDictionary = true
-        keys = order.map { dictionary.keys[$0] }
-        values = order.map { dictionary.values[$0] }
+        entries = Array(dictionary)
+        order = KeyOrder.sorted(entries)
+        (isDictionary, count, values) = (true, dictionary.count, [])
     }
 
-    /// How many values it holds.
-    var count: Int { values.count }
-
-    /// The value at a place.
-    subscript(place: Int) -> PropertyListValue { values[place] }
+    /// The value at a place; a dictionary's in the order of its keys.
+    subscript(place: Int) -> PropertyListValue { isDictionary ? entries[order[place]].value : values[place] }
 
     /// The key at a place; nil in an array.
-    func key(at place: Int) -> String? { isDictionary ? keys[place] : nil }
+    func key(at place: Int) -> String? { isDictionary ? entries[order[place]].key : nil }
 }
 
 extension [WriterLevel] {

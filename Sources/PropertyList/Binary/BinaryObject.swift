@@ -25,8 +25,11 @@ struct BinaryObject {
         var content = offset + 1
         var count = low
         // The low half of other types says something else.
-        if low == 0x0F, [0x4, 0x5, 0x6, 0xA, 0xD].contains(marker >> 4) {
-            (count, content) = try Self.longCount(bytes, at: offset, end: end)
+        if low == 0x0F {
+            switch marker >> 4 {
+            case 0x4, 0x5, 0x6, 0xA, 0xD: (count, content) = try Self.longCount(bytes, at: offset, end: end)
+            default: break
+            }
         }
         var unit = 1
         switch marker >> 4 {

@@ -236,11 +236,10 @@ struct BinaryReader: ~Copyable {
         return object
     }
 
+    /// The number at a place before the trailer, which is longer than what is read too much.
     @inline(__always)
     private func number(at offset: Int, size: Int) -> UInt64 {
-        var value: UInt64 = 0
-        for index in 0..<size { value = value << 8 | UInt64(bytes[offset + index]) }
-        return value
+        UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) >> UInt64(64 - 8 * size)
     }
 
     // MARK: Limits

@@ -2,11 +2,11 @@
 ///
 /// Unlike Apple's, dictionaries are sorted, so that equal values give equal bytes, and numbers of different types are
 /// never merged. Containers lie behind all scalars, as references can be sized only when all objects are known.
-struct BinaryWriter {
-    private var output: [UInt8] = Array(BinaryTrailer.header.utf8)
+struct BinaryWriter: ~Copyable {
+    private var output = MoveStack<UInt8>(minimumCapacity: 4096)
     private var offsets: [Int] = []
-    /// The numbers of the scalars written so far.
-    private var written: [PropertyListValue: Int] = [:]
+    /// The scalars written so far.
+    private var written = ScalarIndex()
     private var levels: [WriterLevel] = []
     private var containers: [Container] = []
     /// For each open container, its place in `containers`.
@@ -22,6 +22,7 @@ struct BinaryWriter {
     }
 
     mutating func write(_ value: PropertyListValue) throws(PropertyListError) -> [UInt8] {
+        output.append(text: BinaryTrailer.header)
         _ = try object(for: value)
         while let last = levels.indices.last {
             let index = levels[last].next
@@ -36,7 +37,7 @@ struct BinaryWriter {
             references[place] = try object(for: levels[last][index])
         }
         finish()
-        return output
+        return [UInt8](output.elements)
     }
 
     /// The number of the object for a value, which is written if it is a scalar, and begun if it is a container.
@@ -58,7 +59,6 @@ struct BinaryWriter {
             Container(
                 object: object, isDictionary: level.isDictionary, firstReference: references.count, count: count))
         references.append(contentsOf: repeatElement(0, count: level.isDictionary ? 2 * count : count))
-        if count > 1000 { written.reserveCapacity(written.count + 2 * count) }
         let first = references.count - 2 * count
         for index in 0..<count {
             guard let key = level.key(at: index) else { break }
@@ -70,34 +70,41 @@ struct BinaryWriter {
     // MARK: Scalars
 
     private mutating func scalar(_ value: PropertyListValue) -> Int {
-        if let known = written[value] { return known }
+        let place = output.count
+        append(value)
         let object = offsets.count
-        written[value] = object
-        offsets.append(output.count)
+        if let known = written.find(in: output.elements, from: place, as: object, offsets: offsets) {
+            output.drop(after: place)
+            return known
+        }
+        offsets.append(place)
+        return object
+    }
+
+    private mutating func append(_ value: PropertyListValue) {
         switch value {
         case .string(let string): append(string)
         case .integer(let number): append(integer: number)
         case .unsigned(let number): append(unsigned: number)
         case .real(let number):
             output.append(0x23)
-            append(number.bitPattern, size: 8)
+            output.append(bigEndian: number.bitPattern, size: 8)
         case .real32(let number):
             output.append(0x22)
-            append(UInt64(number.bitPattern), size: 4)
+            output.append(bigEndian: UInt64(number.bitPattern), size: 4)
         case .boolean(let flag): output.append(flag ? 0x09 : 0x08)
         case .date(let date):
             output.append(0x33)
-            append(date.secondsSinceReferenceDate.bitPattern, size: 8)
+            output.append(bigEndian: date.secondsSinceReferenceDate.bitPattern, size: 8)
         case .data(let bytes):
             append(marker: 0x40, count: bytes.count)
-            output.append(contentsOf: bytes)
+            output.append(bytes[...])
         case .uid(let number):
             let size = Self.size(of: number)
             output.append(0x80 | UInt8(size - 1))
-            append(number, size: size)
+            output.append(bigEndian: number, size: size)
         case .array, .dictionary: break
         }
-        return object
     }
 
     private mutating func append(_ string: String) {
@@ -120,26 +127,20 @@ struct BinaryWriter {
         let pattern = UInt64(bitPattern: number)
         let size = Self.size(of: pattern)
         output.append(0x10 | UInt8(size.trailingZeroBitCount))
-        append(pattern, size: size)
+        output.append(bigEndian: pattern, size: size)
     }
 
     private mutating func append(unsigned number: UInt64) {
         guard number > UInt64(Int64.max) else { return append(integer: Int64(truncatingIfNeeded: number)) }
         output.append(0x14)
-        append(0, size: 8)
-        append(number, size: 8)
+        output.append(bigEndian: 0, size: 8)
+        output.append(bigEndian: number, size: 8)
     }
 
     private mutating func append(marker: UInt8, count: Int) {
         guard count >= 15 else { return output.append(marker | UInt8(count)) }
         output.append(marker | 0x0F)
         append(integer: Int64(count))
-    }
-
-    private mutating func append(_ number: UInt64, size: Int) {
-        for byte in stride(from: 8 * (size - 1), through: 0, by: -8) {
-            output.append(UInt8(truncatingIfNeeded: number >> UInt64(byte)))
-        }
     }
 
     /// The least of 1, 2, 4 and 8 bytes that hold the number.
@@ -161,17 +162,17 @@ struct BinaryWriter {
             append(marker: container.isDictionary ? 0xD0 : 0xA0, count: container.count)
             let count = container.isDictionary ? 2 * container.count : container.count
             for index in container.firstReference..<(container.firstReference + count) {
-                append(UInt64(references[index]), size: referenceSize)
+                output.append(bigEndian: UInt64(references[index]), size: referenceSize)
             }
         }
         let tableOffset = output.count
         let offsetSize = Self.size(of: UInt64(tableOffset))
-        for offset in offsets { append(UInt64(offset), size: offsetSize) }
+        for offset in offsets { output.append(bigEndian: UInt64(offset), size: offsetSize) }
         output.append(0, count: 6)
         output.append(UInt8(offsetSize))
         output.append(UInt8(referenceSize))
-        append(UInt64(offsets.count), size: 8)
-        append(0, size: 8)
-        append(UInt64(tableOffset), size: 8)
+        output.append(bigEndian: UInt64(offsets.count), size: 8)
+        output.append(bigEndian: 0, size: 8)
+        output.append(bigEndian: UInt64(tableOffset), size: 8)
     }
 }

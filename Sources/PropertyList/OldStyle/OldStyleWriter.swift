@@ -2,13 +2,13 @@
 ///
 /// Where Apple's output can't be read back this differs: text other than control characters is not escaped, and data is
 /// written whole.
-struct OldStyleWriter {
+struct OldStyleWriter: ~Copyable {
     /// Whether numbers, Booleans and dates are written in GNUstep's form, `<*I5>`, which keeps their types.
     ///
     /// Containers then begin behind their keys, without macOS's gap.
     var isTyped = false
 
-    private var output: [UInt8] = []
+    private var output = MoveStack<UInt8>()
     private var levels: [WriterLevel] = []
 
     mutating func write(_ value: PropertyListValue) throws(PropertyListError) -> [UInt8] {
@@ -30,7 +30,7 @@ struct OldStyleWriter {
             try begin(levels[last][index])
         }
         output.append(UInt8(ascii: "\n"))
-        return output
+        return [UInt8](output.elements)
     }
 
     /// Writes a scalar, or opens a container.
@@ -42,7 +42,7 @@ struct OldStyleWriter {
         case .real(let number): append("R", NumberText.text(number))
         case .real32(let number): append("R", NumberText.text(number))
         case .boolean(let flag):
-            if isTyped { append("B", flag ? "Y" : "N") } else { output.append(flag ? "1" : "0") }
+            if isTyped { append("B", flag ? "Y" : "N") } else { output.append(UInt8(ascii: flag ? "1" : "0")) }
         case .date(let date):
             // One too far away for a calendar has no typed form that reads back.
             if CivilTime(date) == nil { append(date.oldStyleText) } else { append("D", date.oldStyleText) }
@@ -67,7 +67,7 @@ struct OldStyleWriter {
         let level = levels.removeLast()
         if !level.isDictionary, level.count > 0 { output.append(UInt8(ascii: "\n")) }
         indent()
-        output.append(level.isDictionary ? "}" : ")")
+        output.append(UInt8(ascii: level.isDictionary ? "}" : ")"))
         endValue()
     }
 
@@ -106,7 +106,7 @@ struct OldStyleWriter {
             let isPlain = text.allSatisfy { byte in
                 byte.isDecimalDigit || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z"))
             }
-            guard !isPlain || text.isEmpty else { return output.append(contentsOf: text) }
+            guard !isPlain || text.isEmpty else { return output.append(text) }
             output.append(UInt8(ascii: "\""))
             for (index, byte) in text.enumerated() {
                 // U+0080 to U+009F are control characters too: C2 80 to C2 9F.

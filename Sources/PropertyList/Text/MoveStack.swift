@@ -41,6 +41,7 @@ struct MoveStack<Element>: ~Copyable {
 }
 
 extension MoveStack<UInt8> {
+    @inline(__always)
     mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let base = bytes.baseAddress else { return }
         if capacity - count < bytes.count { grow(to: count + bytes.count) }

@@ -2,8 +2,8 @@
 ///
 /// Where Foundation on Linux errs, this doesn't follow: a carriage return is written `&#13;` so that it survives, a
 /// character that XML forbids is an error, reals have the shortest text that reads back, `-0.0` keeps its sign.
-struct XMLWriter {
-    private var output: [UInt8] = []
+struct XMLWriter: ~Copyable {
+    private var output = MoveStack<UInt8>(minimumCapacity: 4096)
     private var levels: [WriterLevel] = []
 
     mutating func write(_ value: PropertyListValue) throws(PropertyListError) -> [UInt8] {
@@ -33,7 +33,7 @@ struct XMLWriter {
             try begin(levels[last][index])
         }
         output.append("</plist>\n")
-        return output
+        return [UInt8](output.elements)
     }
 
     /// Writes a scalar or an empty container, or opens a container.
@@ -103,14 +103,13 @@ struct XMLWriter {
         output.append("<data>\n")
         // Apple breaks lines at column 76, taking a tab for 8 columns, and stops indenting at 8 tabs.
         let tabs = min(levels.count, 8)
-        let bytesInLine = (76 - 8 * tabs) / 4 * 3
-        var index = 0
-        while index < bytes.count {
-            let end = min(index + bytesInLine, bytes.count)
+        let columns = (76 - 8 * tabs) / 4 * 4
+        var text: [UInt8] = []
+        Base64.encode(bytes[...], to: &text)
+        for start in stride(from: 0, to: text.count, by: columns) {
             output.append(UInt8(ascii: "\t"), count: tabs)
-            Base64.encode(bytes[index..<end], to: &output)
+            output.append(text[start..<min(start + columns, text.count)])
             output.append(UInt8(ascii: "\n"))
-            index = end
         }
         indent()
         output.append("</data>\n")
@@ -147,13 +146,13 @@ struct XMLWriter {
             default: return UInt32(byte)
             }
             if let replacement {
-                output.append(contentsOf: UnsafeBufferPointer(start: base + plain, count: index - plain))
+                output.append(UnsafeBufferPointer(start: base + plain, count: index - plain))
                 output.append(replacement)
                 plain = index + 1
             }
             index += 1
         }
-        output.append(contentsOf: UnsafeBufferPointer(start: base + plain, count: text.count - plain))
+        output.append(UnsafeBufferPointer(start: base + plain, count: text.count - plain))
         return nil
     }
 

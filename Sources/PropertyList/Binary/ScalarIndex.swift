@@ -1,0 +1,84 @@
+/// Finds scalars that were written already, by their bytes: what an object's bytes are is what it is.
+///
+/// A hash table of objects' numbers. Hashes are of no use to who would fill a document with values of the same one: each
+/// process has its own.
+struct ScalarIndex {
+    private struct Slot {
+        var hash: UInt32
+        /// The object's number plus one; 0 for a free slot.
+        var object: UInt32 = 0
+    }
+
+    private static let seed = UInt64.random(in: .min ... .max)
+    private static let factor = UInt64.random(in: .min ... .max) | 1
+
+    /// A power of two, of which at most three quarters are taken.
+    private var slots = [Slot](repeating: Slot(hash: 0), count: 64)
+    private var taken = 0
+
+    /// The number of the object with the same bytes as the one that begins at a place and ends the output; `nil` when there
+    /// is none, and then this one is noted.
+    mutating func find(
+        in output: UnsafeBufferPointer<UInt8>, from place: Int, as object: Int, offsets: [Int]
+    ) -> Int? {
+        guard let base = output.baseAddress else { return nil }
+        let count = output.count - place
+        let hash = Self.hash(base + place, count)
+        var index = Int(hash) & (slots.count - 1)
+        while slots[index].object > 0 {
+            let known = Int(slots[index].object) - 1
+            // No object's bytes are the beginning of another's.
+            if slots[index].hash == hash, Self.areSame(base + offsets[known], base + place, count) { return known }
+            index = (index + 1) & (slots.count - 1)
+        }
+        slots[index] = Slot(hash: hash, object: UInt32(truncatingIfNeeded: object + 1))
+        taken += 1
+        if taken > slots.count / 4 * 3 { grow() }
+        return nil
+    }
+
+    private mutating func grow() {
+        var larger = [Slot](repeating: Slot(hash: 0), count: slots.count * 2)
+        for slot in slots where slot.object > 0 {
+            var index = Int(slot.hash) & (larger.count - 1)
+            while larger[index].object > 0 { index = (index + 1) & (larger.count - 1) }
+            larger[index] = slot
+        }
+        slots = larger
+    }
+
+    private static func areSame(_ first: UnsafePointer<UInt8>, _ second: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+        var index = 0
+        while count - index >= 8 {
+            if Word.load(first + index) != Word.load(second + index) { return false }
+            index += 8
+        }
+        while index < count {
+            if first[index] != second[index] { return false }
+            index += 1
+        }
+        return true
+    }
+
+    private static func hash(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> UInt32 {
+        var hash = seed
+        var index = 0
+        while count - index >= 8 {
+            mix(&hash, Word.load(bytes + index))
+            index += 8
+        }
+        var rest = UInt64(count)
+        while index < count {
+            rest = rest << 8 | UInt64(bytes[index])
+            index += 1
+        }
+        mix(&hash, rest)
+        return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
+    }
+
+    @inline(__always)
+    private static func mix(_ hash: inout UInt64, _ word: UInt64) {
+        let product = (hash ^ word).multipliedFullWidth(by: factor)
+        hash = product.high ^ product.low
+    }
+}
