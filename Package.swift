@@ -45,7 +45,8 @@ let package = Package(
         .target(name: "DefaultsCore", dependencies: ["CLinux", "PropertyList"], swiftSettings: settings),
 
         // Layer 2: the library for apps.
-        .target(name: "DefaultsKit", dependencies: ["DefaultsCore", "PropertyList"], swiftSettings: settings),
+        .target(
+            name: "DefaultsKit", dependencies: ["CLinux", "DefaultsCore", "PropertyList"], swiftSettings: settings),
 
         // Layer 3: what needs all of Foundation, the provider (empty without its trait), the agent and the command.
         .target(

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,15 @@ int linux_lease_read(int fd) {
 int linux_lease_release(int fd) { return fcntl(fd, F_SETLEASE, F_UNLCK); }
 
 int linux_end_with_parent(void) { return prctl(PR_SET_PDEATHSIG, SIGTERM); }
+
+int linux_start_thread(pthread_t *thread, void *(*main)(void *), void *argument) {
+    sigset_t blocked, restored;
+    sigfillset(&blocked);
+    pthread_sigmask(SIG_SETMASK, &blocked, &restored);
+    int error = pthread_create(thread, NULL, main, argument);
+    pthread_sigmask(SIG_SETMASK, &restored, NULL);
+    return error;
+}
 
 int linux_reserve(int fd, off_t length) { return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, length); }
 
@@ -70,7 +80,15 @@ ssize_t linux_attribute(int fd, const char *name, void *value, size_t size) {
     return fgetxattr(fd, name, value, size);
 }
 
-int linux_copy_attributes(int from, int to) {
+/// Takes permissions from the mask of an ACL, as the kernel has it in an attribute (linux/posix_acl_xattr.h): after four
+/// bytes, entries of a tag and permissions of two bytes each, and a number of four.
+static void narrow_mask(unsigned char *acl, ssize_t length, unsigned mask) {
+    for (ssize_t entry = 4; entry + 8 <= length; entry += 8) {
+        if (acl[entry] == 0x10 && acl[entry + 1] == 0) acl[entry + 2] &= (unsigned char)mask;
+    }
+}
+
+int linux_copy_attributes(int from, int to, unsigned mask) {
     // A new file has its directory's default ACL, whose entries would count as soon as the mode lets a group in.
     if (fremovexattr(to, "system.posix_acl_access") != 0 && errno != ENODATA && errno != ENOTSUP) return -1;
     ssize_t size = flistxattr(from, NULL, 0);
@@ -88,6 +106,7 @@ int linux_copy_attributes(int from, int to) {
             break;
         }
         length = fgetxattr(from, name, value, (size_t)length);
+        if (strcmp(name, "system.posix_acl_access") == 0) narrow_mask(value, length, mask);
         if (length >= 0 && fsetxattr(to, name, value, (size_t)length, 0) != 0) {
             if (errno == ENOTSUP || errno == EPERM) {
                 refused += 1;

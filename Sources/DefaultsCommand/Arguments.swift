@@ -126,8 +126,7 @@ package enum Arguments {
             $0.hasPrefix("-") && !$0.hasPrefix("--") && $0.utf8.count > 2 && !known.contains($0)
         }
         guard let misspelt, !arguments.contains(where: asked.contains) else { return }
-        let near = NearName.question(misspelt, among: known)
-        throw Failure("Unknown option \"\(misspelt)\".\(near)\(UnknownOption.remedy) See `defaults help`.", .usage)
+        throw Failure(UnknownOption.message(misspelt, among: known, of: nil) + " See `defaults help`.", .usage)
     }
 
     /// Whether a word is an option that belongs before the domain.

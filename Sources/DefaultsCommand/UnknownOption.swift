@@ -10,10 +10,13 @@ enum UnknownOption {
         guard let match = message.wholeMatch(of: /Unknown option '(.+?)'\.?( Did you mean '(.+)'\?)?/) else {
             return message
         }
-        let guess = match.3.map { NearName.question(String(match.1), among: [String($0)]) } ?? ""
-        return "Unknown option \"\(match.1)\".\(guess)\(Arguments.takesDomain(verb) ? remedy : "")"
+        return self.message(String(match.1), among: match.3.map { [String($0)] } ?? [], of: verb)
     }
 
-    /// What is said to who has a domain or a key of such a name.
-    static let remedy = " What is behind -- is no option, but a domain or a key."
+    /// What is said of an option, with the one that is nearest to it among others, and to who has a domain or a key of such
+    /// a name.
+    static func message(_ option: String, among known: [String], of verb: String?) -> String {
+        let remedy = Arguments.takesDomain(verb) ? " What is behind -- is no option, but a domain or a key." : ""
+        return "Unknown option \"\(option)\".\(NearName.question(option, among: known))\(remedy)"
+    }
 }

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// The thread that owns libinotifytools: it waits, reads events into ``WatcherState``, and looks at the paths.
@@ -45,13 +46,8 @@ final class WatchThread {
         _ configuration: DirectoryWatcher.Configuration, channel: WatchChannel
     ) throws(WatcherError) -> pthread_t {
         let parameters = Unmanaged.passRetained(Parameters(configuration: configuration, channel: channel))
-        var blocked = sigset_t()
-        var restored = sigset_t()
-        sigfillset(&blocked)
-        pthread_sigmask(SIG_SETMASK, &blocked, &restored)
-        defer { pthread_sigmask(SIG_SETMASK, &restored, nil) }
         var thread = pthread_t()
-        let code = pthread_create(&thread, nil, { WatchThread.main($0) }, parameters.toOpaque())
+        let code = linux_start_thread(&thread, { WatchThread.main($0) }, parameters.toOpaque())
         guard code == 0 else {
             parameters.release()
             throw WatcherError(

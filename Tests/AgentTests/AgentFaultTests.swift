@@ -76,6 +76,12 @@ struct AgentFaultTests {
         try agent.connect().edit(domain, ["key": "after"], replacesAll: false)
     }
 
+    /// Makes the edit, and returns when it is saved.
+    private func save(_ agent: AgentProcess) throws {
+        try edit(agent)
+        try agent.synchronize()
+    }
+
     /// Nothing is left in the directory but the domains' files.
     private func expectNoLeftovers(_ place: AgentProcess.Place, _ comment: String) {
         let names = Set(namesOfFiles(in: place.preferences))
@@ -111,10 +117,7 @@ struct AgentFaultTests {
     func crash() throws {
         var calls: [Call] = []
         try withAgent { agent in
-            calls = try self.calls(at: Spot.allCases, agent) {
-                try edit(agent)
-                try agent.synchronize()
-            }
+            calls = try self.calls(at: Spot.allCases, agent) { try save(agent) }
         }
         #expect(calls.count > 20)
         for (index, call) in calls.enumerated() where Self.hasAll || index % 4 == 1 {
@@ -189,13 +192,7 @@ struct AgentFaultTests {
 
     @Test("in saving says why, keeps the edits, and saves them when it is gone")
     func saving() throws {
-        try forEachError(
-            at: [.directory, .file, .temporary],
-            during: { agent in
-                try edit(agent)
-                try agent.synchronize()
-            }
-        ) { agent, error, inject in
+        try forEachError(at: [.directory, .file, .temporary], during: save) { agent, error, inject in
             let follower = try agent.follow()
             _ = try follower.changes()
             let fault = try inject()
@@ -248,6 +245,60 @@ struct AgentFaultTests {
         }
     }
 
+    /// How often an agent made a certain call that is noted.
+    private func count(_ call: String, in trace: String) throws -> Int {
+        try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n").count { $0.contains(call) }
+    }
+
+    @Test("that makes a save fail is met once by an edit on a condition, and then at the agent's pace")
+    func conditionalEdits() throws {
+        try withAgent { agent in
+            let trace = agent.place.root + "/trace"
+            let fault = try AttachedFault(
+                agent.pid, at: [agent.place.preferences], "fsync:error=EIO", output: trace)
+            defer { fault.end() }
+            let (connection, domain) = (try agent.connect(), Domain(try DomainName(Self.domain)))
+            for number in 0..<10 as Range<Int64> {
+                try connection.edit(
+                    domain, ["number": .integer(number)], replacesAll: false,
+                    expecting: ["number": number == 0 ? nil : .integer(number - 1)])
+            }
+            fault.end()
+            // Those after 1, 2, 4 s … among them.
+            let attempts = try count("fsync(", in: trace)
+            #expect(attempts >= 10 && attempts < 18, "\(attempts)")
+            try agent.synchronize()
+            #expect(try values(agent.place)["number"] == 9)
+        }
+    }
+
+    @Test("in the file system that has no fsync of directories isn't one")
+    func noDirectorySync() throws {
+        try withAgent { agent in
+            let fault = try AttachedFault(agent.pid, at: [agent.place.preferences], "fsync:error=EINVAL")
+            defer { fault.end() }
+            let outcome = try agent.defaults("write", Self.domain, "key", "after")
+            #expect(outcome.status == 0, "\(outcome)")
+            #expect(try values(agent.place) == Self.after)
+            #expect(try agent.status()["errors"] == [])
+        }
+    }
+
+    @Test("that ends it while it saves leaves who asked for that with the truth: the edit was made")
+    func endWhileSaving() throws {
+        try withAgent { agent in
+            let fault = try AttachedFault(agent.pid, at: Spot.temporary.paths(of: agent), "fsync:signal=KILL")
+            let outcome = try agent.defaults("write", Self.domain, "key", "after")
+            fault.end(afterDeath: true)
+            #expect(outcome.status == 69)
+            #expect(outcome.errors.hasSuffix("The edit was made, but may not be on the disk yet.\n"), "\(outcome)")
+            let next = try AgentProcess(agent.place)
+            defer { next.kill() }
+            try next.synchronize()
+            #expect(try values(agent.place) == Self.after)
+        }
+    }
+
     @Test("in reading says why, keeps the last values, and takes the new ones when it is gone")
     func reading() throws {
         let new = try PropertyListValue.dictionary(Self.after).write(as: .xml)
@@ -284,13 +335,7 @@ struct AgentFaultTests {
 
     @Test("in the change log says why, saves all the same, and goes on with the log when it is gone")
     func logging() throws {
-        try forEachError(
-            at: [.log],
-            during: { agent in
-                try edit(agent)
-                try agent.synchronize()
-            }
-        ) { agent, error, inject in
+        try forEachError(at: [.log], during: save) { agent, error, inject in
             let follower = try agent.follow()
             _ = try follower.changes()
             let fault = try inject()
@@ -302,12 +347,55 @@ struct AgentFaultTests {
             #expect(status.contains("errors       none") || status.contains(error.reason), "\(error.name): \(status)")
             fault.end()
 
-            try agent.synchronize()
-            #expect(try agent.status()["errors"] == [], "\(error.name)")
+            // Its file may be begun again a while later, but for who asks for a look at everything.
+            agent.signal(SIGHUP)
+            let isClean = try eventually { try agent.status()["errors"] == [] }
+            #expect(isClean, "\(error.name)")
             let changes = try follower.changes()
             #expect(changes == ["\(Self.domain): key before>after (app)"], "\(error.name)")
             #expect(RawFile.exists(try agent.place.log()), "\(error.name)")
             expectNoLeftovers(agent.place, error.name)
+        }
+    }
+
+    /// However often an agent is asked to save, it tries at its own pace to begin its change log; and does, when it can.
+    private func expectPaceOfLog(_ agent: AgentProcess, _ injection: String?, mend: () -> Void = {}) throws {
+        let trace = agent.place.root + "/trace"
+        let tracing = try AttachedFault(agent.pid, at: Spot.log.paths(of: agent), injection, output: trace)
+        defer { tracing.end() }
+        let (connection, domain) = (try agent.connect(), Domain(try DomainName(Self.domain)))
+        for number in 0..<30 as Range<Int64> {
+            try connection.edit(domain, ["number": .integer(number)], replacesAll: false)
+            #expect(try connection.barrier(domain).failures == [])
+        }
+        #expect(try agent.status()["errors"] != [])
+        tracing.end()
+        // After 1, 2, 4 s …
+        let attempts = try count("O_EXCL", in: trace)
+        #expect(attempts < 15, "\(attempts)")
+        mend()
+        let isKept = try eventually(within: 60) {
+            try agent.status()["errors"] == [] && RawFile.exists(agent.place.log())
+        }
+        #expect(isKept)
+    }
+
+    @Test("in the change log is met again at the agent's pace, and not by all who have something saved")
+    func paceOfLog() throws {
+        try withAgent { try expectPaceOfLog($0, "write:error=ENOSPC") }
+    }
+
+    @Test("that keeps the change log from being begun at all is met again at the agent's pace")
+    func paceOfNewLog() throws {
+        try AgentProcess.withPlace { place in
+            let log = try place.log()
+            try RawFile.makeDirectory(log)
+            let agent = try AgentProcess(place)
+            defer { agent.kill() }
+            try expectPaceOfLog(agent, nil) { rmdir(log) }
+            agent.terminate()
+            let lines = agent.complaints().split(separator: "\n")
+            #expect(lines.count { $0.contains("change log can't be kept") } == 1, "\(lines)")
         }
     }
 

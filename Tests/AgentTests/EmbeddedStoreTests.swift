@@ -1,4 +1,5 @@
 import DefaultsCore
+import DefaultsKit
 import Glibc
 import ProgramSupport
 import PropertyList
@@ -37,6 +38,19 @@ struct EmbeddedStoreTests {
             try RawFile.write("{ old = 1; theirs = 2; }".utf8, to: writer)
             #expect(try Self.values(place) == ["old": "1", "theirs": "2"])
             #expect(namesOfFiles(in: place.preferences) == ["a.b.plist"])
+        }
+    }
+
+    @Test(
+        "An edit that can't be made is refused, on a condition or not", arguments: [nil, ["k": nil]] as [Difference?])
+    func refused(_ expected: Difference?) throws {
+        try AgentProcess.withPlace { place in
+            let store = EmbeddedStore(PreferencesDirectory(path: place.preferences), system: .none)
+            let managed = Domain(try DomainName("a.b"), user: .managed)
+            let error = #expect(throws: DefaultsError.self) {
+                try store.edit(managed, ["k": 1], replacesAll: false, expecting: expected)
+            }
+            #expect(error?.code == .readOnly)
         }
     }
 

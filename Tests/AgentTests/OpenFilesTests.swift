@@ -110,6 +110,15 @@ struct OpenFilesTests {
         }
     }
 
+    @Test("reached when the agent is to end keeps it from nothing")
+    func end() throws {
+        try AgentProcess.withAgent { agent in
+            try Programs.run(Self.prlimit, ["--pid", "\(agent.pid)", "--nofile=8:"])
+            agent.signal(SIGTERM)
+            #expect(agent.status(within: 30) == 0)
+        }
+    }
+
     @Test("that a listing of the directory met has the agent list it again: what an overflow lost is seen")
     func shortageOfListing() throws {
         try AgentProcess.withAgent { agent in

@@ -43,6 +43,30 @@ struct SecrecyTests {
         ]
     }
 
+    @Test(
+        "A new version that waits beside its file is at no moment open to a group that the file's ACL doesn't mean",
+        .enabled(if: Injection.isPossible && AgentProcess.hasNobody && AccessControlList.isAvailable))
+    func waitingVersion() throws {
+        try AgentProcess.withPlace { place in
+            try place.giveToNobody()
+            let path = place.path("a.b")
+            try RawFile.write("{secret = old;}", to: path)
+            chown(path, 65_534, 12_345)
+            try AccessControlList.set("access", on: path)
+            let agent = try AgentProcess(place, launcher: AgentProcess.asNobody)
+            defer { agent.kill() }
+            let fault = try AttachedFault(agent.pid, at: [], "fchmod:signal=KILL")
+            try agent.defaults("write", "a.b", "secret", "new")
+            fault.end(afterDeath: true)
+            agent.kill()
+            let waiting = namesOfFiles(in: place.preferences).filter { $0.hasPrefix(".defaultsd") }
+            #expect(waiting.count == 1)
+            for name in waiting {
+                #expect(try RawFile.status("\(place.preferences)/\(name)").st_mode & 0o077 == 0)
+            }
+        }
+    }
+
     @Test("Whatever the umask, what programs make is the user's alone", arguments: ["command", "library", "agent"])
     func umask(who: String) throws {
         try AgentProcess.withPlace { place in

@@ -69,6 +69,14 @@ struct StreamHistoryTests {
         Breach("Filtered", "another domain's values", [initial(5, of: "b")]),
         Breach("Snapshot", "the record of the place itself", [initial(5), record(5, [change("n", nil, 2)])]),
         Breach("Snapshot", "two places", [initial(5), initial(6)]),
+        Breach(
+            "No false alarm", "a damaged file",
+            start + [
+                .record(
+                    LogRecord(
+                        revision: 6, time: Timestamp(nanoseconds: 0), event: .damaged(domain(), reason: "line 1")),
+                    cursor: place(6))
+            ]),
         Breach("Snapshot", "values in the middle", start + [record(6, [change("n", 1, 2)]), initial(6, ["n": 2])]),
     ]
 

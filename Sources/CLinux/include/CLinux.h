@@ -27,6 +27,9 @@ int linux_lease_release(int fd);
 /// Has the kernel send this process SIGTERM when the thread that started it ends (PR_SET_PDEATHSIG).
 int linux_end_with_parent(void);
 
+/// Starts a thread with all signals blocked: they are for the program's other threads. Returns 0, or the error's number.
+int linux_start_thread(pthread_t *thread, void *(*main)(void *), void *argument);
+
 /// Reserves room for a file's first bytes (fallocate, FALLOC_FL_KEEP_SIZE), leaving its size and content as they are;
 /// ENOSPC when there isn't as much, EOPNOTSUPP where the file system can't.
 int linux_reserve(int fd, off_t length);
@@ -54,9 +57,10 @@ int linux_set_attribute(int fd, const char *name, const void *value, size_t size
 /// Reads an extended attribute of an open file into a buffer (fgetxattr): its size, or -1 when there is none that fits.
 ssize_t linux_attribute(int fd, const char *name, void *value, size_t size);
 
-/// Copies every extended attribute from one open file to another, whose ACL is the first one's then, or none. What the
-/// file system refuses to take (ENOTSUP, EPERM) is passed over, and counted in the result; -1 for any other failure.
-int linux_copy_attributes(int from, int to);
+/// Copies every extended attribute from one open file to another, whose ACL is the first one's then, or none; the mask of
+/// the ACL is left nothing beyond the permissions given (4 to read, 2 to write, 1 to execute). What the file system refuses
+/// to take (ENOTSUP, EPERM) is passed over, and counted in the result; -1 for any other failure.
+int linux_copy_attributes(int from, int to, unsigned mask);
 
 /// Blocks signals, but for those that the process ignores, and makes a non-blocking, close-on-exec descriptor that is
 /// readable when one is pending (signalfd).

@@ -28,7 +28,7 @@ struct Domains: ParsableCommand {
             return try StandardOutput.write(JSONText.of(value) + "\n")
         }
         if names.isEmpty { return }
-        let shown = names.map { JSONText.printable($0.description) }
+        let shown = names.map { $0.description.printable }
         try StandardOutput.write(shown.joined(separator: ", ") + "\n")
     }
 }

@@ -29,7 +29,7 @@ struct Find: ParsableCommand {
             if found.isEmpty { continue }
             isFound = true
             let values = String(decoding: try PropertyListValue.dictionary(found).write(as: .oldStyle), as: UTF8.self)
-            let title = JSONText.printable(entry.title)
+            let title = entry.title.printable
             try StandardOutput.write("Found \(found.count) keys in domain '\(title)': \(values)")
         }
         try survey.finish()

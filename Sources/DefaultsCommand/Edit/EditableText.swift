@@ -78,7 +78,7 @@ struct EditableText {
 
     private static func introduction(_ title: String) -> [UInt8] {
         let lines = [
-            JSONText.printable(title),
+            title.printable,
             "Save this and end the editor to set what you have changed; all other keys are left alone.",
             "<*I5> is an integer, <*R1.5> a real, <*BY> and <*BN> are true and false, <0a0b> is data,",
             "<*D2001-01-01 00:00:00 +0000> is a date.",

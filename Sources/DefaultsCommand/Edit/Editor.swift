@@ -16,11 +16,10 @@ struct Editor {
     /// told of.
     func edit(_ path: String) throws(Failure) -> Int32 {
         let signals = try SignalWatch()
-        var nothing = try CommandInput([])
         let process = try ChildProcess.start("/bin/sh", ["sh", "-c", "\(command) \"$@\"", command, path])
         while true {
             if case .ended(let status) = try process.state { return status }
-            switch signals.wait(for: &nothing, until: nil) {
+            switch signals.wait() {
             case .signal(SIGINT), .signal(SIGQUIT), .somethingHappened, .timeIsOver: break
             case .signal(let number):
                 Failure.note("Ended by a signal; nothing is set. Your text is kept in \(path).")

@@ -35,7 +35,7 @@ struct ExplainedLayer {
     /// Layers as lines with columns.
     static func text(_ layers: [ExplainedLayer], _ style: ChangeText) -> String {
         let width = layers.map(\.layer.count).max() ?? 0
-        let paths = layers.map { JSONText.printable($0.path) }
+        let paths = layers.map { $0.path.printable }
         let pathWidth = paths.map(\.count).max() ?? 0
         return zip(layers, paths).map { layer, path in
             let start = "\(padded(layer.layer, to: width))  \(padded(path, to: pathWidth))  "

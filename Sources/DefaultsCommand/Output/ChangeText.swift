@@ -24,7 +24,7 @@ struct ChangeText {
         case .record(let record, _): lines(record)
         case .initial(let snapshot):
             [snapshot.damage].compactMap(\.self).map { damage in
-                "\(name(snapshot.domain)) \(colored("damaged: \(JSONText.printable(damage))", .yellow))"
+                "\(name(snapshot.domain)) \(colored("damaged: \(damage.printable)", .yellow))"
             }
                 + snapshot.values.sorted { $0.key < $1.key }.map { key, value in
                     "\(name(snapshot.domain)) \(shownKey(key))  \(colored(shown(value), .green))"
@@ -58,12 +58,12 @@ struct ChangeText {
                         + colored("overruled: \(shown(lost.value)), set by \(whose)", .yellow)
                 }
         case .damaged(_, let reason):
-            let reason = JSONText.printable(reason)
+            let reason = reason.printable
             // A managed file's don't, where someone else than root can have written it.
             let consequence = record.domain.user == .managed ? "" : " The last good values stay in force."
             return ["\(start) \(colored("damaged: \(reason)\(consequence)", .yellow))"]
         case .unsaved(_, let reason):
-            return ["\(start) \(colored("not saved: \(JSONText.printable(reason))", .yellow))"]
+            return ["\(start) \(colored("not saved: \(reason.printable)", .yellow))"]
         case .recovered:
             return ["\(start) \(colored("in order again", .green))"]
         case .unknown:
@@ -72,9 +72,9 @@ struct ChangeText {
     }
 
     /// A key; one that is empty is shown as such.
-    private func shownKey(_ key: String) -> String { colored(key.isEmpty ? "\"\"" : JSONText.printable(key), .bold) }
+    private func shownKey(_ key: String) -> String { colored(key.isEmpty ? "\"\"" : key.printable, .bold) }
 
-    private func name(_ domain: Domain) -> String { JSONText.printable(domain.description) }
+    private func name(_ domain: Domain) -> String { domain.description.printable }
 
     private func describe(_ writer: Writer) -> String {
         switch writer {
@@ -82,7 +82,7 @@ struct ChangeText {
         case .agent: return "agent"
         case .app(let app):
             let name = app.executable.split(separator: "/").last.map(String.init) ?? "app"
-            return "\(JSONText.printable(name)), pid \(app.pid)"
+            return "\(name.printable), pid \(app.pid)"
         }
     }
 

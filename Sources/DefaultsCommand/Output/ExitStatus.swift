@@ -46,7 +46,7 @@ package struct Failure: Error {
     ///
     /// What it quotes may be anything, from a file say, and must stay one line.
     static func note(_ message: String) {
-        let line = Array("defaults: \(JSONText.printable(message))\n".utf8)
+        let line = Array("defaults: \(message.printable)\n".utf8)
         _ = write(STDERR_FILENO, line, line.count)
     }
 }

@@ -1,3 +1,4 @@
+import DefaultsCore
 import PropertyList
 
 /// Writes values as JSON, each with its type: what JSON has no type for is an object with one key.
@@ -61,34 +62,13 @@ enum JSONText {
         "{\"$\(type)\":\(string(value))}"
     }
 
-    /// Text in which nothing can move a terminal's cursor, or the text: control characters are written as in JSON.
-    static func printable(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars { append(scalar, to: &result) }
-        return result
-    }
-
     private static func append(_ string: String, to text: inout String) {
         for scalar in string.unicodeScalars {
             switch scalar {
             case "\"": text += "\\\""
             case "\\": text += "\\\\"
-            default: append(scalar, to: &text)
+            default: scalar.writePrintable(to: &text)
             }
-        }
-    }
-
-    private static func append(_ scalar: Unicode.Scalar, to text: inout String) {
-        switch scalar {
-        case "\n": text += "\\n"
-        case "\r": text += "\\r"
-        case "\t": text += "\\t"
-        // Control characters, the line ends that some readers of lines know besides "\n", and what has a terminal show text
-        // in another order.
-        case "\0"..<" ", "\u{7F}"..."\u{9F}", "\u{2028}"..."\u{202E}", "\u{2066}"..."\u{2069}":
-            let digits = String(scalar.value, radix: 16)
-            text += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
-        default: text.unicodeScalars.append(scalar)
         }
     }
 }

@@ -15,7 +15,7 @@ enum StatusText {
             "directory    \(text(status, "directory"))",
         ]
         lines += layers.map { title, path in
-            "\(padded(title)) \(JSONText.printable(path)) (\(text(companions, path)))"
+            "\(padded(title)) \(path.printable) (\(text(companions, path)))"
         }
         lines += [
             "socket       \(text(status, "socket"))",
@@ -50,14 +50,14 @@ enum StatusText {
 
     private static func text(_ fields: Fields, _ key: String) -> String {
         switch fields.values[key] {
-        case .string(let text)?: JSONText.printable(text)
+        case .string(let text)?: text.printable
         case let value?: JSONText.of(value)
         case nil: "?"
         }
     }
 
     private static func domain(_ fields: Fields) -> String {
-        (try? JSONText.printable(fields.domain().description)) ?? "?"
+        (try? fields.domain().description.printable) ?? "?"
     }
 
     private static func duration(_ status: Fields) -> String {

@@ -55,8 +55,8 @@ struct ProgramGroup {
                 kill(-process.pid, SIGKILL)
             case .stopped, .runs: break
             }
-            switch signals.wait(for: &feed, until: deadline) {
-            case .somethingHappened: break
+            switch signals.wait(for: feed.awaited, until: deadline) {
+            case .somethingHappened: feed.write()
             case .signal(let number):
                 // Whoever asks twice doesn't want to wait.
                 kill(-process.pid, ending == nil ? number : SIGKILL)

@@ -6,7 +6,7 @@ import Glibc
 struct SignalWatch: ~Copyable {
     /// What a wait ended with.
     enum Event {
-        /// A child may have ended, or input was taken.
+        /// A child may have ended, or what else was waited for has come.
         case somethingHappened
         /// A signal that is to end this process.
         case signal(Int32)
@@ -34,15 +34,16 @@ struct SignalWatch: ~Copyable {
         pthread_sigmask(SIG_SETMASK, &former, nil)
     }
 
-    /// Waits for a signal, or until a command can be given more input, which it gets.
-    borrowing func wait(for input: inout CommandInput, until end: ContinuousClock.Instant?) -> Event {
+    /// Waits for a signal, or for something else besides.
+    borrowing func wait(
+        for other: pollfd = pollfd(fd: -1, events: 0, revents: 0), until end: ContinuousClock.Instant? = nil
+    ) -> Event {
         let number = linux_next_signal(descriptor.number)
         if number != 0 { return number == SIGCHLD ? .somethingHappened : .signal(number) }
         let left = end.map { max(0, ($0 - .now) / .milliseconds(1)).rounded(.up) }
         if left == 0 { return .timeIsOver }
-        var polls = [pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0), input.awaited]
+        var polls = [pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0), other]
         poll(&polls, 2, left.map { Int32(clamping: Int64($0)) } ?? -1)
-        if polls[1].revents != 0 { input.write() }
         return .somethingHappened
     }
 

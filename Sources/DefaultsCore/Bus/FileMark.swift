@@ -9,14 +9,18 @@ package struct FileMark: Hashable, Sendable {
     package var pending: [String: Edit]
     /// Whether the file is about to be replaced by this, and perhaps never was.
     package var isIntent: Bool
+    /// Whether it was told that something is wrong with the domain, and not yet that it is over.
+    package var isTroubled: Bool
 
     package init(
-        domain: Domain, hash: ContentHash?, revision: Revision, pending: [String: Edit] = [:], isIntent: Bool = false
+        domain: Domain, hash: ContentHash?, revision: Revision, pending: [String: Edit] = [:], isIntent: Bool = false,
+        isTroubled: Bool = false
     ) {
         self.domain = domain
         self.hash = hash
         self.revision = revision
         self.pending = pending
         self.isIntent = isIntent
+        self.isTroubled = isTroubled
     }
 }

@@ -80,12 +80,14 @@ package struct PreferencesDirectory: Hashable, Sendable {
         }
     }
 
-    /// What is wrong while the directory isn't usable.
+    /// What is wrong while the directory, or its part for hosts, isn't usable.
     package var problem: DefaultsError? {
-        if isUsable { return nil }
+        let hosts = PreferencesDirectory(path: "\(path)/\(Domain.hostDirectory)")
+        if isUsable, hosts.isUsable || hosts.isMissing { return nil }
         return DefaultsError(
             .directory,
-            "The directory \(path) is gone or can't be read; the last values stay in force until it is back.")
+            "The directory \(isUsable ? hosts.path : path) is gone or can't be read; "
+                + "the last values stay in force until it is back.")
     }
 
     /// Whether the directory is there and can be searched, so that a file that isn't seen in it is gone.

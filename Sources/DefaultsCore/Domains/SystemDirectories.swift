@@ -78,9 +78,7 @@ package struct SystemDirectories: Hashable, Sendable {
 
     /// What is wrong with directories that are there; what was read in them stays in force.
     package var problems: [DefaultsError] {
-        paths.flatMap { [$0, "\($0)/\(Domain.hostDirectory)"] }.map { PreferencesDirectory(path: $0) }.compactMap {
-            $0.isMissing ? nil : $0.problem
-        }
+        paths.map { PreferencesDirectory(path: $0) }.compactMap { $0.isMissing ? nil : $0.problem }
     }
 
     private static func directory(_ path: String) -> PreferencesDirectory? {

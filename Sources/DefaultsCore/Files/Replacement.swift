@@ -137,9 +137,9 @@ struct Replacement {
         // keep if it is one of their own.
         let isOwned =
             fchown(new.number, status.st_uid, status.st_gid) == 0 || fchown(new.number, .max, status.st_gid) == 0
-        try SystemCall.run { linux_copy_attributes(old.number, new.number) }
-        // What the old group might do, another mightn't: it gets no more than everyone.
+        // What the old group might do, another mightn't: it gets no more than everyone, from the first moment of an ACL on.
         let mode = isOwned ? status.st_mode : status.st_mode & (~0o070 | (status.st_mode & 0o007) << 3)
+        try SystemCall.run { linux_copy_attributes(old.number, new.number, mode >> 3 & 0o7) }
         try SystemCall.run { fchmod(new.number, mode & 0o7777) }
     }
 

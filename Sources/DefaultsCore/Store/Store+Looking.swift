@@ -62,7 +62,9 @@ extension Store {
     ) throws(DefaultsError) -> Unsettled {
         let (own, problem) = try directory.domainsAsFarAsTheyAreSeen()
         let known = state.withLock { Set($0.domains.keys) }
-        if known.contains(where: { $0.user == .current }), let problem = directory.problem { throw problem }
+        if known.contains(where: { $0.user == .current }), !directory.isUsable, let problem = directory.problem {
+            throw problem
+        }
         let domains = known.union(own).union(system.domains()).sorted()
         var unsettled = look(at: domains, haste: haste, isBaseline: isBaseline)
         unsettled.problem = problem
@@ -129,12 +131,6 @@ extension Store {
             }
             return unsettled
         }
-    }
-
-    /// What is wrong with the user's directory, or its part for hosts.
-    package var directoryProblem: DefaultsError? {
-        let hosts = PreferencesDirectory(path: "\(directory.path)/\(Domain.hostDirectory)")
-        return directory.problem ?? (hosts.isMissing ? nil : hosts.problem)
     }
 
     /// Notes since when a domain's file is gone, which isn't believed yet.

@@ -11,24 +11,29 @@ extension Store {
     /// error is kept for `failures()`, and the file is as it was, unless it is only its durability that failed.
     package func publish(_ domain: Domain) throws(DefaultsError) {
         guard domain.user == .current, state.withLock({ $0.plan(for: domain) }) != nil else { return }
-        _ = try publish(domain, taking: nil)
+        if let failure = try publish(domain, taking: nil).failure { throw failure }
     }
 
     /// Takes an edit and publishes it, and no other store of the directory comes between: what the edit expects is what
     /// the file holds.
     ///
-    /// Waits for the disk. An edit that was taken and can't be saved yet is in force and pending as any other, and `publish`
-    /// says why.
+    /// Waits for the disk. An edit that was taken and can't be saved yet is in force and pending as any other.
     ///
-    /// - Returns: the revision of its record, or the log's head when it changed nothing.
+    /// - Returns: the revision of its record, or the log's head when it changed nothing; and why it isn't saved, if it isn't.
     /// - Throws: what `submit` throws, or why the directory can't be had; then the edit isn't made.
-    package func commit(_ request: EditRequest) throws(DefaultsError) -> Revision {
+    package func commit(
+        _ request: EditRequest
+    ) throws(DefaultsError) -> (revision: Revision, failure: DefaultsError?) {
         try request.check()
-        return try publish(request.domain, taking: request) ?? cursor.revision
+        let (taken, failure) = try publish(request.domain, taking: request)
+        return (taken ?? cursor.revision, failure)
     }
 
-    /// - Returns: the revision of an edit that was taken.
-    private func publish(_ domain: Domain, taking request: EditRequest?) throws(DefaultsError) -> Revision? {
+    /// - Returns: the revision of an edit that was taken, and why edits are left unsaved, if they are.
+    /// - Throws: why an edit wasn't taken.
+    private func publish(
+        _ domain: Domain, taking request: EditRequest?
+    ) throws(DefaultsError) -> (taken: Revision?, failure: DefaultsError?) {
         var taken: Revision?
         do throws(DefaultsError) {
             try files.withLock { inHand throws(DefaultsError) in
@@ -56,12 +61,11 @@ extension Store {
             }
         } catch {
             // An edit that wasn't taken says nothing of those that wait.
-            if request == nil || taken != nil {
-                transition { state in ((), state.failed(domain, error, now: .now())) }
-            }
-            if taken == nil { throw error }
+            if request != nil, taken == nil { throw error }
+            transition { state in ((), state.failed(domain, error, now: .now())) }
+            return (taken, error)
         }
-        return taken
+        return (taken, nil)
     }
 
     /// Publishes all edits that are pending.

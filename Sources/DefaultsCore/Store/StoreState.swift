@@ -217,6 +217,7 @@ struct StoreState {
         guard let state = domains[domain], !state.merge.pending.isEmpty, state.failure != error else { return [] }
         domains[domain]?.failure = error
         domains[domain]?.isTroubled = true
+        note(domain)
         return post(.unsaved(domain, reason: error.description), at: now)
     }
 
@@ -226,6 +227,7 @@ struct StoreState {
             return []
         }
         domains[domain]?.isTroubled = false
+        note(domain)
         return post(.recovered(domain), at: now)
     }
 
@@ -254,7 +256,8 @@ struct StoreState {
                 // There was no file: this one came since, and all that is in it.
                 let (pending, _) = unsaved(since: marks[certain], of: domain, in: records)
                 domains[domain, default: DomainState()].merge.pending = pending
-                return take(reading, of: domain, isBaseline: false, now: now)
+                let actions = take(reading, of: domain, isBaseline: false, now: now)
+                return actions + takeUpTrouble(of: domain, marks[certain], isKnown: true, now: now)
             }
         case .missing:
             mark = marks[certain...].last { $0.hash == nil }
@@ -285,24 +288,18 @@ struct StoreState {
             // A file that can't be taken is left alone until it is mended, or edited again.
             if isKnown { actions.append(.publish(domain, .atOnce)) }
         }
-        if isTroubled(in: records), domains[domain] != nil {
-            // What the earlier agent couldn't save isn't saved yet.
-            domains[domain]?.isTroubled = true
-            if pending.isEmpty { actions += tellRecovery(of: domain, at: now) }
-        }
-        return actions
+        return actions + takeUpTrouble(of: domain, marks[certain], isKnown: isKnown, now: now)
     }
 
-    /// Whether the last that was told of a domain is that something is wrong.
-    private func isTroubled(in records: [LogRecord]) -> Bool {
-        for record in records.reversed() {
-            switch record.event {
-            case .damaged, .unsaved: return true
-            case .recovered: return false
-            case .change, .unknown: continue
-            }
-        }
-        return false
+    /// Notes that an earlier agent told of something wrong; it is over unless the file can't be taken yet, or isn't as it is
+    /// to be.
+    private mutating func takeUpTrouble(
+        of domain: Domain, _ mark: FileMark, isKnown: Bool, now: Timestamp
+    ) -> [StoreAction] {
+        guard mark.isTroubled else { return [] }
+        domains[domain, default: DomainState()].isTroubled = true
+        let isSaved = domains[domain]?.merge.pending.isEmpty ?? true
+        return isKnown && isSaved ? tellRecovery(of: domain, at: now) : []
     }
 
     /// The edits that a file doesn't hold which stands to the log as a mark says; and for those made after it, what they
@@ -332,17 +329,22 @@ struct StoreState {
 
     /// How each domain's file stands to the log.
     func marks() -> [FileMark] {
-        domains.keys.sorted().flatMap { [mark($0), domains[$0]?.intent].compactMap(\.self) }
+        domains.keys.sorted().flatMap(marks)
     }
 
-    private func mark(_ domain: Domain) -> FileMark? {
-        domains[domain].map {
-            FileMark(domain: domain, hash: $0.file?.hash, revision: log.head, pending: $0.merge.pending)
-        }
+    /// How a domain's file stands to the log for certain, and a publication that may have happened besides.
+    private func marks(of domain: Domain) -> [FileMark] {
+        guard let state = domains[domain] else { return [] }
+        let mark = FileMark(
+            domain: domain, hash: state.file?.hash, revision: log.head, pending: state.merge.pending,
+            isTroubled: state.isTroubled)
+        return [mark, state.intent].compactMap(\.self)
     }
 
     private mutating func note(_ domain: Domain) {
-        if outbox != nil, let mark = mark(domain) { outbox?.append(.mark(mark)) }
+        guard outbox != nil else { return }
+        let marks = marks(of: domain)
+        outbox?.append(contentsOf: marks.map { .mark($0) })
     }
 
     private mutating func post(_ event: LogRecord.Event, at now: Timestamp) -> [StoreAction] {

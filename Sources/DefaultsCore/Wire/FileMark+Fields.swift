@@ -7,6 +7,7 @@ extension FileMark {
         fields["revision"] = .number(revision)
         fields["hash"] = hash.map { .number($0.value) }
         if isIntent { fields["intent"] = true }
+        if isTroubled { fields["troubled"] = true }
         if !pending.isEmpty {
             fields["pending"] = .array(pending.map { .dictionary(Self.fields(of: $1, key: $0)) })
         }
@@ -25,7 +26,8 @@ extension FileMark {
         self.init(
             domain: try fields.domain(),
             hash: fields.values["hash"] == nil ? nil : ContentHash(value: try fields.unsigned("hash")),
-            revision: try fields.unsigned("revision"), pending: pending, isIntent: try fields.flag("intent"))
+            revision: try fields.unsigned("revision"), pending: pending, isIntent: try fields.flag("intent"),
+            isTroubled: try fields.flag("troubled"))
     }
 
     private static func fields(of edit: Edit, key: String) -> DomainValues {

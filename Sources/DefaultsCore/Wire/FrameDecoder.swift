@@ -2,7 +2,7 @@ package import PropertyList
 
 /// Cuts a stream of bytes into messages.
 package struct FrameDecoder: Sendable {
-    private var bytes: [UInt8] = []
+    private(set) var bytes: [UInt8] = []
     private var position = 0
     private let limits: PropertyListLimits
 

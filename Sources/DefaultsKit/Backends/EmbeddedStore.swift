@@ -53,9 +53,8 @@ package final class EmbeddedStore: Backend {
     ) throws(DefaultsError) {
         let request = EditRequest(
             domain: domain, values: values, replacesAll: replacesAll, writer: .app(identity), expecting: expected)
-        try request.check()
         look(at: domain)
-        if expected == nil { store.edit(request) } else { _ = try store.commit(request) }
+        if expected == nil { _ = try store.submit(request) } else { _ = try store.commit(request) }
     }
 
     package func synchronize(_ domain: Domain) throws(DefaultsError) {

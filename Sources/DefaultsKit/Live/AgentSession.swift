@@ -17,15 +17,14 @@ final class AgentSession: Session {
     private var lastEdit: UInt64 = 0
     /// When the agent is to be asked next whether edits are saved.
     private var nextRound: MonotonicTime?
-    private var pause = firstPause
+    /// Edits are saved by then, unless something is wrong: the agent's own limit is a second.
+    private var pace = SavingPace(first: 1_200)
     /// When something last came.
     private var lastHeard = MonotonicTime.now()
     /// Whether the process ends.
     private var handsOver = false
     /// What has come of requests that weren't sent.
     private var refusals: [SessionEvent] = []
-    /// What couldn't be saved, told once.
-    private var troubles: Set<DefaultsError> = []
 
     private enum Asked {
         case subscription
@@ -47,9 +46,6 @@ final class AgentSession: Session {
         var failures: [DefaultsError] = []
     }
 
-    /// Edits are saved by then, unless something is wrong: the agent's own limit is a second.
-    private static let firstPause: Int64 = 1_200
-    private static let lastPause: Int64 = 60_000
     /// How long an agent may take to answer what needs no disk, in milliseconds, before it is done without.
     static let patience: Int64 = 5_000
     /// The same when the process ends, and waits for its edits to be taken.
@@ -109,7 +105,7 @@ final class AgentSession: Session {
             return
         }
         unsaved[request.domain] = number
-        if nextRound == nil { nextRound = .now() + pause }
+        if nextRound == nil { nextRound = .now() + pace.pause }
     }
 
     func synchronize(_ domains: [Domain], _ number: UInt64) throws(DefaultsError) {
@@ -196,14 +192,8 @@ final class AgentSession: Session {
             rounds[number] = round
             return
         }
-        if round.failures.isEmpty {
-            pause = Self.firstPause
-            troubles = []
-        } else {
-            for failure in round.failures where troubles.insert(failure).inserted { events.append(.trouble(failure)) }
-            pause = min(pause * 2, Self.lastPause)
-        }
-        nextRound = unsaved.isEmpty ? nil : .now() + pause
+        events += pace.note(round.failures)
+        nextRound = unsaved.isEmpty ? nil : .now() + pace.pause
         if let caller = round.number { events.append(.synchronized(caller, failures: round.failures)) }
     }
 

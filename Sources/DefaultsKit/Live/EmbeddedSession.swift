@@ -15,11 +15,9 @@ final class EmbeddedSession: Session {
     private var lastEdit: UInt64 = 0
     /// The domains with edits that haven't been said to be saved.
     private var edited: Set<Domain> = []
-    private var pause = firstPause
-    private var troubles: Set<DefaultsError> = []
+    /// The first failure is tried again after a second.
+    private var pace = SavingPace(first: 500)
 
-    private static let firstPause: Int64 = 1_000
-    private static let lastPause: Int64 = 60_000
     /// Edits are published together this long after the last one, and this long after the first one at the latest, in
     /// milliseconds.
     private static let publishDelay: Int64 = 10
@@ -105,14 +103,10 @@ final class EmbeddedSession: Session {
             }
         }
         events += embedded.takeCopies().map { .trouble(DefaultsError(.damaged, EmbeddedStore.message(ofCopy: $0))) }
-        if failures.isEmpty {
-            pause = Self.firstPause
-            troubles = []
-        } else {
-            for failure in failures where troubles.insert(failure).inserted { events.append(.trouble(failure)) }
-            let due = MonotonicTime.now() + pause
+        events += pace.note(failures)
+        if !failures.isEmpty {
+            let due = MonotonicTime.now() + pace.pause
             publication = (due, due)
-            pause = min(pause * 2, Self.lastPause)
         }
         return failures
     }

@@ -1,3 +1,4 @@
+import CLinux
 import DefaultsCore
 import Glibc
 import Synchronization
@@ -38,14 +39,8 @@ final class LiveThread {
     /// - Returns: whether there is one.
     static func start(for domains: LiveDomains) -> Bool {
         let parameter = Unmanaged.passRetained(domains)
-        var blocked = sigset_t()
-        var restored = sigset_t()
-        sigfillset(&blocked)
-        pthread_sigmask(SIG_SETMASK, &blocked, &restored)
-        defer { pthread_sigmask(SIG_SETMASK, &restored, nil) }
         var thread = pthread_t()
-        let code = pthread_create(&thread, nil, { LiveThread.main($0) }, parameter.toOpaque())
-        guard code == 0 else {
+        guard linux_start_thread(&thread, { LiveThread.main($0) }, parameter.toOpaque()) == 0 else {
             parameter.release()
             return false
         }

@@ -21,7 +21,7 @@ struct ForeignSoak {
         var result = SoakResult(kind: kind)
         let domain = Domain(try DomainName(SoakPlace.domain))
         let editor = try place.connect()
-        let subscriber = try Subscriber()
+        let subscriber = try Subscriber(kind)
         let history = subscriber.history
         subscriber.start(place.environment)
         var writer = try startWriter()

@@ -24,6 +24,9 @@ enum SoakKind: String, CaseIterable, ExpressibleByArgument, Sendable {
     /// The same, and the apps are killed as well, and begun again.
     case storm
 
+    /// Whether the writer leaves the file half written.
+    var mayTear: Bool { self == .killed }
+
     /// Whether the writer knows nothing of the agent.
     var isForeign: Bool { self != .cooperating && self != .storm }
 }

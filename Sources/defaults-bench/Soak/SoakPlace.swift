@@ -1,6 +1,7 @@
 import DefaultsCore
 import DefaultsKit
 import Foundation
+import Glibc
 
 /// Directories of a soak's own, and the agent that keeps them.
 final class SoakPlace {
@@ -36,7 +37,8 @@ final class SoakPlace {
 
     /// Starts the agent, and waits until it answers.
     func startAgent() throws {
-        agent = try ChildLines("defaultsd", ["--log-level", "error"], environment: environment)
+        agent = try ChildLines(
+            "defaultsd", ["--log-level", "error", "--end-with-parent", "\(getpid())"], environment: environment)
         for _ in 0..<3_000 {
             if let connection = try? connect() { return _ = connection }
             usleep(10_000)

@@ -20,11 +20,15 @@ final class StreamHistory: Sendable {
     private let state: Mutex<State>
 
     /// Begins a history of what passes a filter.
-    init(filter: SubscriptionFilter) {
-        state = Mutex(
-            State(promises: [
-                Order(), Atomicity(), PreviousValue(), Bookmarks(), Filtering(filter: filter), SnapshotPlace(),
-            ]))
+    ///
+    /// - Parameters:
+    ///   - filter: what passes.
+    ///   - mayBeTorn: whether anyone leaves a file half written.
+    init(filter: SubscriptionFilter, mayBeTorn: Bool = false) {
+        let promises: [any StreamPromise] = [
+            Order(), Atomicity(), PreviousValue(), Bookmarks(), Filtering(filter: filter), SnapshotPlace(),
+        ]
+        state = Mutex(State(promises: promises + (mayBeTorn ? [] : [NoFalseAlarm()])))
     }
 
     /// How many records came.

@@ -12,9 +12,9 @@ final class Subscriber: Sendable {
     private let hasBegun = DispatchSemaphore(value: 0)
     private let hasEnded = DispatchSemaphore(value: 0)
 
-    init() throws {
+    init(_ kind: SoakKind) throws {
         filter = SubscriptionFilter(domains: [GlobPattern.exactly(SoakPlace.domain)])
-        history = StreamHistory(filter: filter)
+        history = StreamHistory(filter: filter, mayBeTorn: kind.mayTear)
     }
 
     /// Subscribes at the agent that these variables lead to, and follows.

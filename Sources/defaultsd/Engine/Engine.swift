@@ -117,7 +117,10 @@ actor Engine: Service {
         let changed = domains(dirty.changed)
         revisit(store.look(at: changed))
         // What stood in the way of publishing may be gone. A file's own event says nothing of that: it may come of the attempt.
-        if dirty.rescan != nil { failures.keys.forEach { plan(.publish($0), in: .zero) } }
+        if dirty.rescan != nil {
+            failures.keys.forEach { plan(.publish($0), in: .zero) }
+            plan(.keepLog, in: .zero)
+        }
         for domain in domains(dirty.beingWritten) {
             plan(.look(domain), in: .milliseconds(Int64(settings.holdDelay)))
         }
@@ -222,18 +225,21 @@ actor Engine: Service {
 
     @discardableResult
     private func publish(_ domain: Domain) -> DefaultsError? {
+        var failure: DefaultsError?
+        do throws(DefaultsError) { try store.publish(domain) } catch { failure = error }
+        noteAttempt(domain, failure)
+        return failure
+    }
+
+    /// Plans what follows an attempt to publish.
+    private func noteAttempt(_ domain: Domain, _ failure: DefaultsError?) {
         waitingSince[domain] = nil
-        defer { plan(.examineDisplaced, in: .seconds(1)) }
-        do throws(DefaultsError) {
-            try store.publish(domain)
-            failures[domain] = nil
-            return nil
-        } catch {
-            let count = failures[domain, default: 0]
+        let count = failures.removeValue(forKey: domain) ?? 0
+        if failure != nil {
             failures[domain] = count + 1
             plan(.publish(domain), in: Self.pause(after: count))
-            return error
         }
+        plan(.examineDisplaced, in: .seconds(1))
     }
 
     // MARK: The agenda
@@ -256,7 +262,7 @@ actor Engine: Service {
             case .settle(let domain): look(at: domain, haste: .settle)
             case .publish(let domain): publish(domain)
             case .lookAtAll: lookAtAll()
-            case .keepLog: if !keepLog() { planToKeepLog() }
+            case .keepLog: keepLog()
             case .examineDisplaced:
                 // Someone may hold one open for ever.
                 examinations = store.examineDisplaced(.wait) ? examinations + 1 : 0
@@ -267,14 +273,11 @@ actor Engine: Service {
     }
 
     /// Begins the change log's file again, now or later.
-    ///
-    /// - Returns: whether it is kept.
-    private func keepLog() -> Bool {
-        guard store.logProblem != nil else { return true }
-        guard (try? store.keepLogAgain()) != nil else { return false }
+    private func keepLog() {
+        guard store.logProblem != nil else { return }
+        guard (try? store.keepLogAgain()) != nil else { return planToKeepLog() }
         logKeptAt = .now()
         log.logger.notice("The change log is kept in its file again.")
-        return true
     }
 
     private func planToKeepLog() {
@@ -311,7 +314,6 @@ actor Engine: Service {
     private func tryAgain(_ domain: Domain?) {
         if blindLooks > 0 { lookAtAll() }
         for unread in refusals.keys where domain == nil || domain == unread { look(at: unread, haste: .settle) }
-        _ = keepLog()
     }
 
     // MARK: Edits on a condition
@@ -323,9 +325,8 @@ actor Engine: Service {
     ///
     /// - Returns: the revision of its record, as `Store.commit` does.
     func commit(_ request: EditRequest) throws(DefaultsError) -> Revision {
-        let revision = try store.commit(request)
-        // It is saved, or tried again as any other.
-        publish(request.domain)
+        let (revision, failure) = try store.commit(request)
+        noteAttempt(request.domain, failure)
         return revision
     }
 

@@ -1,3 +1,4 @@
+import DefaultsCore
 import Logging
 
 /// Writes each message to standard error in a line of its own, whatever characters the name of a file in it has.
@@ -10,7 +11,7 @@ struct LineLogHandler: LogHandler {
 
     func log(event: LogEvent) {
         var event = event
-        event.message = Logger.Message(stringLiteral: Self.printable(event.message.description))
+        event.message = Logger.Message(stringLiteral: event.message.description.printable)
         stream.log(event: event)
     }
 
@@ -27,16 +28,5 @@ struct LineLogHandler: LogHandler {
     var logLevel: Logger.Level {
         get { stream.logLevel }
         set { stream.logLevel = newValue }
-    }
-
-    /// Text that neither ends the line nor moves a terminal's cursor.
-    private static func printable(_ text: String) -> String {
-        text.unicodeScalars.reduce(into: "") { text, scalar in
-            switch scalar.properties.generalCategory {
-            case .control, .format, .lineSeparator, .paragraphSeparator:
-                text += scalar.escaped(asASCII: true)
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
     }
 }

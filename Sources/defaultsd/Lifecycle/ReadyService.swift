@@ -14,7 +14,7 @@ struct ReadyService: Service {
     func run() async throws {
         log.logger.notice("ready: \(directory.path) by \(watcher.status.mode), at \(address.socketPath)")
         serviceManager.notify("READY=1\nSTATUS=Watching \(directory.path)")
-        try? await gracefulShutdown()
+        await waitForEnd()
         serviceManager.notify("STOPPING=1")
     }
 }

@@ -94,7 +94,7 @@ final class Server: Service {
 
     /// Keeps the socket until the agent is to end; then closes it and, once they have their answers, every connection.
     func run() async throws {
-        try? await gracefulShutdown()
+        await waitForEnd()
         let channel = listener.withLock { $0.take() }
         try? await channel?.close()
         unlink(address.socketPath)
@@ -116,7 +116,8 @@ final class Server: Service {
             if isQuiet != true { quietSince = nil }
             if let quietSince, quietSince + .milliseconds(30) <= .now { return }
             if isQuiet == true, quietSince == nil { quietSince = .now }
-            try? await Task.sleep(for: .milliseconds(10))
+            // Not `Task.sleep`, whose timers are Dispatch's: see `waitForEnd`.
+            try? await eventLoop.scheduleTask(in: .milliseconds(10)) {}.futureResult.get()
         }
     }
 

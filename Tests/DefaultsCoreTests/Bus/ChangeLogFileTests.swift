@@ -34,7 +34,7 @@ struct ChangeLogFileTests {
         let removal = Edit(value: nil, time: Timestamp(nanoseconds: 6), writer: .agent, sequence: 0)
         let marks = [
             FileMark(domain: domain, hash: ContentHash(value: .max), revision: 1, pending: ["a": edit, "b": removal]),
-            FileMark(domain: domain, hash: nil, revision: 3),
+            FileMark(domain: domain, hash: nil, revision: 3, isTroubled: true),
         ]
         return (log, marks)
     }

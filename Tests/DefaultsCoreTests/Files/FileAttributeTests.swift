@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import PropertyList
 import TestSupport
@@ -47,6 +48,19 @@ struct FileAttributeTests {
             try Self.publish(path)
             #expect(try Self.attributes(of: path) == before)
             #expect(try RawFile.status(path).st_mode & 0o7777 == 0o640)
+        }
+    }
+
+    @Test("An ACL is narrowed before it is given to a file that is to be no more open than that", arguments: [0, 4, 6])
+    func narrowed(mask: UInt32) throws {
+        try Self.withFile { directory, path in
+            try AccessControlList.set("access", on: path)
+            let new = directory + "/new"
+            try RawFile.write("", to: new)
+            let (from, to) = (open(path, O_RDONLY), open(new, O_WRONLY))
+            defer { for file in [from, to] { close(file) } }
+            #expect(linux_copy_attributes(from, to, mask) == 0)
+            #expect(try RawFile.status(new).st_mode & 0o777 == 0o600 | mode_t(mask & 4) << 3)
         }
     }
 

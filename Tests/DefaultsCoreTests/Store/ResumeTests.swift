@@ -258,6 +258,49 @@ struct ResumeTests {
         }
     }
 
+    @Test(
+        "What an earlier agent told of as wrong is told to be over when it is",
+        arguments: ["whole", "beingWritten", "missing", "new"], [false, true])
+    func recovered(file: String, hasLeftTheLog: Bool) throws {
+        try withStoreFixture { fixture in
+            let domain = fixture.domain
+            let hadFile = file != "new"
+            if hadFile { try RawFile.write("{ torn", to: fixture.path) }
+            let first = try fixture.storeWithLog()
+            if hadFile {
+                fixture.look(first)
+            } else {
+                fixture.edit(first, ["a": 1])
+                first.transition { ((), $0.failed(domain, DefaultsError(.notSaved, "No."), now: .now())) }
+            }
+            #expect(first.events == (hadFile ? ["damaged"] : ["app: a", "unsaved"]))
+            if hasLeftTheLog {
+                first.setLogCapacity(.init(records: 1))
+                for value in 1...2 {
+                    first.edit(
+                        EditRequest(
+                            domain: try Domain("a.b"), values: ["a": .integer(Int64(value))], writer: .testApp))
+                }
+                try first.keepLog(at: fixture.logPath)
+                #expect(first.events == ["app: a"])
+            }
+            if file == "missing" { unlink(fixture.path) } else { try RawFile.write("{ b = 1; }", to: fixture.path) }
+            let writer = file == "beingWritten" ? open(fixture.path, O_WRONLY) : -1
+            if writer >= 0 { ftruncate(writer, 5) }
+
+            let second = try fixture.resumedStore()
+            if writer >= 0 {
+                #expect(!second.events.contains("recovered"))
+                close(writer)
+                try RawFile.write("{ b = 1; }", to: fixture.path)
+                fixture.look(second)
+            }
+            try second.publish(domain)
+            #expect(second.events.last == "recovered")
+            #expect(second.events.count { $0 == "recovered" } == 1)
+        }
+    }
+
     @Test("Edits of a damaged file survive a crash in the middle of replacing it")
     func crashWhileReplacingDamage() throws {
         try withStoreFixture { fixture in

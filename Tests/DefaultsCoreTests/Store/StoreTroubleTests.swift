@@ -90,6 +90,25 @@ struct StoreTroubleTests {
         }
     }
 
+    @Test("A directory for hosts that can't be read keeps no domain for any host from being saved")
+    func unreadableHosts() throws {
+        try withStoreFixture { fixture in
+            let hosts = fixture.directory + "/ByHost"
+            try RawFile.makeDirectory(hosts)
+            if geteuid() == 0 { chown(fixture.directory, 65_534, 65_534) }
+            chmod(DomainFile.directory(of: fixture.directory), 0o755)
+            chmod(hosts, 0)
+            defer { chmod(hosts, 0o755) }
+            let store = fixture.store()
+            fixture.edit(store, ["a": 1])
+            let failures = asUnprivileged { store.publishAll().map(\.error) }
+            #expect(failures == [])
+            #expect(store.directory.problem == nil || geteuid() != 0)
+            #expect(asUnprivileged { store.directory.problem }?.description.contains(hosts) == true)
+            #expect(try DomainValues.read(fixture.path) == ["a": 1])
+        }
+    }
+
     @Test("What can't be published stays pending, is reported, and is published when the cause is gone")
     func readOnlyDirectory() throws {
         try withStoreFixture { fixture in

@@ -27,6 +27,20 @@ struct FrameDecoderTests {
         #expect(received == messages + messages)
     }
 
+    @Test("The room that a large message took is given back, also when a part of the next one follows it")
+    func room() throws {
+        let large = try Frame.encode(["text": .string(String(repeating: "x", count: 1 << 20))])
+        let next = try Frame.encode(["a": 1])
+        var decoder = FrameDecoder(limits: PropertyListLimits())
+        decoder.append(large + next.dropLast())
+        #expect(try decoder.next() != nil)
+        #expect(try decoder.next() == nil)
+        #expect(decoder.waiting == next.count - 1)
+        #expect(decoder.bytes.capacity < 1 << 16)
+        decoder.append(next.suffix(1))
+        #expect(try decoder.next()?.values == ["a": 1])
+    }
+
     @Test("A frame is its length, big-endian, and a binary property list")
     func format() throws {
         let frame = try Frame.encode(["a": true])

@@ -1,12 +1,10 @@
-import TestSupport
-
 /// A list that lets the user "nobody" read, beside the owner, who may write too, and the group.
-enum AccessControlList {
+package enum AccessControlList {
     /// Whether the file system has such lists, and python3 is there to set them.
-    static let isAvailable = (try? withTemporaryDirectory { try set("default", on: $0) }) != nil
+    package static let isAvailable = (try? withTemporaryDirectory { try set("default", on: $0) }) != nil
 
     /// Gives it to a file ("access"), or to what will be made in a directory ("default").
-    static func set(_ kind: String, on path: String) throws {
+    package static func set(_ kind: String, on path: String) throws {
         try ForeignProcess.run(
             python: """
                 import os, struct, sys
