@@ -83,11 +83,12 @@ let package = Package(
         .executableTarget(name: "defaults", dependencies: ["DefaultsCommand"], swiftSettings: settings),
 
         // What takes too long, or too quiet a machine, for the tests, and the peers that it is compared with.
+        // It runs the agent and the command, so they are built with it.
         .target(name: "CPeers"),
         .executableTarget(
             name: "defaults-bench",
             dependencies: [
-                "CPeers", "DefaultsCore", "DefaultsKit", "PropertyList",
+                "CPeers", "DefaultsCore", "DefaultsKit", "PropertyList", "defaults", "defaultsd",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

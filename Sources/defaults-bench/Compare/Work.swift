@@ -27,7 +27,16 @@ struct Work {
     /// Lets each contender have its turns.
     func measure() throws -> [Outcome] {
         var entrants: [(contender: Contender, round: Contender.Round?, samples: [Double])] = []
-        for contender in contenders { entrants.append((contender, try contender.begin(), [])) }
+        for contender in contenders {
+            do {
+                entrants.append((contender, try contender.begin(), []))
+            } catch {
+                // A peer's trouble is not ours.
+                guard case .peer = contender.role else { throw error }
+                ChildLines.complain("\(contender.name): \(error)")
+                entrants.append((contender, nil, []))
+            }
+        }
         // The first turn warms up.
         for round in 0...rounds {
             for index in entrants.indices {

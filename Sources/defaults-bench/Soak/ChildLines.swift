@@ -56,6 +56,12 @@ final class ChildLines {
         process.waitUntilExit()
     }
 
+    /// Says a line on the standard error.
+    static func complain(_ line: String) {
+        let bytes = Array("defaults-bench: \(line)\n".utf8)
+        _ = write(STDERR_FILENO, bytes, bytes.count)
+    }
+
     /// Says a line to the process that started this one, at once.
     static func say(_ line: String) {
         let bytes = Array("\(line)\n".utf8)

@@ -30,7 +30,8 @@ struct FollowKey: ParsableCommand {
             guard peer_dconf_open() else { return }
             peer_dconf_follow(Self.path) { FollowKey.tell($0) }
         case .redis:
-            try Redis.follow(Self.key, at: place) { FollowKey.tell(Int64($0) ?? 0) }
+            // Until the server ends.
+            try? Redis.follow(Self.key, at: place) { FollowKey.tell(Int64($0) ?? 0) }
         }
     }
 

@@ -31,15 +31,15 @@ final class Receivers: @unchecked Sendable {
     private func read(_ indices: [Int], upTo end: [UInt8]) {
         var waiting = indices.map { pollfd(fd: sockets[$0].descriptor, events: Int16(POLLIN), revents: 0) }
         var buffer = [UInt8](repeating: 0, count: 1 << 18)
-        // The end may come in two pieces.
+        // The end may come in two pieces, and something after it.
         var tails = [[UInt8]](repeating: [], count: waiting.count)
         while waiting.contains(where: { $0.fd >= 0 }) {
             guard poll(&waiting, nfds_t(waiting.count), -1) > 0 else { continue }
             for index in waiting.indices where waiting[index].revents != 0 {
                 let count = Glibc.read(waiting[index].fd, &buffer, buffer.count)
-                let tail = tails[index] + buffer[..<max(count, 0)].suffix(2 * end.count)
+                let tail = tails[index] + buffer[..<max(count, 0)].suffix(1024)
                 let isEnd = tail.contains(end)
-                tails[index] = tail.suffix(end.count)
+                tails[index] = tail.suffix(1024)
                 if count <= 0 || isEnd { waiting[index].fd = -1 }
             }
         }
