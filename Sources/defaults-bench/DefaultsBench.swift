@@ -5,7 +5,7 @@ import ArgumentParser
 struct DefaultsBench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "defaults-bench",
-        abstract: "Compares speeds with peers and limits, soaks the agent and the library, and audits what an agent keeps.",
+        abstract: "Compares speeds with peers and limits, soaks agent and library, and audits what an agent keeps.",
         subcommands: [Compare.self, Soak.self, Audit.self, WriteForeign.self, WriteApp.self, FollowKey.self],
         defaultSubcommand: Compare.self)
 }

@@ -58,12 +58,13 @@ struct SubscribersTests {
         let client: RawClient
         var seen = Seen()
 
-        init(_ agent: AgentProcess, _ mode: Subscription.Mode, domain: String? = nil) throws {
+        init(_ agent: AgentProcess, _ mode: Subscription.Mode, domain: String? = nil, key: String? = nil) throws {
             client = try .greeted(agent.place.socket)
             var request: DomainValues = [
                 "type": "subscribe", "request": 2, "from": "now", "mode": .string(mode.rawValue),
             ]
             request["domains"] = domain.map { .array([.string($0)]) }
+            request["keys"] = key.map { .array([.string($0)]) }
             try client.send(request)
             while true {
                 guard case .event(let event) = try next() else { continue }
@@ -86,6 +87,30 @@ struct SubscribersTests {
                 guard case .event(let event) = try next() else { continue }
                 seen.take(event)
             }
+        }
+    }
+
+    @Test("of one record each gets the keys that it wants, and in its mode the place that it has reached")
+    func oneRecord() throws {
+        try AgentProcess.withAgent { agent in
+            let editor = try agent.connect()
+            let all = try Subscriber(agent, .everything)
+            let first = try Subscriber(agent, .everything, key: "a")
+            let second = try Subscriber(agent, .everything, key: "b")
+            let last = try Subscriber(agent, .latest)
+            for round in 1...20 as ClosedRange<Int64> {
+                let domain = try Domain(DomainName(Self.small))
+                try editor.edit(domain, ["a": .integer(round), "b": .integer(-round)], replacesAll: false)
+            }
+            try all.read { $0.records == 20 }
+            try first.read { $0.records == 20 }
+            try second.read { $0.records == 20 }
+            try last.read { $0.values[Self.small]?["a"] == 20 }
+            #expect(all.seen.values[Self.small] == ["a": 20, "b": -20])
+            #expect(first.seen.values[Self.small] == ["a": 20])
+            #expect(second.seen.values[Self.small] == ["b": -20])
+            #expect(last.seen.values[Self.small] == ["a": 20, "b": -20])
+            #expect(last.seen.revision == all.seen.revision)
         }
     }
 

@@ -56,6 +56,27 @@ struct BinaryTests {
         #expect(error?.description.hasPrefix("Binary property list, byte \(offset): ") == true)
     }
 
+    @Test(
+        "Equal scalars are written once, and none is taken for another, however many there are", arguments: [3, 5_000])
+    func equalScalars(count: Int) throws {
+        var distinct: [PropertyListValue] = [true, false, .real(-0.0)]
+        for number in 0..<count {
+            distinct.append(.string("a text longer than a word \(number)"))
+            distinct.append(.string("\(number)"))
+            distinct.append(.data(Array("\(number)".utf8)))
+            distinct.append(.integer(Int64(number)))
+            distinct.append(.uid(UInt64(number)))
+            distinct.append(.real(Double(number)))
+            distinct.append(.real32(Float(number)))
+            distinct.append(.date(PropertyListDate(secondsSinceReferenceDate: Double(number))))
+        }
+        let value: PropertyListValue = [.array(distinct), .array(distinct.reversed()), .array(distinct)]
+        let bytes = try value.write(as: .binary)
+        #expect(try PropertyListValue(parsing: bytes) == value)
+        // The number of objects is in the trailer; four arrays are among them.
+        #expect(bytes.suffix(24).prefix(8).reduce(0) { $0 << 8 | Int($1) } == distinct.count + 4)
+    }
+
     @Test("A trailer that can't be right is refused")
     func trailer() {
         let good = binary([[0x09]])

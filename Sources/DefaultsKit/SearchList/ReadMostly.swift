@@ -7,7 +7,7 @@ import Synchronization
 /// has all others sleep and wake: 100 µs a read. Here a reader counts itself in and out, on a cache line that it shares
 /// with few other threads; only a change keeps readers out, once those are gone that have come before. Neither closure may use
 /// the same value again.
-final class ReadMostly<Value>: @unchecked Sendable {
+final class ReadMostly<Value: ~Copyable>: @unchecked Sendable {
     /// The readers that are in, of some threads; as large as a cache line.
     private struct Readers: ~Copyable {
         let count = Atomic(0)
@@ -22,7 +22,7 @@ final class ReadMostly<Value>: @unchecked Sendable {
     private let isChanging = Atomic(false)
     private let turn = Mutex(())
 
-    init(_ value: Value) {
+    init(_ value: consuming Value) {
         self.value = .allocate(capacity: 1)
         self.value.initialize(to: value)
         let room = UnsafeMutableRawPointer.allocate(
@@ -46,13 +46,13 @@ final class ReadMostly<Value>: @unchecked Sendable {
         let stripe = readers + Int((thread ^ thread >> 7) & UInt(Self.stripes - 1))
         // Either this thread sees that a change is about to come, or who changes sees this thread: both sides say first what
         // they do, and then look, in one order for all.
-        stripe.pointee.count.add(1, ordering: .sequentiallyConsistent)
+        stripe.pointee.count.wrappingAdd(1, ordering: .sequentiallyConsistent)
         while isChanging.load(ordering: .sequentiallyConsistent) {
-            stripe.pointee.count.subtract(1, ordering: .releasing)
+            stripe.pointee.count.wrappingSubtract(1, ordering: .releasing)
             turn.withLock { _ in }
-            stripe.pointee.count.add(1, ordering: .sequentiallyConsistent)
+            stripe.pointee.count.wrappingAdd(1, ordering: .sequentiallyConsistent)
         }
-        defer { stripe.pointee.count.subtract(1, ordering: .releasing) }
+        defer { stripe.pointee.count.wrappingSubtract(1, ordering: .releasing) }
         return body(value.pointee)
     }
 

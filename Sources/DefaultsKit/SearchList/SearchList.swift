@@ -6,7 +6,8 @@ import PropertyList
 ///
 /// `LiveDomains` keeps it up to date; its lock is taken before this one. Nothing is called under this one.
 final class SearchList: Sendable {
-    private struct State {
+    /// Not to be copied: who reads must not touch the counts of references that all share.
+    private struct State: ~Copyable {
         var layers: [SearchLayer] = []
         /// What the search finds; `nil` until somebody reads.
         var values: DomainValues?

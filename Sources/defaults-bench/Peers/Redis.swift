@@ -12,8 +12,10 @@ final class Redis {
         let path = Self.socket(at: place.path)
         server = try ChildLines(
             at: program,
-            ["--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no", "--dir", place.path,
-             "--maxclients", "2000"])
+            [
+                "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no", "--dir", place.path,
+                "--maxclients", "2000",
+            ])
         connection = try PeerSocket(path: path)
     }
 

@@ -109,7 +109,8 @@ struct CommandWork {
 
     private func makeSchema() throws -> Bool {
         let places = ["/usr/lib/x86_64-linux-gnu/glib-2.0/glib-compile-schemas", "/usr/bin/glib-compile-schemas"]
-        guard let compiler = places.first(where: { access($0, X_OK) == 0 }), BenchPlace.program("gsettings") != nil else { return false }
+        guard let compiler = places.first(where: { access($0, X_OK) == 0 }), BenchPlace.program("gsettings") != nil
+        else { return false }
         let directory = place.path + "/schemas"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let schema = """

@@ -98,11 +98,13 @@ struct FanOutWork {
         }
     }
 
-    /// The seconds that a process has spent on a core.
+    /// The seconds that a process's threads have spent on a core.
     private static func processorTime(of process: pid_t) throws -> Double {
-        let text = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
-        let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
-        let ticks = [11 + 1, 12 + 1].compactMap { Double(fields[$0]) }.reduce(0, +)
-        return ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+        let tasks = "/proc/\(process)/task"
+        return try FileManager.default.contentsOfDirectory(atPath: tasks).reduce(0) { sum, task in
+            // In nanoseconds; a thread may have ended meanwhile.
+            let text = (try? String(contentsOfFile: "\(tasks)/\(task)/schedstat", encoding: .utf8)) ?? ""
+            return sum + (text.split(separator: " ").first.flatMap { Double($0) } ?? 0) / 1e9
+        }
     }
 }

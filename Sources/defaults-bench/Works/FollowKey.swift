@@ -22,7 +22,8 @@ struct FollowKey: ParsableCommand {
             guard let defaults = DefaultsKit.UserDefaults(suiteName: BenchPlace.domain) else { return }
             let end = DispatchSemaphore(value: 0)
             Task {
-                for await time in defaults.updates(of: DefaultsKey<Int>(Self.key, default: 0)) { Self.tell(Int64(time)) }
+                let key = DefaultsKey<Int>(Self.key, default: 0)
+                for await time in defaults.updates(of: key) { Self.tell(Int64(time)) }
                 end.signal()
             }
             end.wait()

@@ -126,7 +126,8 @@ struct SetWork {
     /// The least that a file system wants for a file that is never seen half.
     private func replaceDurably() throws -> Contender.Round? {
         let path = place.path + "/limit"
-        let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: "\(place.preferences)/\(BenchPlace.domain).plist")))
+        let file = URL(fileURLWithPath: "\(place.preferences)/\(BenchPlace.domain).plist")
+        let bytes = [UInt8](try Data(contentsOf: file))
         return { [place] in
             Stopwatch.times(10) { _ in
                 let file = open(path + ".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)

@@ -18,7 +18,9 @@ struct StartWork {
                 try PropertyListValue.dictionary(
                     Dictionary(uniqueKeysWithValues: (0..<20).map { ("key\($0)", .integer($0)) })
                 ).write(as: .binary))
-            for file in 0..<files { try bytes.write(to: URL(fileURLWithPath: "\(directory)/org.example.app\(file).plist")) }
+            for file in 0..<files {
+                try bytes.write(to: URL(fileURLWithPath: "\(directory)/org.example.app\(file).plist"))
+            }
             var environment = place.environment
             environment["DEFAULTS_DIRECTORY"] = directory
             let variables = environment
@@ -54,7 +56,8 @@ struct StartWork {
         }
         guard let seconds else { throw SoakFailure("The agent didn't become ready.") }
         let status = try String(contentsOfFile: "/proc/\(agent.pid)/status", encoding: .utf8)
-        let kilobytes = status.components(separatedBy: "VmRSS:").last?.split(separator: " ").lazy
+        let kilobytes =
+            status.components(separatedBy: "VmRSS:").last?.split(separator: " ").lazy
             .compactMap { Double($0.trimmingCharacters(in: .whitespaces)) }.first ?? 0
         return (seconds, kilobytes * 1024)
     }

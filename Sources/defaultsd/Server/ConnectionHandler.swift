@@ -297,10 +297,24 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func send(_ message: Message, to number: UInt64) {
         guard let context else { return }
         do throws(DefaultsError) {
-            let bytes = try Frame.encode(NumberedMessage(number: number, message: message).fields)
-            context.write(wrapOutboundOut(context.channel.allocator.buffer(bytes: bytes)), promise: nil)
+            let frame: ByteBuffer
+            if case .event(.record(let record, let cursor)) = message {
+                frame = try server.frames.value.frame(of: record, cursor: cursor, to: number) {
+                    () throws(DefaultsError) in try Self.frame(of: message, to: number, context)
+                }
+            } else {
+                frame = try Self.frame(of: message, to: number, context)
+            }
+            context.write(wrapOutboundOut(frame), promise: nil)
         } catch {
             fail(error)
         }
+    }
+
+    private static func frame(
+        of message: Message, to number: UInt64, _ context: ChannelHandlerContext
+    ) throws(DefaultsError) -> ByteBuffer {
+        context.channel.allocator.buffer(
+            bytes: try Frame.encode(NumberedMessage(number: number, message: message).fields))
     }
 }

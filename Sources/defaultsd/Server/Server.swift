@@ -24,6 +24,8 @@ final class Server: Service {
     let executor: LoopExecutor
     /// The connections that are open; touched on the event loop alone.
     let connections: NIOLoopBoundBox<[ObjectIdentifier: ConnectionHandler]>
+    /// What several of them get; touched on the event loop alone.
+    let frames: NIOLoopBoundBox<SharedFrames>
     /// So many bytes of requests that haven't all come yet are kept, of all connections together.
     static let mostWaitingBytes = 128 << 20
     private let listener = Mutex<(any Channel)?>(nil)
@@ -46,6 +48,7 @@ final class Server: Service {
         eventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
         executor = LoopExecutor(eventLoop)
         connections = .makeBoxSendingValue([:], eventLoop: eventLoop)
+        frames = .makeBoxSendingValue(SharedFrames(), eventLoop: eventLoop)
         currentSettings = Mutex(settings)
     }
 
@@ -129,6 +132,7 @@ final class Server: Service {
         eventLoop.execute {
             self.isWaking.store(false, ordering: .releasing)
             for connection in self.connections.value.values { connection.pump() }
+            self.frames.value.removeAll()
         }
     }
 
