@@ -15,7 +15,8 @@ extension Unicode.Scalar {
         case "\t": text += "\\t"
         // Control characters, the line ends that some readers of lines know besides "\n", and what has a terminal show text
         // in another order.
-        case "\0"..<" ", "\u{7F}"..."\u{9F}", "\u{2028}"..."\u{202E}", "\u{2066}"..."\u{2069}":
+        case "\0"..<" ", "\u{7F}"..."\u{9F}", "\u{2028}"..."\u{202E}", "\u{2066}"..."\u{2069}",
+            "\u{200E}", "\u{200F}", "\u{061C}":
             let digits = String(value, radix: 16)
             text += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
         default: text.unicodeScalars.append(self)

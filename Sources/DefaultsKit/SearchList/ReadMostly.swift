@@ -7,7 +7,9 @@ import Synchronization
 /// has all others sleep and wake: 100 µs a read. Here a reader counts itself in and out, on a cache line that it shares
 /// with few other threads; only a change keeps readers out, once those are gone that have come before. Neither closure may use
 /// the same value again.
-final class ReadMostly<Value: ~Copyable>: @unchecked Sendable {
+///
+/// It is unchecked `Sendable` as `readers` and `isChanging` guard `value`, which the compiler can't see.
+final class ReadMostly<Value: ~Copyable & Sendable>: @unchecked Sendable {
     /// The readers that are in, of some threads; as large as a cache line.
     private struct Readers: ~Copyable {
         let count = Atomic(0)

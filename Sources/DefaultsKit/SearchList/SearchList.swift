@@ -123,7 +123,9 @@ final class SearchList: Sendable {
 
     /// What stands for a key with Observation.
     func track(_ key: String) -> TrackedKey {
-        state.change { state in
+        // Nearly always it is there: reading a typed key must not keep other readers waiting.
+        if let tracked = state.read({ $0.tracked[key] }) { return tracked }
+        return state.change { state in
             if let tracked = state.tracked[key] { return tracked }
             let tracked = TrackedKey()
             state.tracked[key] = tracked

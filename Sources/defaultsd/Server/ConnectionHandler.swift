@@ -102,6 +102,8 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         takeRequests()
+        // Who comes later than others is hardly followed by another at the same place.
+        server.frames.value.removeAll()
         context.fireChannelWritabilityChanged()
     }
 

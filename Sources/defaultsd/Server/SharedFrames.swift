@@ -30,6 +30,7 @@ struct SharedFrames {
         let place = Place(revision: record.revision, number: number)
         if let known = frames[place], known.cursor == cursor, known.record == record { return known.bytes }
         let made = try make()
+        guard made.readableBytes <= Self.capacity else { return made }
         if bytes + made.readableBytes > Self.capacity { removeAll() }
         frames[place] = Frame(record: record, cursor: cursor, bytes: made)
         bytes += made.readableBytes
@@ -38,7 +39,7 @@ struct SharedFrames {
 
     /// Lets all go, once all subscribers have been served.
     mutating func removeAll() {
-        frames.removeAll(keepingCapacity: true)
+        frames = [:]
         bytes = 0
     }
 }

@@ -50,7 +50,7 @@ struct ReadMostlyTests {
 
     @Test("What it holds is let go with it")
     func end() {
-        final class Held {}
+        final class Held: Sendable {}
         weak var held: Held?
         do {
             let object = Held()
