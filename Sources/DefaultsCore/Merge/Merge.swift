@@ -62,7 +62,7 @@ package struct Merge: Sendable {
         let changed =
             isWhole
             ? Set(difference.keys)
-            : history.keysChanged(by: disk, differing: Set(difference.keys), readFrom: format)
+            : history.keysChanged(by: disk, differing: Set(difference.keys), at: time, readFrom: format)
         var result = Result()
         for key in changed {
             // Where the file holds `base` as well as it can, it is `base` that comes into force.
@@ -74,10 +74,8 @@ package struct Merge: Sendable {
             pending[key] = Edit(value: base[key], time: baseTime, writer: .agent, sequence: Edit.unordered)
             result.overruled.append(Overruled(key: key, value: disk[key], writer: .file))
         }
-        let settled = pending.filter { PropertyListValue.areSame($1.value, disk[$0], readFrom: format) }
-        let isInForce = settled.count == pending.count
-        advance(by: difference, at: time, origin: isWhole ? .published : isInForce ? .written : .overruled)
-        for (key, edit) in settled {
+        advance(by: difference, at: time, isForeign: !isWhole)
+        for (key, edit) in pending where PropertyListValue.areSame(edit.value, disk[key], readFrom: format) {
             // The file holds it as well as it can. In force is what was set, as after publishing.
             base[key] = edit.value
             pending[key] = nil
@@ -92,8 +90,8 @@ package struct Merge: Sendable {
         for key in difference.keys {
             if decide(key, nil, time, .binary, &result) { pending[key] = nil }
         }
+        advance(by: difference, at: time, isForeign: true)
         pending = pending.filter { $1.value != nil }
-        advance(by: difference, at: time, origin: pending.isEmpty ? .written : .overruled)
         return result
     }
 
@@ -112,22 +110,23 @@ package struct Merge: Sendable {
     ) -> Result {
         let difference = Difference(from: base, to: disk, readFrom: format)
         let changed = history.keysChanged(
-            by: disk, differing: Set(difference.keys), readFrom: format, skipping: max(0, history.total - total))
+            by: disk, differing: Set(difference.keys), at: time, readFrom: format,
+            skipping: max(0, history.total - total))
         var result = Result()
         for key in changed where decide(key, disk[key], time, format, &result) {
             pending[key] = Edit(value: disk[key], time: time, writer: .file, sequence: Edit.unordered)
         }
         // Someone may have loaded it; then the published version came again.
-        let origin = history.newestOrigin
+        if difference.isEmpty { return result }
         history.append(
-            back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }), origin: .overruled)
-        history.append(back: difference, origin: origin)
+            back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }), at: time, isForeign: true)
+        history.append(back: difference, at: baseTime, isForeign: false)
         return result
     }
 
     /// Takes over that the file now holds `base` and these edits.
     package mutating func publish(_ edits: [String: Edit], at time: Timestamp) {
-        advance(by: edits.mapValues(\.value), at: time, origin: .published)
+        advance(by: edits.mapValues(\.value), at: time, isForeign: false)
         for (key, edit) in edits where pending[key] == edit { pending[key] = nil }
     }
 
@@ -183,14 +182,14 @@ package struct Merge: Sendable {
         return true
     }
 
-    private mutating func advance(by difference: Difference, at time: Timestamp, origin: VersionOrigin) {
+    private mutating func advance(by difference: Difference, at time: Timestamp, isForeign: Bool) {
         var back: Difference = [:]
         back.reserveCapacity(difference.count)
         for (key, value) in difference {
             back[key] = .some(base[key])
             base[key] = value
         }
-        history.append(back: back, origin: origin)
+        history.append(back: back, at: time, isForeign: isForeign)
         baseTime = time
     }
 }

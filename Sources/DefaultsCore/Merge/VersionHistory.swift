@@ -10,16 +10,23 @@ package struct VersionHistory: Sendable {
     /// Keys in all differences, over which old versions are let go before `capacity` is reached.
     package static let keyCapacity = 65_536
 
-    /// What leads from a version to the one before it, and where that came from; the newest version's last.
-    private var steps: [(back: Difference, origin: VersionOrigin)] = []
-    /// Where the newest version came from.
-    package private(set) var newestOrigin = VersionOrigin.written
+    /// Who is again at work within so much time, in nanoseconds, is taken for the same writer.
+    private static let moment: Int64 = 10_000_000_000
+
+    /// Differences that lead from a version to the one before it; the newest version's last.
+    private var steps: [Difference] = []
+    /// The version that a foreign writer wrote last: `total` after it, and when.
+    private var written: (total: Int, time: Timestamp)?
+    /// When the newest version came to be.
+    private var latest = Timestamp(nanoseconds: .min)
     private var keys = 0
     /// How many versions have come in all, those included that are let go.
     package private(set) var total = 0
 
-    /// Begins with a version.
-    package init(_ origin: VersionOrigin = .written) { newestOrigin = origin }
+    package init() {}
+
+    /// Begins with a version that a foreign writer wrote.
+    package init(writtenAt time: Timestamp) { (written, latest) = ((0, time), time) }
 
     /// How many versions before the newest are known.
     package var count: Int { steps.count }
@@ -27,24 +34,24 @@ package struct VersionHistory: Sendable {
     /// Notes that a new version came.
     ///
     /// - Parameters:
-    ///   - back: what leads from the new version back to the one before.
-    ///   - origin: where the new version came from.
-    package mutating func append(back: Difference, origin: VersionOrigin) {
-        if back.isEmpty {
-            // The same once more is no version; but its writer may know less than the store by now.
-            if origin == .overruled { newestOrigin = origin }
-            return
+    ///   - back: what leads from the new version back to the one before; nothing, when the same was written once more.
+    ///   - time: when it came to be.
+    ///   - isForeign: whether a foreign writer wrote it, and no store.
+    package mutating func append(back: Difference, at time: Timestamp, isForeign: Bool) {
+        defer {
+            latest = time
+            if isForeign { written = (total, time) }
         }
-        defer { newestOrigin = origin }
+        if back.isEmpty { return }
         total += 1
-        steps.append((back, newestOrigin))
+        steps.append(back)
         keys += back.count
         // The version before the newest is kept, however many keys it takes: a displaced file's writer had loaded it.
         guard steps.count > Self.capacity || keys > Self.keyCapacity, steps.count > 1 else { return }
         // Let go an eighth at once, since the array moves what remains.
         var surplus = 0
         repeat {
-            keys -= steps[surplus].back.count
+            keys -= steps[surplus].count
             surplus += 1
         } while surplus < steps.count - 1
             && (surplus < steps.count / 8 || keys > Self.keyCapacity)
@@ -55,50 +62,57 @@ package struct VersionHistory: Sendable {
     /// the newest of several.
     ///
     /// A file that equals an older version was put back by someone: then all that differs from the newest is their change.
-    /// Not so if the last that a foreign writer wrote was overruled in part, and that version is nearer than the newest: then
-    /// it is the same writer, that knows no more than it did and has written once more. Foundation's own UserDefaults
-    /// writes again whenever it doesn't find in the file what it wrote a moment ago.
+    /// Not so if a foreign writer wrote a version that is no further, and no edit that was made since then has been
+    /// published but in the same moment: it may have seen nothing of that moment, and have written once more. Foundation's
+    /// own UserDefaults writes the same again when it doesn't find in the file what it wrote, and goes on from what it has
+    /// as long as the file isn't younger than that.
     ///
     /// - Parameters:
     ///   - disk: the file's values.
     ///   - differing: the keys in which the newest version differs from them.
-    ///   - format: the file's format.
+    ///   - time: when the file was written.
+    ///   - format: its format.
     ///   - skipped: how many of the newest versions the writer can't have loaded, nor put another back in place of.
     /// - Returns: the keys that the writer set or removed, perhaps to what they are anyway.
     package func keysChanged(
-        by disk: DomainValues, differing: Set<String>, readFrom format: PropertyListFormat, skipping skipped: Int = 0
+        by disk: DomainValues, differing: Set<String>, at time: Timestamp, readFrom format: PropertyListFormat,
+        skipping skipped: Int = 0
     ) -> Set<String> {
         var current = differing
         var newest = differing
         var nearest = differing
-        // What differs from the last version of a foreign writer, if that was overruled.
-        var sinceOverruled: Set<String>?
-        var hasMetWriter = false
+        var sinceWritten: Set<String>?
         for index in 0...steps.count {
-            var origin = newestOrigin
-            if index > 0 {
-                let step = steps[steps.count - index]
-                for (key, value) in step.back {
-                    if PropertyListValue.areSame(value, disk[key], readFrom: format) {
-                        current.remove(key)
-                    } else {
-                        current.insert(key)
-                    }
+            for (key, value) in index > 0 ? steps[steps.count - index] : [:] {
+                if PropertyListValue.areSame(value, disk[key], readFrom: format) {
+                    current.remove(key)
+                } else {
+                    current.insert(key)
                 }
-                origin = step.origin
             }
             if index < skipped { continue }
             if index == skipped { (newest, nearest) = (current, current) }
-            if !hasMetWriter, origin != .published {
-                hasMetWriter = true
-                if origin == .overruled { sinceOverruled = current }
-            }
+            if let written, index == total - written.total { sinceWritten = current }
             if current.isEmpty {
-                if let sinceOverruled, sinceOverruled.count < newest.count { return sinceOverruled }
-                return newest
+                guard let sinceWritten, sinceWritten.count <= newest.count, mayGoOn(with: sinceWritten, at: time) else {
+                    return newest
+                }
+                return sinceWritten
             }
             if current.count < nearest.count { nearest = current }
         }
         return nearest
+    }
+
+    /// Whether the last foreign writer may have changed no more than some keys of what it wrote; the same as before it
+    /// writes in the same moment alone.
+    private func mayGoOn(with changed: Set<String>, at time: Timestamp) -> Bool {
+        guard let written else { return false }
+        // Saturating: any clock may have been set to anything.
+        func isSoon(_ later: Timestamp) -> Bool {
+            let (age, overflow) = later.nanoseconds.subtractingReportingOverflow(written.time.nanoseconds)
+            return overflow ? later < written.time : age <= Self.moment
+        }
+        return isSoon(latest) && (!changed.isEmpty || isSoon(time))
     }
 }

@@ -279,7 +279,7 @@ struct StoreState {
             domains[domain, default: DomainState()].merge.pending = pending
             if case .contents(let contents) = reading, contents.publication == nil {
                 // Who wrote it knows nothing of these edits.
-                domains[domain]?.merge.history = VersionHistory(.overruled)
+                domains[domain]?.merge.history = VersionHistory(writtenAt: contents.time)
             }
             note(domain)
             // A file that can't be taken is left alone until it is mended, or edited again.

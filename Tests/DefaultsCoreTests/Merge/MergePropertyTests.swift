@@ -236,6 +236,7 @@ struct MergePropertyTests {
                 default:
                     merge.publish(merge.pending, at: time)
                 }
+                #expect(merge.current == model, "seed \(seed), step \(step)")
             }
         }
     }

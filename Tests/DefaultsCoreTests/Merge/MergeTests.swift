@@ -172,6 +172,48 @@ struct MergeTests {
         #expect(merge.current == ["a": 2, "f": 2])
     }
 
+    @Test("A writer that knew all when it wrote, and writes the same again at once, takes back nothing set between")
+    func writesAgainAtOnce() {
+        var merge = Merge(base: ["a": 1, "f": 1])
+        _ = merge.reload(["a": 1, "f": 2], format: .xml, changedAt: before)
+        _ = merge.edit(["a": 2], time: now, writer: .testApp, sequence: 1)
+        merge.publish(merge.pending, at: now)
+        #expect(merge.reload(["a": 1, "f": 2], format: .xml, changedAt: after).changes == [])
+        #expect(merge.current == ["a": 2, "f": 2])
+    }
+
+    @Test("A writer that takes back what is yet to be published of it takes back no more")
+    func takesBackWhatWaits() {
+        var merge = Merge(base: ["a": 1, "f": 1])
+        _ = merge.edit(["a": 2], time: now, writer: .testApp, sequence: 1)
+        let loaded = merge.history.total
+        merge.publish(merge.pending, at: now)
+        _ = merge.displace(["a": 1, "f": 2], format: .xml, changedAt: now, loadedBefore: loaded)
+        let result = merge.reload(["a": 1, "f": 1], format: .xml, changedAt: after)
+        #expect(result.changes == [KeyChange(key: "f", old: 2, new: 1)])
+        #expect(merge.current == ["a": 2, "f": 1])
+    }
+
+    @Test("An older version that comes again is a restore once other edits have been published for a while")
+    func restoreLater() {
+        var merge = overruledWriter()
+        let hours = Timestamp(nanoseconds: 3_600_000_000_000)
+        _ = merge.edit(["c": 1], time: hours, writer: .testApp, sequence: 2)
+        merge.publish(merge.pending, at: hours)
+        _ = merge.reload(
+            ["a": 1, "f": 1, "g": 1], format: .xml, changedAt: Timestamp(nanoseconds: 2 * hours.nanoseconds))
+        #expect(merge.current == ["a": 1, "f": 1, "g": 1])
+        #expect(merge.pending.isEmpty)
+    }
+
+    @Test("A template that is copied again is a restore, though an edit was waiting when it was copied first")
+    func templateAgain() {
+        var merge = overruledWriter()
+        let later = Timestamp(nanoseconds: 60_000_000_000)
+        _ = merge.reload(["a": 1, "f": 2, "g": 1], format: .xml, changedAt: later)
+        #expect(merge.current == ["a": 1, "f": 2, "g": 1])
+    }
+
     @Test("Once the writer has loaded what is in force, an older version that comes again is a restore as ever")
     func restoreAfterOverruling() {
         var merge = overruledWriter()

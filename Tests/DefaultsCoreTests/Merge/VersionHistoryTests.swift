@@ -4,16 +4,18 @@ import Testing
 
 @Suite("Recent versions")
 struct VersionHistoryTests {
+    private let time = Timestamp(nanoseconds: 1)
+
     @Test("Old versions are let go, never more than a few at once, and the newest are kept")
     func capacity() {
         var history = VersionHistory()
         for number in 0..<Int64(3 * VersionHistory.capacity) {
-            history.append(back: ["a": .some(.integer(number))], origin: .published)
+            history.append(back: ["a": .some(.integer(number))], at: time, isForeign: false)
             #expect(history.count <= VersionHistory.capacity)
             if number > VersionHistory.capacity { #expect(history.count >= VersionHistory.capacity * 7 / 8 - 1) }
         }
         // The newest version is nearest to a file that differs from it in one key.
-        #expect(history.keysChanged(by: ["a": -1], differing: ["a"], readFrom: .xml) == ["a"])
+        #expect(history.keysChanged(by: ["a": -1], differing: ["a"], at: time, readFrom: .xml) == ["a"])
     }
 
     @Test("Large differences are let go sooner")
@@ -22,7 +24,7 @@ struct VersionHistoryTests {
         let keys = 1_000
         for number in 0..<Int64(200) {
             let step = (0..<keys).map { ("\($0)", PropertyListValue?.some(.integer(number))) }
-            history.append(back: Difference(uniqueKeysWithValues: step), origin: .published)
+            history.append(back: Difference(uniqueKeysWithValues: step), at: time, isForeign: false)
             #expect(history.count <= VersionHistory.keyCapacity / keys + 1)
         }
         #expect(history.count > VersionHistory.keyCapacity / keys / 2)
@@ -32,7 +34,6 @@ struct VersionHistoryTests {
     func giantStep() {
         let values = DomainValues(uniqueKeysWithValues: (0..<VersionHistory.keyCapacity + 10).map { ("\($0)", 1) })
         var merge = Merge(base: ["a": 1])
-        let time = Timestamp(nanoseconds: 1)
         _ = merge.edit(values.mapValues { .some($0) }, time: time, writer: .testApp, sequence: 1)
         let loaded = merge.history.total
         merge.publish(merge.pending, at: time)
@@ -45,7 +46,7 @@ struct VersionHistoryTests {
     @Test("No difference is no version")
     func emptyStep() {
         var history = VersionHistory()
-        history.append(back: [:], origin: .written)
+        history.append(back: [:], at: time, isForeign: true)
         #expect(history.count == 0)
     }
 }
