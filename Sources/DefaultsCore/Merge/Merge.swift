@@ -116,8 +116,8 @@ package struct Merge: Sendable {
         for key in changed where decide(key, disk[key], time, format, &result) {
             pending[key] = Edit(value: disk[key], time: time, writer: .file, sequence: Edit.unordered)
         }
-        // Someone may have loaded it; then the published version came again.
         if difference.isEmpty { return result }
+        // Someone may have loaded it; then the published version came again.
         history.append(
             back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }), at: time, isForeign: true)
         history.append(back: difference, at: baseTime, isForeign: false)

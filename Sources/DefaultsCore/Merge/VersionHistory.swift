@@ -108,7 +108,7 @@ package struct VersionHistory: Sendable {
     /// writes in the same moment alone.
     private func mayGoOn(with changed: Set<String>, at time: Timestamp) -> Bool {
         guard let written else { return false }
-        // Saturating: any clock may have been set to anything.
+        // Any clock may have been set to anything.
         func isSoon(_ later: Timestamp) -> Bool {
             let (age, overflow) = later.nanoseconds.subtractingReportingOverflow(written.time.nanoseconds)
             return overflow ? later < written.time : age <= Self.moment
