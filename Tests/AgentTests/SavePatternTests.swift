@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import ProgramSupport
+import TestSupport
 import Testing
 
 /// Every way in which programs save a file is one change set: no key flickers, nothing comes twice, nothing is torn.
@@ -144,6 +145,22 @@ struct SavePatternTests {
             try agent.defaults("write", "a.b", "ours", "kept")
             #expect(try follower.changes { try write("other", "y") }.last == "a.b: other x>y (file)")
             #expect(try agent.defaults("read", "a.b", "ours").output == "kept\n")
+        }
+    }
+
+    @Test("A file that was closed too early to be read, and then for good, is known to a barrier")
+    func closedLate() throws {
+        try AgentProcess.withAgent(prepare: { try RawFile.write("{size = 0;}", to: $0.path("a.b")) }) { agent in
+            // What is open under another name has no event here: as in the moment between a close's event and its end.
+            let (path, other) = (agent.place.path("a.b"), agent.place.runtime + "/other")
+            try #require(link(path, other) == 0)
+            let follower = try agent.follow()
+            for size in 1...20 {
+                let held = open(other, O_WRONLY | O_CLOEXEC)
+                try follower.expect([]) { try RawFile.write("{size = \(size);}", to: path) }
+                close(held)
+                try follower.expect(["a.b: size \(size - 1)>\(size) (file)"])
+            }
         }
     }
 }

@@ -291,7 +291,8 @@ actor Engine: Service {
     ///
     /// The kernel has queued the event of a finished change before the call that made it returns. So once the watcher has
     /// drained the queue, all is known; a file that was removed is waited for until it may be believed. What a writer has
-    /// not closed yet isn't finished.
+    /// not closed yet isn't finished. Nor is waited for what a writer leaves in a version that it held open while it was
+    /// replaced: that comes within seconds.
     ///
     /// - Parameter domain: whose edits are to be durable, and whose removal is waited for; all domains' if left out.
     /// - Returns: where the log ends then, and what couldn't be saved.
@@ -313,7 +314,23 @@ actor Engine: Service {
     /// Does at once what has failed, and is planned for later.
     private func tryAgain(_ domain: Domain?) {
         if blindLooks > 0 { lookAtAll() }
+        lookAtWritten()
         for unread in refusals.keys where domain == nil || domain == unread { look(at: unread, haste: .settle) }
+    }
+
+    /// Looks now at the files that were open for writing when they were looked at, or modified.
+    ///
+    /// The kernel tells of a close before it counts the file as closed: who looks at once, while the writer is still in the
+    /// call, may come too early. By the time that call has returned, it isn't.
+    private func lookAtWritten() {
+        for case .look(let domain) in agenda.items where refusals[domain] == nil {
+            let unsettled = store.look(at: [domain])
+            // Not closed yet: its time comes, and counts.
+            guard unsettled.beingWritten.isEmpty else { continue }
+            agenda.remove(.look(domain))
+            attempts[domain] = nil
+            revisit(unsettled)
+        }
     }
 
     // MARK: Edits on a condition
