@@ -6,6 +6,8 @@ struct DefaultsBench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "defaults-bench",
         abstract: "Compares speeds with peers and limits, soaks agent and library, and audits what an agent keeps.",
-        subcommands: [Compare.self, Soak.self, Audit.self, WriteForeign.self, WriteApp.self, FollowKey.self],
+        subcommands: [
+            Compare.self, Soak.self, Audit.self, WriteForeign.self, WriteApp.self, FollowKey.self, SetKey.self,
+        ],
         defaultSubcommand: Compare.self)
 }

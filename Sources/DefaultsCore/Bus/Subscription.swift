@@ -1,7 +1,7 @@
 /// One subscriber: a place in the log, a filter, and what to do when it falls behind.
 ///
 /// There is no queue. The subscriber is asked to come when there is something, and reads from the log where it was.
-package struct Subscription: Sendable {
+package struct Subscription: Hashable, Sendable {
     /// What a subscriber gets that is slower than the changes.
     package enum Mode: String, Hashable, Sendable, CaseIterable {
         /// What waits is handed out as each key's net change. Past the log's end: a gap, then a snapshot.
@@ -29,7 +29,8 @@ package struct Subscription: Sendable {
     /// The place from which on the subscriber has missed records that are let go.
     private var missedFrom: Cursor?
     private var needsSnapshot: Bool
-    private var hasEnded = false
+    /// Whether nothing comes any more.
+    package private(set) var hasEnded = false
     /// The revision that the last event named; `nil` until the subscriber has caught up once.
     private var told: Revision?
 

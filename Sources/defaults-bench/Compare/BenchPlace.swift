@@ -7,7 +7,7 @@ final class BenchPlace {
     /// Where services are that nobody calls by hand.
     private static let otherPlaces = ["/usr/sbin", "/usr/libexec", "/usr/lib/x86_64-linux-gnu/xfce4/xfconf"]
     private let root: URL
-    private var agent: ChildLines?
+    private var agent: AgentChild?
     private var bus: Process?
 
     /// Makes them, and has this process and all that it starts use them.
@@ -34,7 +34,7 @@ final class BenchPlace {
             "DEFAULTS_DIRECTORY": preferences, "XDG_CONFIG_HOME": preferences, "XDG_RUNTIME_DIR": runtime,
             "HOME": root.appending(path: "home").path, "DEFAULTS_SYSTEM_DIRECTORIES": root.path + "/none",
             "DEFAULTS_MANAGED_DIRECTORY": root.path + "/none",
-            "DBUS_SESSION_BUS_ADDRESS": "unix:path=\(runtime)/bus",
+            "DBUS_SESSION_BUS_ADDRESS": "unix:path=\(busPath)",
         ]
     }
 
@@ -43,14 +43,12 @@ final class BenchPlace {
 
     /// Starts the agent unless it runs, and waits until it answers.
     func startAgent() throws {
-        if agent != nil { return }
-        agent = try ChildLines("defaultsd", ["--log-level", "error"], environment: environment)
-        for _ in 0..<3_000 {
-            if let connection = try? SoakPlace.connect(environment) { return _ = connection }
-            usleep(1_000)
-        }
-        throw SoakFailure("The agent didn't become ready.")
+        if agent == nil { agent = try AgentChild(environment: environment) }
     }
+
+    /// The bus's socket, and its process.
+    var busPath: String { "\(runtime)/bus" }
+    var busNumber: pid_t { bus?.processIdentifier ?? 0 }
 
     /// Starts a D-Bus session bus, which GNOME's and XFCE's systems work by; false where none is installed.
     func startBus() throws -> Bool {
@@ -58,12 +56,12 @@ final class BenchPlace {
         guard let program = Self.program("dbus-daemon") else { return false }
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = ["--session", "--nofork", "--nopidfile", "--address=unix:path=\(runtime)/bus"]
+        process.arguments = ["--session", "--nofork", "--nopidfile", "--address=unix:path=\(busPath)"]
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
         bus = process
-        return eventually { access("\(runtime)/bus", F_OK) == 0 }
+        return eventually { access(busPath, F_OK) == 0 }
     }
 
     /// Where a program is; `nil` where it isn't installed.

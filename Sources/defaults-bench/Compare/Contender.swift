@@ -5,6 +5,8 @@ struct Contender {
         /// Another program or library, and the package that has it.
         case peer(package: String)
         case limit
+        /// A peer that can't be measured here, and why.
+        case unmeasured(String)
     }
 
     /// Does the work some times, and gives what one time took, in seconds: one figure for all, or one for each.
@@ -19,8 +21,8 @@ struct Contender {
     /// Makes ready, which isn't measured; `nil` where what it needs isn't installed.
     let begin: () throws -> Round?
 
-    static func ours(_ begin: @escaping () throws -> Round?) -> Contender {
-        Contender(name: "defaultsd", role: .ours, begin: begin)
+    static func ours(_ name: String = "defaultsd", _ begin: @escaping () throws -> Round?) -> Contender {
+        Contender(name: name, role: .ours, begin: begin)
     }
 
     static func peer(
@@ -28,6 +30,10 @@ struct Contender {
         _ begin: @escaping () throws -> Round?
     ) -> Contender {
         Contender(name: name, role: .peer(package: package), goal: goal, slowGoal: slowGoal, begin: begin)
+    }
+
+    static func unmeasured(_ name: String, why: String) -> Contender {
+        Contender(name: name, role: .unmeasured(why)) { nil }
     }
 
     static func limit(_ name: String, goal: Double? = nil, _ begin: @escaping () throws -> Round?) -> Contender {

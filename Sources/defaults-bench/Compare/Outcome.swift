@@ -31,8 +31,11 @@ struct Outcome {
     var line: String {
         let name = "  " + contender.name.padding(toLength: 26, withPad: " ", startingAt: 0)
         guard let statistics else {
-            if case .peer(let package) = contender.role { return name + "          –  (not installed: \(package))" }
-            return name + "          –"
+            switch contender.role {
+            case .peer(let package): return name + "          –  (not installed: \(package))"
+            case .unmeasured(let reason): return name + "          –  (\(reason))"
+            case .ours, .limit: return name + "          –"
+            }
         }
         var line = name + Self.figure(statistics.median * unit.scale) + Self.figure(statistics.slow * unit.scale)
         line += String(format: "%3.0f%%", statistics.spread * 100)

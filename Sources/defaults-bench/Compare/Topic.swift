@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// What `--only` names.
 enum Topic: String, CaseIterable, ExpressibleByArgument {
-    case read, set, plist, command, line, update, fanout, start
+    case read, set, plist, command, line, update, fanout, growth, start
 
     func works(at place: BenchPlace, isQuick: Bool) throws -> [Work] {
         switch self {
@@ -13,6 +13,7 @@ enum Topic: String, CaseIterable, ExpressibleByArgument {
         case .line: try LineWork(place).works(isQuick: isQuick)
         case .update: try UpdateWork(place).works(isQuick: isQuick)
         case .fanout: try FanOutWork(place).works(isQuick: isQuick)
+        case .growth: try GrowthWork(place).works(isQuick: isQuick)
         case .start: try StartWork(place).works(isQuick: isQuick)
         }
     }

@@ -30,7 +30,7 @@ final class PeerSocket {
                     descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count)) == 0
             }
         }
-        guard isConnected else { throw SoakFailure("Nobody listens at \(name).") }
+        guard isConnected else { throw BenchFailure("Nobody listens at \(name).") }
     }
 
     deinit { close(descriptor) }
@@ -41,7 +41,7 @@ final class PeerSocket {
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            guard count > 0 else { throw SoakFailure("A peer has closed its connection.") }
+            guard count > 0 else { throw BenchFailure("A peer has closed its connection.") }
             sent += count
         }
     }
@@ -50,7 +50,7 @@ final class PeerSocket {
     func receive() throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         let count = read(descriptor, &buffer, buffer.count)
-        guard count > 0 else { throw SoakFailure("A peer has closed its connection.") }
+        guard count > 0 else { throw BenchFailure("A peer has closed its connection.") }
         return Array(buffer[..<count])
     }
 }

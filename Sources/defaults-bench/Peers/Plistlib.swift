@@ -23,7 +23,7 @@ enum Plistlib {
         return {
             try process.send("")
             guard let seconds = process.line(within: 120_000).flatMap({ Double($0) }) else {
-                throw SoakFailure("python3 doesn't answer.")
+                throw BenchFailure("python3 doesn't answer.")
             }
             return [seconds]
         }

@@ -33,7 +33,7 @@ struct CooperatingSoak {
             while !writing.isEmpty {
                 for index in writing {
                     guard let line = apps[index].line(within: 30_000) else {
-                        throw SoakFailure("App \(index) is silent in round \(number).")
+                        throw BenchFailure("App \(index) is silent in round \(number).")
                     }
                     if line == "done" { writing.remove(index) }
                     note(line, number, &saved[index], &result)

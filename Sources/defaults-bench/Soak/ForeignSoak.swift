@@ -49,7 +49,7 @@ struct ForeignSoak {
                     }
                 }
                 if isWriting, acknowledged == Self.keys, kill(writer.pid, 0) != 0 {
-                    throw SoakFailure("The writer has ended.")
+                    throw BenchFailure("The writer has ended.")
                 }
             }
             if kind == .killed {
@@ -61,7 +61,7 @@ struct ForeignSoak {
                 _ = try editor.barrier(domain)
                 writer = try startWriter()
                 try writer.send("half")
-                guard writer.line(within: 10_000) == "half" else { throw SoakFailure("The writer is silent.") }
+                guard writer.line(within: 10_000) == "half" else { throw BenchFailure("The writer is silent.") }
                 writer.kill()
                 result.kills += 2
                 // An edit has the agent repair the file.
@@ -75,7 +75,7 @@ struct ForeignSoak {
             }
             let cursor = try editor.barrier(domain).cursor
             try check(number, completed, try editor.snapshot(of: domain).values, &result)
-            guard eventually({ history.hasCome(cursor) }) else { throw SoakFailure("The subscriber heard nothing.") }
+            guard eventually({ history.hasCome(cursor) }) else { throw BenchFailure("The subscriber heard nothing.") }
             history.expect(
                 "External sync", Dictionary(uniqueKeysWithValues: completed.map { ("f\($0)", $1) }))
             history.expect(
@@ -84,7 +84,7 @@ struct ForeignSoak {
         } while Date.now < end
         writer.kill()
         let last = try editor.barrier(domain).cursor
-        guard eventually({ history.hasCome(last) }) else { throw SoakFailure("The subscriber heard nothing.") }
+        guard eventually({ history.hasCome(last) }) else { throw BenchFailure("The subscriber heard nothing.") }
         subscriber.stop()
         history.compare(with: try editor.snapshot(of: domain).values)
         result.findings += try history.resumption.findings {

@@ -7,7 +7,7 @@ import Glibc
 final class SoakPlace {
     static let domain = "org.example.soak"
     private let root: URL
-    private var agent: ChildLines?
+    private var agent: AgentChild?
 
     init() throws {
         root = FileManager.default.temporaryDirectory.appending(path: "defaults-soak-\(UUID().uuidString.prefix(8))")
@@ -37,13 +37,7 @@ final class SoakPlace {
 
     /// Starts the agent, and waits until it answers.
     func startAgent() throws {
-        agent = try ChildLines(
-            "defaultsd", ["--log-level", "error", "--end-with-parent", "\(getpid())"], environment: environment)
-        for _ in 0..<3_000 {
-            if let connection = try? connect() { return _ = connection }
-            usleep(10_000)
-        }
-        throw SoakFailure("The agent didn't become ready.")
+        agent = try AgentChild(environment: environment)
     }
 
     /// Kills the agent.
@@ -53,32 +47,12 @@ final class SoakPlace {
     }
 
     /// Connects to the agent.
-    func connect() throws -> AgentConnection { try Self.connect(environment) }
-
-    /// Connects to the agent that these variables lead to.
-    static func connect(_ variables: [String: String]) throws -> AgentConnection {
-        let environment = Environment(variables)
-        let directory = try PreferencesDirectory(environment: environment)
-        let address = try AgentAddress(for: directory, environment: environment)
-        guard let connection = try AgentConnection.open(address, for: directory) else {
-            throw SoakFailure("No agent answers.")
-        }
-        return connection
-    }
+    func connect() throws -> AgentConnection { try AgentChild.connect(environment) }
 
     /// What is wrong between the agent, the files and the log.
     func audit() throws -> [String] {
         let environment = Environment(environment)
         let directory = try PreferencesDirectory(environment: environment)
         return try Auditor(directory, AgentAddress(for: directory, environment: environment)).findings()
-    }
-}
-
-/// Why a soak can't go on.
-struct SoakFailure: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) {
-        self.description = description
     }
 }

@@ -21,7 +21,7 @@ final class Subscriber: Sendable {
     func start(_ environment: [String: String]) {
         Thread.detachNewThread { [self] in
             do {
-                let connection = try SoakPlace.connect(environment)
+                let connection = try AgentChild.connect(environment)
                 _ = try connection.subscribe(.snapshot, filter: filter, mode: .everything)
                 hasBegun.signal()
                 while !mustEnd.load(ordering: .relaxed) {
@@ -40,7 +40,7 @@ final class Subscriber: Sendable {
     func records(
         after place: Cursor, upTo end: Cursor, from environment: [String: String]
     ) throws -> [LogRecord] {
-        let connection = try SoakPlace.connect(environment)
+        let connection = try AgentChild.connect(environment)
         _ = try connection.subscribe(.after(place), filter: filter, mode: .everything)
         var records: [LogRecord] = []
         var reached = place.revision

@@ -17,9 +17,12 @@ struct CommandWork {
             Work(
                 name: "a command reads a key", unit: .milliseconds, rounds: rounds,
                 contenders: [
-                    .ours {
-                        try run("defaults", "write", "org.example.command", "key", "a value")
-                        return times("defaults", "read", "org.example.command", "key")
+                    .ours(Self.name) {
+                        try run(Self.command, "write", "org.example.command", "key", "a value")
+                        return times(Self.command, "read", "org.example.command", "key")
+                    },
+                    .peer("defaults, dynamic", package: Self.staticCommand) {
+                        Self.hasStatic ? times(Self.dynamicCommand, "read", "org.example.command", "key") : nil
                     },
                     .peer("dconf", package: "dconf-cli", goal: 1) {
                         guard try place.startBus(), BenchPlace.program("dconf") != nil else { return nil }
@@ -51,7 +54,10 @@ struct CommandWork {
             Work(
                 name: "a command writes a key", unit: .milliseconds, rounds: rounds,
                 contenders: [
-                    .ours { changes("defaults", "write", "org.example.command", "key") },
+                    .ours(Self.name) { changes(Self.command, "write", "org.example.command", "key") },
+                    .peer("defaults, dynamic", package: Self.staticCommand) {
+                        Self.hasStatic ? changes(Self.dynamicCommand, "write", "org.example.command", "key") : nil
+                    },
                     .peer("dconf", package: "dconf-cli", goal: 1) {
                         guard try place.startBus(), BenchPlace.program("dconf") != nil else { return nil }
                         return changes("dconf", "write", "/org/example/command/key")
@@ -76,6 +82,12 @@ struct CommandWork {
         ]
     }
 
+    /// Our command: the static one that README shows how to build, where it is there.
+    private static var command: String { hasStatic ? staticCommand : dynamicCommand }
+    private static var name: String { hasStatic ? "defaults, static" : "defaults" }
+    private static let hasStatic = access(staticCommand, X_OK) == 0
+    private static let staticCommand = ".build-static/release/defaults"
+    private static let dynamicCommand = BenchPlace.beside("defaults")
     /// Another program of our command's name.
     private static let gnustep = "/usr/bin/defaults"
 
@@ -93,7 +105,7 @@ struct CommandWork {
     /// Runs a command to its end, with nothing but the system's calls around it.
     private func run(_ command: [String]) throws {
         let name = command[0]
-        let path = name == "defaults" ? BenchPlace.beside(name) : BenchPlace.program(name) ?? name
+        let path = name.contains("/") ? name : BenchPlace.program(name) ?? name
         var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
         var actions = posix_spawn_file_actions_t()
@@ -104,7 +116,7 @@ struct CommandWork {
         var status: Int32 = 0
         guard posix_spawn(&pid, path, &actions, nil, &arguments, environ) == 0, waitpid(pid, &status, 0) == pid,
             status == 0
-        else { throw SoakFailure("\(command.joined(separator: " ")) has failed.") }
+        else { throw BenchFailure("\(command.joined(separator: " ")) has failed.") }
     }
 
     private func makeSchema() throws -> Bool {

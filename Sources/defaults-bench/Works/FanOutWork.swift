@@ -25,7 +25,7 @@ struct FanOutWork {
                 contenders: [
                     .ours {
                         let receivers = Receivers(try (0..<subscribers).map { _ in try Self.subscribe(place) })
-                        let editor = try SoakPlace.connect(place.environment)
+                        let editor = try AgentChild.connect(place.environment)
                         let domain = Domain(try DomainName(BenchPlace.domain))
                         var sent = 0
                         return round(of: place.agentNumber, receivers, changes) { text in
@@ -52,6 +52,21 @@ struct FanOutWork {
                             try redis.send(text, to: "bench")
                         } afterwards: {
                             try redis.takeAnswers(changes)
+                        }
+                    },
+                    .peer("dbus-daemon", package: "dbus-daemon", goal: 1) {
+                        guard try place.startBus() else { return nil }
+                        let bus = try DBus(path: place.busPath)
+                        let receivers = Receivers(
+                            try (0..<subscribers).map { _ in
+                                let subscriber = try DBus(path: place.busPath)
+                                try subscriber.subscribe()
+                                return subscriber.socket
+                            })
+                        return round(of: place.busNumber, receivers, changes) { text in
+                            try bus.signal(text)
+                        } afterwards: {
+                            try bus.synchronize()
                         }
                     },
                     .peer("NATS", package: "nats-server", goal: 1) {

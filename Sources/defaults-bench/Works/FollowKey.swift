@@ -15,11 +15,12 @@ struct FollowKey: ParsableCommand {
 
     @Argument var kind: Kind
     @Argument var place: String
+    @Option var domain = BenchPlace.domain
 
     func run() throws {
         switch kind {
         case .defaultsd:
-            guard let defaults = DefaultsKit.UserDefaults(suiteName: BenchPlace.domain) else { return }
+            guard let defaults = DefaultsKit.UserDefaults(suiteName: domain) else { return }
             let end = DispatchSemaphore(value: 0)
             Task {
                 let key = DefaultsKey<Int>(Self.key, default: 0)

@@ -25,7 +25,7 @@ struct LineWork {
                         return {
                             try times {
                                 try replace(file, $0)
-                                guard tail.line(within: 10_000) != nil else { throw SoakFailure("tail is silent.") }
+                                guard tail.line(within: 10_000) != nil else { throw BenchFailure("tail is silent.") }
                             }
                         }
                     },
@@ -44,13 +44,13 @@ struct LineWork {
                             try times {
                                 try replace(path, $0)
                                 guard lines.line(within: 10_000) != nil else {
-                                    throw SoakFailure("inotifywait is silent.")
+                                    throw BenchFailure("inotifywait is silent.")
                                 }
                             }
                         }
                     },
                     .limit("raw inotify, no other process") {
-                        let directory = place.path + "/limit"
+                        let directory = place.path + "/limit-watched"
                         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
                         let inotify = inotify_init1(Int32(IN_CLOEXEC))
                         inotify_add_watch(inotify, directory, UInt32(IN_MOVED_TO))
@@ -78,7 +78,7 @@ struct LineWork {
         let bytes = try PropertyListValue.dictionary(["number": .integer(Int64(number))]).write(as: .xml)
         let file = open(path + ".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard write(file, bytes, bytes.count) == bytes.count, close(file) == 0, rename(path + ".new", path) == 0 else {
-            throw SoakFailure("\(path) can't be written.")
+            throw BenchFailure("\(path) can't be written.")
         }
     }
 }

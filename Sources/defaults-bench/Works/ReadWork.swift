@@ -15,7 +15,7 @@ struct ReadWork {
         try place.startAgent()
         guard let ours = DefaultsKit.UserDefaults(suiteName: BenchPlace.domain),
             let foundation = Foundation.UserDefaults(suiteName: "\(BenchPlace.domain).foundation")
-        else { throw SoakFailure("There are no defaults.") }
+        else { throw BenchFailure("There are no defaults.") }
         (self.ours, self.foundation) = (ours, foundation)
         // Twenty keys, as an app has; what is registered is found last.
         for number in 0..<20 {
@@ -29,7 +29,7 @@ struct ReadWork {
         foundation.set(Self.text, forKey: "string")
         foundation.set(42, forKey: "integer")
         foundation.register(defaults: ["bool": true])
-        guard foundation.synchronize() else { throw SoakFailure("Foundation can't write its file.") }
+        guard foundation.synchronize() else { throw BenchFailure("Foundation can't write its file.") }
     }
 
     func works(isQuick: Bool) throws -> [Work] {

@@ -25,7 +25,7 @@ final class Receivers: @unchecked Sendable {
 
     /// Waits until all have got the end.
     func wait() throws {
-        guard group.wait(timeout: .now() + 120) == .success else { throw SoakFailure("Subscribers got no end.") }
+        guard group.wait(timeout: .now() + 120) == .success else { throw BenchFailure("Subscribers got no end.") }
     }
 
     private func read(_ indices: [Int], upTo end: [UInt8]) {

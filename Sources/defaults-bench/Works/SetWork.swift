@@ -14,14 +14,14 @@ struct SetWork {
         try place.startAgent()
         guard let ours = DefaultsKit.UserDefaults(suiteName: BenchPlace.domain),
             let foundation = Foundation.UserDefaults(suiteName: "\(BenchPlace.domain).foundation")
-        else { throw SoakFailure("There are no defaults.") }
+        else { throw BenchFailure("There are no defaults.") }
         (self.ours, self.foundation) = (ours, foundation)
         for number in 0..<20 {
             ours.set(number, forKey: "other\(number)")
             foundation.set(number, forKey: "other\(number)")
         }
         ours.synchronize()
-        guard foundation.synchronize() else { throw SoakFailure("Foundation can't write its file.") }
+        guard foundation.synchronize() else { throw BenchFailure("Foundation can't write its file.") }
     }
 
     func works(isQuick: Bool) throws -> [Work] {

@@ -1,7 +1,6 @@
 import DefaultsKit
 import Foundation
 import Glibc
-import PropertyList
 
 /// How long an agent takes until it answers, with few files and with many, and its memory at rest.
 struct StartWork {
@@ -11,18 +10,8 @@ struct StartWork {
 
     func works(isQuick: Bool) throws -> [Work] {
         try (isQuick ? [10, 1_000] : [10, 1_000, 10_000]).flatMap { files in
-            let directory = "\(place.path)/\(files)"
-            try FileManager.default.createDirectory(
-                atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            let bytes = Data(
-                try PropertyListValue.dictionary(
-                    Dictionary(uniqueKeysWithValues: (0..<20).map { ("key\($0)", .integer($0)) })
-                ).write(as: .binary))
-            for file in 0..<files {
-                try bytes.write(to: URL(fileURLWithPath: "\(directory)/org.example.app\(file).plist"))
-            }
             var environment = place.environment
-            environment["DEFAULTS_DIRECTORY"] = directory
+            environment["DEFAULTS_DIRECTORY"] = try DomainFiles.make(files, at: place)
             let variables = environment
             return [
                 Work(
@@ -30,35 +19,57 @@ struct StartWork {
                     contenders: [
                         .ours { { [try start(variables).seconds] } },
                         .limit("100 ms", goal: 1) { { [0.1] } },
-                    ]),
+                    ] + (files == 10 ? services(\.seconds) : [])),
                 Work(
                     name: "an agent's memory at rest, \(files) files", unit: .megabytes, rounds: 3,
                     contenders: [
                         .ours { { [try start(variables).bytes] } },
                         .limit("25 MB", goal: 1) { { [25e6] } },
-                    ]),
+                    ] + (files == 10 ? services(\.bytes) : [])),
             ]
         }
     }
 
-    private func start(_ environment: [String: String]) throws -> (seconds: Double, bytes: Double) {
-        let begin = Stopwatch.now
-        let agent = try ChildLines("defaultsd", ["--log-level", "error"], environment: environment)
-        defer { agent.kill() }
-        var seconds: Double?
-        for _ in 0..<30_000 where seconds == nil {
-            if let connection = try? SoakPlace.connect(environment) {
-                seconds = Stopwatch.now - begin
-                _ = try connection.barrier()
-            } else {
-                usleep(500)
+    private typealias Start = (seconds: Double, bytes: Double)
+
+    /// Services that keep preferences, each started by the bus, with nothing in its place.
+    private func services(_ figure: @escaping (Start) -> Double) -> [Contender] {
+        [("dconf-service", "ca.desrt.dconf"), ("xfconfd", "org.xfce.Xfconf")].map { program, name in
+            .peer(program, package: program == "xfconfd" ? "xfconf" : program) {
+                guard try place.startBus() else { return nil }
+                let bus = try DBus(path: place.busPath)
+                try bus.start(name)
+                guard try bus.process(of: name) != nil else { return nil }
+                return { [figure(try restart(name, on: bus))] }
             }
         }
-        guard let seconds else { throw SoakFailure("The agent didn't become ready.") }
-        let status = try String(contentsOfFile: "/proc/\(agent.pid)/status", encoding: .utf8)
+    }
+
+    private func restart(_ service: String, on bus: DBus) throws -> Start {
+        while let process = try bus.process(of: service) {
+            kill(process, SIGKILL)
+            usleep(1_000)
+        }
+        let begin = Stopwatch.now
+        try bus.start(service)
+        let seconds = Stopwatch.now - begin
+        guard let process = try bus.process(of: service) else { throw BenchFailure("\(service) has ended.") }
+        return (seconds, try memory(of: process))
+    }
+
+    private func start(_ environment: [String: String]) throws -> Start {
+        let agent = try AgentChild(environment: environment)
+        defer { agent.kill() }
+        _ = try AgentChild.connect(environment).barrier()
+        return (agent.timeToAnswer, try memory(of: agent.pid))
+    }
+
+    /// The bytes that a process has in memory, shared libraries included.
+    private func memory(of process: pid_t) throws -> Double {
+        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
         let kilobytes =
             status.components(separatedBy: "VmRSS:").last?.split(separator: " ").lazy
             .compactMap { Double($0.trimmingCharacters(in: .whitespaces)) }.first ?? 0
-        return (seconds, kilobytes * 1024)
+        return kilobytes * 1024
     }
 }

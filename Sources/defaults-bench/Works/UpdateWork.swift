@@ -25,6 +25,7 @@ struct UpdateWork {
                         guard try place.startBus(), peer_dconf_open() else { return nil }
                         return try round(.dconf) { _ = peer_dconf_set(FollowKey.path, Int64($0)) }
                     },
+                    .unmeasured("KConfigWatcher", why: "wants a program built with Qt and libkf5config-dev"),
                     .peer("Redis pub/sub", package: "redis-server", goal: 1) {
                         guard let redis = try Redis(in: place) else { return nil }
                         return try round(.redis) { try redis.publish("\($0)", to: FollowKey.key) }
@@ -37,13 +38,13 @@ struct UpdateWork {
     private func round(_ kind: FollowKey.Kind, _ set: @escaping (Int) throws -> Void) throws -> Contender.Round {
         let follower = try ChildLines(
             "defaults-bench", ["follow-key", kind.rawValue, place.path], environment: place.environment)
-        guard follower.line(within: 10_000) != nil else { throw SoakFailure("The follower didn't become ready.") }
+        guard follower.line(within: 10_000) != nil else { throw BenchFailure("The follower didn't become ready.") }
         return {
             try (0..<10).map { _ in
                 usleep(.random(in: 2_000...8_000))
                 try set(Int(Stopwatch.now * 1e9))
                 guard let seconds = follower.line(within: 10_000).flatMap({ Double($0) }) else {
-                    throw SoakFailure("The follower is silent.")
+                    throw BenchFailure("The follower is silent.")
                 }
                 return seconds
             }

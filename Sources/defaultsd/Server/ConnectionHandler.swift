@@ -102,8 +102,6 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         takeRequests()
-        // Who comes later than others is hardly followed by another at the same place.
-        server.frames.value.removeAll()
         context.fireChannelWritabilityChanged()
     }
 
@@ -258,10 +256,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         while isWanted {
             isWanted = false
             for number in subscriptions.keys {
-                while context.channel.isWritable, let events = take(number) {
-                    isWanted = true
-                    for event in events { send(.event(event), to: number) }
-                }
+                while context.channel.isWritable, writeNext(number, context) { isWanted = true }
             }
             sendAnswers()
             context.flush()
@@ -277,46 +272,30 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    /// The next events of a subscription, with the snapshots in their places; `nil` when it is caught up.
+    /// Writes the next events of a subscription.
     ///
-    /// None at all may be a snapshot of nothing, after which there is more.
-    private func take(_ number: UInt64) -> [StreamEvent]? {
-        guard var subscription = subscriptions.removeValue(forKey: number) else { return nil }
-        let (events, snapshots) = server.store.next(for: &subscription)
-        defer { if !events.contains(.ended) { subscriptions[number] = subscription } }
-        if events.isEmpty { return nil }
-        return events.flatMap { event -> [StreamEvent] in
-            switch event {
-            case .record(let record, let cursor): [.record(record, cursor: cursor)]
-            case .gap(let from, let to): [.gap(from: from, to: to)]
-            case .snapshotDue: snapshots.map { .initial($0) }
-            case .bookmark(let cursor): [.bookmark(cursor)]
-            case .ended: [.ended]
-            }
+    /// - Returns: whether there may be more.
+    private func writeNext(_ number: UInt64, _ context: ChannelHandlerContext) -> Bool {
+        guard var subscription = subscriptions[number] else { return false }
+        do throws(DefaultsError) {
+            guard let frames = try server.next(for: &subscription, number) else { return false }
+            subscriptions[number] = subscription.hasEnded ? nil : subscription
+            // None at all are of a snapshot of nothing.
+            if frames.readableBytes > 0 { context.write(wrapOutboundOut(frames), promise: nil) }
+            return true
+        } catch {
+            fail(error)
+            return false
         }
     }
 
     private func send(_ message: Message, to number: UInt64) {
         guard let context else { return }
         do throws(DefaultsError) {
-            let frame: ByteBuffer
-            if case .event(.record(let record, let cursor)) = message {
-                frame = try server.frames.value.frame(of: record, cursor: cursor, to: number) {
-                    () throws(DefaultsError) in try Self.frame(of: message, to: number, context)
-                }
-            } else {
-                frame = try Self.frame(of: message, to: number, context)
-            }
-            context.write(wrapOutboundOut(frame), promise: nil)
+            let frame = try Frame.encode(NumberedMessage(number: number, message: message).fields)
+            context.write(wrapOutboundOut(context.channel.allocator.buffer(bytes: frame)), promise: nil)
         } catch {
             fail(error)
         }
-    }
-
-    private static func frame(
-        of message: Message, to number: UInt64, _ context: ChannelHandlerContext
-    ) throws(DefaultsError) -> ByteBuffer {
-        context.channel.allocator.buffer(
-            bytes: try Frame.encode(NumberedMessage(number: number, message: message).fields))
     }
 }

@@ -25,7 +25,7 @@ final class Server: Service {
     /// The connections that are open; touched on the event loop alone.
     let connections: NIOLoopBoundBox<[ObjectIdentifier: ConnectionHandler]>
     /// What several of them get; touched on the event loop alone.
-    let frames: NIOLoopBoundBox<SharedFrames>
+    private let batches: NIOLoopBoundBox<SharedBatches>
     /// So many bytes of requests that haven't all come yet are kept, of all connections together.
     static let mostWaitingBytes = 128 << 20
     private let listener = Mutex<(any Channel)?>(nil)
@@ -48,7 +48,7 @@ final class Server: Service {
         eventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
         executor = LoopExecutor(eventLoop)
         connections = .makeBoxSendingValue([:], eventLoop: eventLoop)
-        frames = .makeBoxSendingValue(SharedFrames(), eventLoop: eventLoop)
+        batches = .makeBoxSendingValue(SharedBatches(), eventLoop: eventLoop)
         currentSettings = Mutex(settings)
     }
 
@@ -132,8 +132,46 @@ final class Server: Service {
         eventLoop.execute {
             self.isWaking.store(false, ordering: .releasing)
             for connection in self.connections.value.values { connection.pump() }
-            self.frames.value.removeAll()
         }
+    }
+
+    /// The frames of what comes next for a subscription, and how many events they are of; `nil` when it is caught up.
+    ///
+    /// Called on the event loop alone.
+    func next(for subscription: inout Subscription, _ number: UInt64) throws(DefaultsError) -> ByteBuffer? {
+        if let shared = batches.value.next(for: &subscription, number) { return shared }
+        let before = subscription
+        let (events, snapshots) = store.next(for: &subscription)
+        if events.isEmpty { return nil }
+        var frames = ByteBuffer()
+        var mayBeShared = true
+        for event in events {
+            let streamed: [StreamEvent]
+            switch event {
+            case .record(let record, let cursor): streamed = [.record(record, cursor: cursor)]
+            case .bookmark(let cursor): streamed = [.bookmark(cursor)]
+            case .gap(let from, let to): streamed = [.gap(from: from, to: to)]
+            case .snapshotDue: streamed = snapshots.map { .initial($0) }
+            case .ended: streamed = [.ended]
+            }
+            switch event {
+            case .record, .bookmark: break
+            case .gap, .snapshotDue, .ended: mayBeShared = false
+            }
+            for event in streamed {
+                frames.writeBytes(try Frame.encode(NumberedMessage(number: number, message: .event(event)).fields))
+            }
+        }
+        if mayBeShared { share(frames, for: before, number, until: subscription) }
+        return frames
+    }
+
+    /// Keeps frames for a moment, in which all but those that are slow get them.
+    private func share(_ frames: ByteBuffer, for before: Subscription, _ number: UInt64, until after: Subscription) {
+        if batches.value.isEmpty {
+            eventLoop.scheduleTask(in: .milliseconds(200)) { self.batches.value.removeAll() }
+        }
+        batches.value.keep(frames, for: before, number, until: after)
     }
 
     /// Lets in a connection of the agent's own user, or of root, and no other.

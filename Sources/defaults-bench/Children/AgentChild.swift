@@ -1,0 +1,40 @@
+import DefaultsCore
+import DefaultsKit
+import Glibc
+
+/// An agent of this program's own, which ends with it.
+final class AgentChild {
+    private let process: ChildLines
+    private let environment: [String: String]
+    /// How many seconds it took until it answered.
+    let timeToAnswer: Double
+
+    /// Starts it, and waits until it answers.
+    init(environment: [String: String]) throws {
+        let begin = Stopwatch.now
+        self.environment = environment
+        process = try ChildLines(
+            "defaultsd", ["--log-level", "error", "--end-with-parent", "\(getpid())"], environment: environment)
+        while (try? Self.connect(environment)) == nil {
+            guard Stopwatch.now - begin < 30 else { throw BenchFailure("The agent didn't become ready.") }
+            usleep(500)
+        }
+        timeToAnswer = Stopwatch.now - begin
+    }
+
+    var pid: pid_t { process.pid }
+
+    /// Ends it as a crash does.
+    func kill() { process.kill() }
+
+    /// Connects to the agent that these variables lead to.
+    static func connect(_ variables: [String: String]) throws -> AgentConnection {
+        let environment = Environment(variables)
+        let directory = try PreferencesDirectory(environment: environment)
+        let address = try AgentAddress(for: directory, environment: environment)
+        guard let connection = try AgentConnection.open(address, for: directory) else {
+            throw BenchFailure("No agent answers.")
+        }
+        return connection
+    }
+}
