@@ -88,9 +88,12 @@ package final class DirectoryWatcher: Sendable {
     /// Every event that the kernel had queued before the call has then been put into the dirty names, and the paths
     /// have been looked at; when polling, a comparison of listings that began after the call has ended. It returns at
     /// once after ``stop()``, and doesn't heed cancellation: it takes microseconds.
-    package func drain() async {
-        await withCheckedContinuation { channel.requestDrain($0) }
+    nonisolated(nonsending) package func drain() async {
+        await withCheckedContinuation { continuation in drain { continuation.resume() } }
     }
+
+    /// The same, with a call on the watcher's thread at the end, which must not block; after ``stop()`` on the caller's.
+    package func drain(then: @escaping @Sendable () -> Void) { channel.requestDrain(then) }
 
     /// Marks everything dirty, and has inotify tried again where it could not be had.
     package func requestRescan() { channel.requestRescan() }

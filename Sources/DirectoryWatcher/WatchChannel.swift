@@ -8,7 +8,8 @@ final class WatchChannel: Sendable {
     struct Requests {
         var stop = false
         var rescan = false
-        var drains: [CheckedContinuation<Void, Never>] = []
+        /// Whom to call when all that has happened can be taken.
+        var drains: [@Sendable () -> Void] = []
     }
 
     private struct State {
@@ -57,8 +58,8 @@ final class WatchChannel: Sendable {
 
     func requestRescan() { request { $0.rescan = true } }
 
-    func requestDrain(_ continuation: CheckedContinuation<Void, Never>) {
-        if !request({ $0.drains.append(continuation) }) { continuation.resume() }
+    func requestDrain(_ then: @escaping @Sendable () -> Void) {
+        if !request({ $0.drains.append(then) }) { then() }
     }
 
     func takeDirty() -> DirtyNames {
@@ -132,7 +133,7 @@ final class WatchChannel: Sendable {
             state.requests.drains = []
             return drains
         }
-        for drain in drains { drain.resume() }
+        for drain in drains { drain() }
         tick.finish()
     }
 

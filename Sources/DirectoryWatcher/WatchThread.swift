@@ -93,7 +93,7 @@ final class WatchThread {
             // Who drains wants to know of what inotify doesn't tell, too, and doesn't wait for the next check.
             if !requests.drains.isEmpty || requests.rescan || timeToCheck() <= .zero { check() }
             channel.publish(state.takeDirty(), status: status)
-            for drain in requests.drains { drain.resume() }
+            for drain in requests.drains { drain() }
             if !isReady { channel.signalReady() }
             isReady = true
             if requests.stop { return }

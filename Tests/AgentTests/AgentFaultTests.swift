@@ -366,7 +366,7 @@ struct AgentFaultTests {
         let (connection, domain) = (try agent.connect(), Domain(try DomainName(Self.domain)))
         for number in 0..<30 as Range<Int64> {
             try connection.edit(domain, ["number": .integer(number)], replacesAll: false)
-            #expect(try connection.barrier(domain).failures == [])
+            #expect(try connection.barrier([domain]).failures == [])
         }
         #expect(try agent.status()["errors"] != [])
         tracing.end()

@@ -44,8 +44,7 @@ struct HostileClientTests {
                 "session": "integer?", "edit": "integer", "replacing": "dictionary?", "expected": "dictionary?",
                 "absent": "array?",
             ]) { $1 }),
-        Request(
-            "synchronize", ["domain": "a.b"], domain.merging(["domain": "string?"]) { $1 }),
+        Request("synchronize", ["domains": [["domain": "a.b"]]], ["domains": "array?"]),
         Request(
             "subscribe", ["from": "now", "mode": "latest", "domains": ["*"], "keys": ["*"]],
             ["from": "string", "mode": "string", "domains": "array?", "keys": "array?"]),

@@ -55,7 +55,7 @@ struct LifeTests {
             agent.signal(SIGTERM)
             agent.signal(SIGCONT)
             #expect(try client.answer() == "edited")
-            try client.send(["type": "synchronize", "request": 3, "domain": "a.b"])
+            try client.send(["type": "synchronize", "request": 3, "domains": [["domain": "a.b"]]])
             #expect(try client.answer() == "synchronized")
             #expect(try client.answer() == "closed")
             #expect(try PropertyListValue(parsing: RawFile.read(agent.place.path("a.b"))) == ["k": "v"])

@@ -22,10 +22,9 @@ struct Sync: ParsableCommand {
     func run() throws {
         let places = try domains.map { try place.find($0) }
         // A file elsewhere is in nobody's hands.
-        let domains: [Domain?] = places.isEmpty ? [nil] : places.filter { $0.directory == nil }.map(\.domain)
+        let domains = places.isEmpty ? nil : Set(places.filter { $0.directory == nil }.map(\.domain))
         guard let agent = try place.open() as? AgentConnection else { return }
-        var failures: [String] = []
-        for domain in domains { failures += try agent.barrier(domain).failures.map(\.description) }
+        var failures = try agent.barrier(domains).failures.map(\.description)
         guard let last = failures.popLast() else { return }
         failures.forEach { Failure.note($0) }
         throw Failure(last, .inputOutput)

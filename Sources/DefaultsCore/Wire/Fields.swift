@@ -81,6 +81,11 @@ package struct Fields {
             user: try user())
     }
 
+    /// The domains of the entry `domains`.
+    package func domains() throws(DefaultsError) -> [Domain] {
+        try array("domains").map { value throws(DefaultsError) in try Fields(value, of: "A domain").domain() }
+    }
+
     private func user() throws(DefaultsError) -> DomainUser {
         switch try optionalString("user") {
         case nil: return .current

@@ -46,10 +46,7 @@ extension Message {
                 cursor: try fields.cursor("cursor"))
         case "values": self = .values(try DomainSnapshot(fields))
         case "domains":
-            self = .domains(
-                try fields.array("domains").map { value throws(DefaultsError) in
-                    try Fields(value, of: "A domain").domain()
-                })
+            self = .domains(try fields.domains())
         case "edited": self = .edited(try fields.cursor("cursor"))
         case "synchronized":
             self = .synchronized(

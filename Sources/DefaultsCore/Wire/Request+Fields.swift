@@ -23,7 +23,9 @@ extension Request {
         case .read(let domain): domain.fields.merging(["type": "read"]) { $1 }
         case .domains: ["type": "domains"]
         case .edit(let edit): edit.fields
-        case .synchronize(let domain): (domain?.fields ?? [:]).merging(["type": "synchronize"]) { $1 }
+        case .synchronize(nil): ["type": "synchronize"]
+        case .synchronize(let domains?):
+            ["type": "synchronize", "domains": .array(domains.sorted().map { .dictionary($0.fields) })]
         case .subscribe(let start, let filter, let mode):
             [
                 "type": "subscribe", "from": .string(start.text), "mode": .string(mode.rawValue),
@@ -43,7 +45,7 @@ extension Request {
         case "domains": self = .domains
         case "edit":
             self = .edit(try EditRequest(fields, from: app))
-        case "synchronize": self = .synchronize(fields.values["domain"] == nil ? nil : try fields.domain())
+        case "synchronize": self = .synchronize(fields.values["domains"] == nil ? nil : Set(try fields.domains()))
         case "subscribe":
             guard let mode = Subscription.Mode(rawValue: try fields.string("mode")) else {
                 throw Fields.wrong("mode", "\"latest\", \"everything\" or \"disconnect\"")

@@ -8,9 +8,9 @@ package enum Request: Hashable, Sendable {
     case domains
     /// Edits, answered when they are in force.
     case edit(EditRequest)
-    /// Answered when all edits made before, of one domain or of all, are durable, and all that happened in the directory
+    /// Answered when all edits made before, of some domains or of all, are durable, and all that happened in the directory
     /// before is in the log.
-    case synchronize(Domain?)
+    case synchronize(Set<Domain>?)
     /// Begins a stream of events under this request's number.
     case subscribe(Subscription.Start, SubscriptionFilter, Subscription.Mode)
     /// Ends the stream with a request's number.

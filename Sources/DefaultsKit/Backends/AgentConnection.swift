@@ -99,18 +99,20 @@ package final class AgentConnection: Backend {
     }
 
     package func synchronize(_ domain: Domain) throws(DefaultsError) {
-        if let failure = try barrier(domain).failures.first { throw failure }
+        if let failure = try barrier([domain]).failures.first { throw failure }
     }
 
     /// Returns when all that happened before, in the agent and in the directory, is in the log and durable.
     ///
-    /// - Parameter domain: whose edits are to be durable; all domains' if left out.
+    /// - Parameter domains: whose edits are to be durable; all domains' if left out.
     /// - Returns: where the log ends then, and what couldn't be saved.
     /// - Throws: `agentUnavailable` when the connection is lost.
-    package func barrier(_ domain: Domain? = nil) throws(DefaultsError) -> (cursor: Cursor, failures: [DefaultsError]) {
+    package func barrier(
+        _ domains: Set<Domain>? = nil
+    ) throws(DefaultsError) -> (cursor: Cursor, failures: [DefaultsError]) {
         let patience = AgentPatience(stopped: max(patience.stopped, Self.patienceOfDisk), busy: patience.busy)
         guard
-            case .synchronized(let cursor, let failures) = try answer(to: .synchronize(domain), within: patience)
+            case .synchronized(let cursor, let failures) = try answer(to: .synchronize(domains), within: patience)
         else {
             throw Self.unexpected("synchronize")
         }

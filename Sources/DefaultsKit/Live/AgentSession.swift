@@ -29,8 +29,8 @@ final class AgentSession: Session {
     private enum Asked {
         case subscription
         case edit(UInt64)
-        /// Whether one domain's edits are saved, for a round.
-        case barrier(Domain, round: UInt64)
+        /// Whether some domains' edits are saved, for a round.
+        case barrier(Set<Domain>, round: UInt64)
         /// The values of one domain of a name that the agent won't tell changes of.
         case values(DomainName, isLast: Bool)
         case other
@@ -109,16 +109,16 @@ final class AgentSession: Session {
     }
 
     func synchronize(_ domains: [Domain], _ number: UInt64) throws(DefaultsError) {
-        let domains = Set(domains).union(unsaved.keys).sorted()
+        let domains = Set(domains).union(unsaved.keys)
         if domains.isEmpty { refusals.append(.synchronized(number, failures: [])) }
         try beginRound(domains, for: number)
     }
 
-    private func beginRound(_ domains: [Domain], for number: UInt64?) throws(DefaultsError) {
+    private func beginRound(_ domains: Set<Domain>, for number: UInt64?) throws(DefaultsError) {
         if domains.isEmpty { return }
         lastRound += 1
-        rounds[lastRound] = Round(number: number, lastEdit: lastEdit, left: domains.count)
-        for domain in domains { try ask(.synchronize(domain), .barrier(domain, round: lastRound)) }
+        rounds[lastRound] = Round(number: number, lastEdit: lastEdit, left: 1)
+        try ask(.synchronize(domains), .barrier(domains, round: lastRound))
     }
 
     func look() {}
@@ -143,7 +143,7 @@ final class AgentSession: Session {
         }
         if let due = nextRound, due <= .now() {
             nextRound = nil
-            try beginRound(unsaved.keys.sorted(), for: nil)
+            try beginRound(Set(unsaved.keys), for: nil)
         }
         return events
     }
@@ -163,10 +163,10 @@ final class AgentSession: Session {
         switch (asked.remove(at: index).what, message.message) {
         case (.edit(let number), .failure(let error)): events.append(.refused(number, error))
         case (.edit(let number), _): events.append(.accepted(number))
-        case (.barrier(let domain, let round), .synchronized(_, let failures)):
-            note(failures, of: domain, round, &events)
-        case (.barrier(let domain, let round), .failure(let error)):
-            note([error], of: domain, round, &events)
+        case (.barrier(let domains, let round), .synchronized(_, let failures)):
+            try note(failures, of: domains, round, &events)
+        case (.barrier(let domains, let round), .failure(let error)):
+            try note([error], of: domains, round, &events)
         case (.values(let name, let isLast), .values(let snapshot)):
             events.append(.stream(name, .initial(snapshot)))
             if isLast { events.append(.stream(name, .bookmark(snapshot.cursor))) }
@@ -179,15 +179,22 @@ final class AgentSession: Session {
 
     /// Takes one answer of a round.
     private func note(
-        _ failures: [DefaultsError], of domain: Domain, _ number: UInt64, _ events: inout [SessionEvent]
-    ) {
+        _ failures: [DefaultsError], of domains: Set<Domain>, _ number: UInt64, _ events: inout [SessionEvent]
+    ) throws(DefaultsError) {
         guard var round = rounds.removeValue(forKey: number) else { return }
-        if failures.isEmpty {
-            if let last = unsaved[domain], last <= round.lastEdit { unsaved[domain] = nil }
-            events.append(.saved(domain, round.lastEdit))
-        }
         round.left -= 1
-        round.failures += failures
+        if failures.isEmpty {
+            for domain in domains {
+                if let last = unsaved[domain], last <= round.lastEdit { unsaved[domain] = nil }
+                events.append(.saved(domain, round.lastEdit))
+            }
+        } else if domains.count > 1 {
+            // Which of them can't be saved, each can tell for itself.
+            for domain in domains.sorted() { try ask(.synchronize([domain]), .barrier([domain], round: number)) }
+            round.left += domains.count
+        } else {
+            round.failures += failures
+        }
         guard round.left == 0 else {
             rounds[number] = round
             return

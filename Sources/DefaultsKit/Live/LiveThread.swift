@@ -17,7 +17,8 @@ final class LiveThread {
     private var lastLook = MonotonicTime(milliseconds: 0)
     /// Before it, an agent that doesn't answer isn't tried again.
     private var nextAttempt = MonotonicTime(milliseconds: 0)
-    private var barriers: [UInt64: Barrier] = [:]
+    /// Those that came together are asked for at once, by one number.
+    private var barriers: [UInt64: [Barrier]] = [:]
     private var lastBarrier: UInt64 = 0
     /// The barriers that the session is still to be asked for.
     private var unasked: [UInt64] = []
@@ -72,14 +73,13 @@ final class LiveThread {
             if requests.mustEnd { hasEnded = true } else { wait() }
         }
         session?.end()
-        for barrier in Array(barriers.values) + handovers { barrier.finish() }
+        for barrier in barriers.values.joined() + handovers { barrier.finish() }
         domains.transition { ((), $0.abandonWaiting()) }
     }
 
     private func serve(_ requests: LiveRequests.Taken) throws(DefaultsError) {
-        for barrier in requests.barriers {
-            if barrier.purpose == .handedOver { handovers.append(barrier) } else { add(barrier) }
-        }
+        handovers += requests.barriers.filter { $0.purpose == .handedOver }
+        add(requests.barriers.filter { $0.purpose == .durable })
         defer { for latch in requests.looks { latch.open() } }
         try openSession(looking: !requests.looks.isEmpty || !requests.barriers.isEmpty)
         guard let session else { return }
@@ -172,9 +172,10 @@ final class LiveThread {
         domains.setStale(false)
     }
 
-    private func add(_ barrier: Barrier) {
+    private func add(_ together: [Barrier]) {
+        if together.isEmpty { return }
         lastBarrier += 1
-        barriers[lastBarrier] = barrier
+        barriers[lastBarrier] = together
         unasked.append(lastBarrier)
     }
 
@@ -198,7 +199,7 @@ final class LiveThread {
             domains.transition { ((), $0.refuse(number)) }
         case .saved(let domain, let number): domains.state.withLock { $0.save(domain, upTo: number) }
         case .synchronized(let number, let failures):
-            barriers.removeValue(forKey: number)?.finish(failures)
+            for barrier in barriers.removeValue(forKey: number) ?? [] { barrier.finish(failures) }
         case .trouble(let error): domains.report(error, of: .saving)
         }
     }

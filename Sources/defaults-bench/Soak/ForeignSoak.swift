@@ -58,7 +58,7 @@ struct ForeignSoak {
                 while let line = writer.line(within: 1_000) {
                     if let key = line.split(separator: " ").first.flatMap({ Int($0) }) { completed[key] = number }
                 }
-                _ = try editor.barrier(domain)
+                _ = try editor.barrier([domain])
                 writer = try startWriter()
                 try writer.send("half")
                 guard writer.line(within: 10_000) == "half" else { throw BenchFailure("The writer is silent.") }
@@ -73,7 +73,7 @@ struct ForeignSoak {
             for (key, value) in try editor.snapshot(of: domain).values where key.hasPrefix("a") {
                 if value != .integer(number) { result.findings.append("Read-your-writes: \(key) in round \(number).") }
             }
-            let cursor = try editor.barrier(domain).cursor
+            let cursor = try editor.barrier([domain]).cursor
             try check(number, completed, try editor.snapshot(of: domain).values, &result)
             guard eventually({ history.hasCome(cursor) }) else { throw BenchFailure("The subscriber heard nothing.") }
             history.expect(
@@ -83,7 +83,7 @@ struct ForeignSoak {
             result.rounds += 1
         } while Date.now < end
         writer.kill()
-        let last = try editor.barrier(domain).cursor
+        let last = try editor.barrier([domain]).cursor
         guard eventually({ history.hasCome(last) }) else { throw BenchFailure("The subscriber heard nothing.") }
         subscriber.stop()
         history.compare(with: try editor.snapshot(of: domain).values)

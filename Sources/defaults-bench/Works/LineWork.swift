@@ -5,7 +5,9 @@ import PropertyList
 /// From a file's replacement to the line that a program gets about it, through a pipe.
 struct LineWork {
     private let place: BenchPlace
-    private var file: String { "\(place.preferences)/\(BenchPlace.domain).plist" }
+    /// One of its own: what others have set there, the agent would put back.
+    private let domain = "\(BenchPlace.domain).line"
+    private var file: String { "\(place.preferences)/\(domain).plist" }
 
     init(_ place: BenchPlace) throws {
         self.place = place
@@ -20,7 +22,7 @@ struct LineWork {
                     .ours {
                         try replace(file, 0)
                         let tail = try ChildLines(
-                            "defaults", ["tail", "--json", BenchPlace.domain], environment: place.environment)
+                            "defaults", ["tail", "--json", domain], environment: place.environment)
                         while let line = tail.line(within: 10_000), !line.contains("bookmark") {}
                         return {
                             try times {

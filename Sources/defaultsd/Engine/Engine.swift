@@ -12,6 +12,8 @@ actor Engine: Service {
     nonisolated let store: Store
     nonisolated let watcher: DirectoryWatcher
     private let eventLoop: any EventLoop
+    /// Runs its tasks on that loop.
+    private nonisolated let executor: LoopExecutor
     private let log: AgentLog
     private(set) var settings: AgentSettings
     private var agenda = Agenda()
@@ -56,6 +58,7 @@ actor Engine: Service {
         self.settings = settings
         self.log = log
         self.eventLoop = eventLoop
+        executor = LoopExecutor(eventLoop)
         let own = SubscriptionFilter(domains: [GlobPattern(AgentSettings.domainName)])
         self.settingsChanges = store.subscribe(.now, filter: own, mode: .latest)
     }
@@ -287,24 +290,37 @@ actor Engine: Service {
 
     // MARK: Barriers
 
-    /// Returns when all edits made before are durable, and all that happened in the directory before is in the log.
+    /// Calls back, on its own thread, when all edits made before are durable, and all that happened in the directory before
+    /// is in the log.
     ///
     /// The kernel has queued the event of a finished change before the call that made it returns. So once the watcher has
     /// drained the queue, all is known; a file that was removed is waited for until it may be believed. What a writer has
     /// not closed yet isn't finished. Nor is waited for what a writer leaves in a version that it held open while it was
     /// replaced: that comes within seconds.
     ///
-    /// - Parameter domain: whose edits are to be durable, and whose removal is waited for; all domains' if left out.
-    /// - Returns: where the log ends then, and what couldn't be saved.
-    func synchronize(_ domain: Domain?) async -> (cursor: Cursor, failures: [DefaultsError]) {
-        await watcher.drain()
+    /// - Parameters:
+    ///   - domains: whose edits are to be durable, and whose removal is waited for; all domains' if left out.
+    ///   - then: is told where the log ends then, and what couldn't be saved.
+    nonisolated func synchronize(
+        _ domains: Set<Domain>?, then: @escaping @Sendable (_ cursor: Cursor, _ failures: [DefaultsError]) -> Void
+    ) {
+        // From the watcher's thread straight to the engine's: each thread that must wake up costs as much as a read.
+        watcher.drain { [self] in
+            Task(executorPreference: executor) { [self] in
+                let (cursor, failures) = await synchronizeWhatIsKnown(domains)
+                then(cursor, failures)
+            }
+        }
+    }
+
+    private func synchronizeWhatIsKnown(_ domains: Set<Domain>?) async -> (Cursor, [DefaultsError]) {
         takeDirty()
-        tryAgain(domain)
-        let doubtful = agenda.settling.filter { domain == nil || domain == $0 }
+        tryAgain(domains)
+        let doubtful = agenda.settling.filter { domains?.contains($0) ?? true }
         while let due = doubtful.compactMap({ agenda[.settle($0)] }).min() {
             _ = try? await eventLoop.scheduleTask(deadline: due) {}.futureResult.get()
         }
-        let failures = store.pending().map(\.domain).filter { domain == nil || domain == $0 }.compactMap {
+        let failures = store.pending().map(\.domain).filter { domains?.contains($0) ?? true }.compactMap {
             agenda.remove(.publish($0))
             return publish($0)
         }
@@ -312,10 +328,10 @@ actor Engine: Service {
     }
 
     /// Does at once what has failed, and is planned for later.
-    private func tryAgain(_ domain: Domain?) {
+    private func tryAgain(_ domains: Set<Domain>?) {
         if blindLooks > 0 { lookAtAll() }
         lookAtWritten()
-        for unread in refusals.keys where domain == nil || domain == unread { look(at: unread, haste: .settle) }
+        for unread in refusals.keys where domains?.contains(unread) ?? true { look(at: unread, haste: .settle) }
     }
 
     /// Looks now at the files that were open for writing when they were looked at, or modified.

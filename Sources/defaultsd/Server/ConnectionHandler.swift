@@ -146,7 +146,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .domains: send(.domains(server.store.domains()), to: number)
         case .edit(let edit) where edit.expecting != nil: judge(edit, number)
         case .edit(let edit): confirm(try server.store.submit(edit), number)
-        case .synchronize(let domain): synchronize(domain, number)
+        case .synchronize(let domains): synchronize(domains, number)
         case .subscribe(let start, let filter, let mode): try subscribe(start, filter, mode, number)
         case .unsubscribe(let subscription):
             subscriptions[subscription] = nil
@@ -199,18 +199,15 @@ final class ConnectionHandler: ChannelInboundHandler {
         answers.append((cursor, .edited(cursor), number))
     }
 
-    private func synchronize(_ domain: Domain?, _ number: UInt64) {
+    private func synchronize(_ domains: Set<Domain>?, _ number: UInt64) {
         guard let context else { return }
-        let engine = server.engine
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         barriers += 1
         let eventLoop = context.eventLoop
-        Task(executorPreference: server.executor) {
-            let result = await engine.synchronize(domain)
+        server.engine.synchronize(domains) { cursor, failures in
             eventLoop.execute {
                 bound.value.barriers -= 1
-                bound.value.answers.append(
-                    (result.cursor, .synchronized(result.cursor, failures: result.failures), number))
+                bound.value.answers.append((cursor, .synchronized(cursor, failures: failures), number))
                 bound.value.takeRequests()
             }
         }
@@ -278,8 +275,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func writeNext(_ number: UInt64, _ context: ChannelHandlerContext) -> Bool {
         guard var subscription = subscriptions[number] else { return false }
         do throws(DefaultsError) {
+            // Also where nothing is to be sent, it has moved on past what its filter leaves out.
+            defer { subscriptions[number] = subscription.hasEnded ? nil : subscription }
             guard let frames = try server.next(for: &subscription, number) else { return false }
-            subscriptions[number] = subscription.hasEnded ? nil : subscription
             // None at all are of a snapshot of nothing.
             if frames.readableBytes > 0 { context.write(wrapOutboundOut(frames), promise: nil) }
             return true
