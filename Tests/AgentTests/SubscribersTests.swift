@@ -114,6 +114,29 @@ struct SubscribersTests {
         }
     }
 
+    @Test("to which nothing comes have moved on all the same, so that no answer waits for them")
+    func movedOn() throws {
+        try AgentProcess.withAgent { agent in
+            let client = try RawClient.greeted(agent.place.socket)
+            for (number, domain) in ["a.b", "c.d"].enumerated() {
+                try client.send([
+                    "type": "subscribe", "request": .integer(Int64(number + 2)), "from": "now", "mode": "everything",
+                    "domains": [.string(domain)], "keys": [],
+                ])
+            }
+            var bookmarks = 0
+            while bookmarks < 2 { if try client.answer() == "bookmark" { bookmarks += 1 } }
+            try client.send([
+                "type": "edit", "request": 4, "domain": "a.b", "set": ["k": "v"], "remove": [], "time": 0,
+                "replaces": false,
+            ])
+            try client.send(["type": "synchronize", "request": 5])
+            var answers: [String] = []
+            while answers.last != "synchronized" { answers.append(try client.answer()) }
+            #expect(answers.filter { $0 == "edited" || $0 == "change" } == ["change", "edited"])
+        }
+    }
+
     @Test("get everything while some stand still, break off, or lag, and those get what their mode promises")
     func crowd() throws {
         try Self.raiseLimit()

@@ -36,7 +36,8 @@ struct MessageTests {
 
     static let requests: [Request] = {
         var requests: [Request] = [
-            .hello(protocolVersion: 1, client: "test"), .domains, .synchronize(nil), .synchronize([]), .synchronize(Set(domains)), .status,
+            .hello(protocolVersion: 1, client: "test"), .domains, .synchronize(nil), .synchronize([]),
+            .synchronize(Set(domains)), .status,
             .unsubscribe(.max),
         ]
         requests += (domains + layers).map { .read($0) }
