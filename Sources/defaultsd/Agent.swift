@@ -59,6 +59,8 @@ struct Agent: Sendable {
         let log = AgentLog(level: logLevel, settings: settings)
         problems.forEach { log.logger.warning("\($0)") }
 
+        // All that is there is read next: of what the watcher has seen so far nothing need be looked at twice.
+        _ = watcher.take()
         let (store, unsettled) = try Self.open(directory, system, address, settings, log)
         let engine = Engine(store: store, watcher: watcher, settings: settings, log: log, on: eventLoop)
         let server = Server(

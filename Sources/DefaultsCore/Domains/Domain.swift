@@ -25,7 +25,8 @@ package struct Domain: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The current user's domains are first; then by name.
     package static func < (first: Domain, second: Domain) -> Bool {
         if first.user != second.user { return first.user < second.user }
-        return first.name == second.name ? first.host < second.host : first.name < second.name
+        let order = DomainName.order(first.name, second.name)
+        return order == 0 ? first.host < second.host : order < 0
     }
 
     /// Checks that the domain may be edited, which only the current user's may.

@@ -31,7 +31,8 @@ package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertib
 
     /// Whether both are the same bytes: to the file system, and so here, "é" in one scalar and in two are two names.
     package static func == (first: DomainName, second: DomainName) -> Bool {
-        order(first, second) == 0
+        // Strings that the library holds to be equal may still be other bytes, but not the other way round.
+        first.description == second.description && order(first, second) == 0
     }
 
     package func hash(into hasher: inout Hasher) {
@@ -47,7 +48,7 @@ package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertib
     /// Negative when the first name's bytes come first, zero when both are the same.
     ///
     /// Thousands are put in order while someone waits, and the library's own way goes byte by byte.
-    private static func order(_ first: DomainName, _ second: DomainName) -> Int {
+    static func order(_ first: DomainName, _ second: DomainName) -> Int {
         var (first, second) = (first.description, second.description)
         return first.withUTF8 { first in
             second.withUTF8 { second in

@@ -120,16 +120,15 @@ package struct PreferencesDirectory: Hashable, Sendable {
         try (domains(in: "", of: user) + domains(in: Domain.hostDirectory, of: user)).sorted()
     }
 
-    /// Every domain of the current user's that has a file here now, in order; and why those of hosts can't be told, if they
-    /// can't.
+    /// Every domain of the current user's that has a file here now; and why those of hosts can't be told, if they can't.
     ///
     /// - Throws: `directory` when the directory itself can't be read.
     func domainsAsFarAsTheyAreSeen() throws(DefaultsError) -> (domains: [Domain], problem: DefaultsError?) {
         let domains = try domains(in: "", of: .current)
         do throws(DefaultsError) {
-            return (try (domains + self.domains(in: Domain.hostDirectory, of: .current)).sorted(), nil)
+            return (try domains + self.domains(in: Domain.hostDirectory, of: .current), nil)
         } catch {
-            return (domains.sorted(), error)
+            return (domains, error)
         }
     }
 

@@ -69,6 +69,8 @@ actor Engine: Service {
         for (_, error) in store.failures() { log.logger.warning("\(error)") }
         if let problem = store.logProblem { storeLostLog(problem) }
         tell(of: unsettled.problem)
+        tellWatching()
+        tellOfSystem()
         revisit(unsettled)
         // What a crash may have left behind.
         plan(.examineDisplaced, in: .zero)
@@ -113,9 +115,7 @@ actor Engine: Service {
             tellWatching()
             log.logger.debug("Looking at all files: \(reason)")
             lookAtAll()
-            let problems = store.system.problems
-            for problem in problems where !systemProblems.contains(problem) { log.logger.warning("\(problem)") }
-            systemProblems = problems
+            tellOfSystem()
         }
         let changed = domains(dirty.changed)
         revisit(store.look(at: changed))
@@ -127,6 +127,13 @@ actor Engine: Service {
         for domain in domains(dirty.beingWritten) {
             plan(.look(domain), in: .milliseconds(Int64(settings.holdDelay)))
         }
+    }
+
+    /// Tells of what is wrong with the system's directories, once.
+    private func tellOfSystem() {
+        let problems = store.system.problems
+        for problem in problems where !systemProblems.contains(problem) { log.logger.warning("\(problem)") }
+        systemProblems = problems
     }
 
     /// Tells when changes are noticed in another way than before; the first is told when the agent is ready.

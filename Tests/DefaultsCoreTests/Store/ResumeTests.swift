@@ -52,6 +52,23 @@ struct ResumeTests {
         }
     }
 
+    @Test("Who wrote the file before the crash, and writes the same again, takes no edit back")
+    func sameAgain() throws {
+        try withStoreFixture { fixture in
+            let bytes = try PropertyListValue.dictionary(["a": 1, "b": 1]).write(as: .xml)
+            try RawFile.write(bytes, to: fixture.path)
+            fixture.edit(try fixture.storeWithLog(), ["a": 2])
+
+            let second = try fixture.resumedStore()
+            try second.publish(fixture.domain)
+            try RawFile.write(bytes, to: fixture.path)
+            #expect(second.look(at: [fixture.domain]).isEmpty)
+            #expect(fixture.values(second) == ["a": 2, "b": 1])
+            try second.publish(fixture.domain)
+            #expect(try DomainValues.read(fixture.path) == ["a": 2, "b": 1])
+        }
+    }
+
     @Test("Edits of a domain that has no file yet are pending again")
     func newDomain() throws {
         try withStoreFixture { fixture in
