@@ -47,15 +47,16 @@ bool peer_dconf_open(void) {
         || !new_boolean || !get_integer || !get_string || !get_boolean || !unref || !connect_signal || !new_loop
         || !run_loop)
         return false;
-    client = new_client();
     // The connection that it shares would end this process when the benchmark ends its bus.
     pointer gio = dlopen("libgio-2.0.so.0", RTLD_NOW);
+    if (!gio) return false;
     pointer (*get_bus)(int, pointer, pointer) = (pointer(*)(int, pointer, pointer))dlsym(gio, "g_bus_get_sync");
     void (*set_exit)(pointer, int) = (void (*)(pointer, int))dlsym(gio, "g_dbus_connection_set_exit_on_close");
     if (!get_bus || !set_exit) return false;
     const int session = 2;
     pointer bus = get_bus(session, NULL, NULL);
     if (bus) set_exit(bus, 0);
+    client = new_client();
     return client != NULL;
 }
 

@@ -92,7 +92,9 @@ package final class DirectoryWatcher: Sendable {
         await withCheckedContinuation { continuation in drain { continuation.resume() } }
     }
 
-    /// The same, with a call on the watcher's thread at the end, which must not block; after ``stop()`` on the caller's.
+    /// The same, with a call on the watcher's thread at the end; after ``stop()`` on the caller's.
+    ///
+    /// What is called must not block, nor be the last that keeps the watcher: its end waits for its thread.
     package func drain(then: @escaping @Sendable () -> Void) { channel.requestDrain(then) }
 
     /// Marks everything dirty, and has inotify tried again where it could not be had.

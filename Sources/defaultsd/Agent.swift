@@ -62,7 +62,8 @@ struct Agent: Sendable {
         // All that is there is read next: of what the watcher has seen so far nothing need be looked at twice.
         _ = watcher.take()
         let (store, unsettled) = try Self.open(directory, system, address, settings, log)
-        let engine = Engine(store: store, watcher: watcher, settings: settings, log: log, on: eventLoop)
+        let engine = Engine(
+            store: store, watcher: watcher, settings: settings, problems: problems, log: log, on: eventLoop)
         let server = Server(
             store: store, engine: engine, watcher: watcher, directory: directory, address: address,
             settings: settings, log: log)

@@ -23,6 +23,7 @@ struct Sync: ParsableCommand {
         let places = try domains.map { try place.find($0) }
         // A file elsewhere is in nobody's hands.
         let domains = places.isEmpty ? nil : Set(places.filter { $0.directory == nil }.map(\.domain))
+        if domains?.isEmpty == true { return }
         guard let agent = try place.open() as? AgentConnection else { return }
         var failures = try agent.barrier(domains).failures.map(\.description)
         guard let last = failures.popLast() else { return }

@@ -45,7 +45,10 @@ extension Request {
         case "domains": self = .domains
         case "edit":
             self = .edit(try EditRequest(fields, from: app))
-        case "synchronize": self = .synchronize(fields.values["domains"] == nil ? nil : Set(try fields.domains()))
+        case "synchronize":
+            // It would be taken for all.
+            guard fields.values["domain"] == nil else { throw Fields.wrong("domain", "left out for \"domains\"") }
+            self = .synchronize(fields.values["domains"] == nil ? nil : Set(try fields.domains()))
         case "subscribe":
             guard let mode = Subscription.Mode(rawValue: try fields.string("mode")) else {
                 throw Fields.wrong("mode", "\"latest\", \"everything\" or \"disconnect\"")

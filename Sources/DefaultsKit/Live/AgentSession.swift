@@ -12,6 +12,8 @@ final class AgentSession: Session {
     /// The rounds of questions whether edits are saved that wait for answers.
     private var rounds: [UInt64: Round] = [:]
     private var lastRound: UInt64 = 0
+    /// Whether the last round had failures.
+    private var lastHasFailed = false
     /// The domains with edits that aren't known to be saved, and the last edit of each.
     private var unsaved: [Domain: UInt64] = [:]
     private var lastEdit: UInt64 = 0
@@ -46,6 +48,8 @@ final class AgentSession: Session {
         var failures: [DefaultsError] = []
     }
 
+    /// So many domains are asked for at once.
+    private static let mostAtOnce = 32
     /// How long an agent may take to answer what needs no disk, in milliseconds, before it is done without.
     static let patience: Int64 = 5_000
     /// The same when the process ends, and waits for its edits to be taken.
@@ -117,8 +121,12 @@ final class AgentSession: Session {
     private func beginRound(_ domains: Set<Domain>, for number: UInt64?) throws(DefaultsError) {
         if domains.isEmpty { return }
         lastRound += 1
-        rounds[lastRound] = Round(number: number, lastEdit: lastEdit, left: 1)
-        try ask(.synchronize(domains), .barrier(domains, round: lastRound))
+        // Where something couldn't be saved, it is told of each domain by itself whether it can. And none of many domains
+        // waits for so many others that the agent seems stuck.
+        let size = lastHasFailed ? 1 : Self.mostAtOnce
+        let parts = stride(from: 0, to: domains.count, by: size).map { Set(domains.sorted()[$0...].prefix(size)) }
+        rounds[lastRound] = Round(number: number, lastEdit: lastEdit, left: parts.count)
+        for part in parts { try ask(.synchronize(part), .barrier(part, round: lastRound)) }
     }
 
     func look() {}
@@ -199,6 +207,7 @@ final class AgentSession: Session {
             rounds[number] = round
             return
         }
+        lastHasFailed = !round.failures.isEmpty
         events += pace.note(round.failures)
         nextRound = unsaved.isEmpty ? nil : .now() + pace.pause
         if let caller = round.number { events.append(.synchronized(caller, failures: round.failures)) }

@@ -5,14 +5,12 @@ import Glibc
 /// An agent of this program's own, which ends with it.
 final class AgentChild {
     private let process: ChildLines
-    private let environment: [String: String]
     /// How many seconds it took until it answered.
     let timeToAnswer: Double
 
     /// Starts it, and waits until it answers.
     init(environment: [String: String]) throws {
         let begin = Stopwatch.now
-        self.environment = environment
         process = try ChildLines(
             "defaultsd", ["--log-level", "error", "--end-with-parent", "\(getpid())"], environment: environment)
         while (try? Self.connect(environment)) == nil {

@@ -16,6 +16,11 @@ struct Compare: ParsableCommand {
     @Flag(help: "Fewer turns and smaller sizes: under two minutes.") var quick = false
 
     func run() throws {
+        // A thousand subscribers of each contender are at hand at once.
+        var files = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
+        files.rlim_cur = files.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &files)
         if !json { ChildLines.say(Outcome.header) }
         let place = try BenchPlace()
         for topic in only.isEmpty ? Topic.allCases : only {

@@ -64,6 +64,8 @@ struct Outcome {
             object["spread"] = statistics.spread
         } else if case .peer(let package) = contender.role {
             object["missing"] = package
+        } else if case .unmeasured(let reason) = contender.role {
+            object["reason"] = reason
         }
         object["ratio"] = ratio(\.median)
         object["ratioAtP99"] = ratio(\.slow)

@@ -33,8 +33,7 @@ struct Work {
             } catch {
                 // A peer's trouble is not ours.
                 guard case .peer = contender.role else { throw error }
-                ChildLines.complain("\(contender.name): \(error)")
-                entrants.append((contender, nil, []))
+                entrants.append((.unmeasured(contender.name, why: "\(error)"), nil, []))
             }
         }
         // The first turn warms up.

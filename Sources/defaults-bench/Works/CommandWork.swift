@@ -21,9 +21,7 @@ struct CommandWork {
                         try run(Self.command, "write", "org.example.command", "key", "a value")
                         return times(Self.command, "read", "org.example.command", "key")
                     },
-                    .peer("defaults, dynamic", package: Self.staticCommand) {
-                        Self.hasStatic ? times(Self.dynamicCommand, "read", "org.example.command", "key") : nil
-                    },
+                    Self.other { times(Self.dynamicCommand, "read", "org.example.command", "key") },
                     .peer("dconf", package: "dconf-cli", goal: 1) {
                         guard try place.startBus(), BenchPlace.program("dconf") != nil else { return nil }
                         try run("dconf", "write", "/org/example/command/key", "'a value'")
@@ -55,9 +53,7 @@ struct CommandWork {
                 name: "a command writes a key", unit: .milliseconds, rounds: rounds,
                 contenders: [
                     .ours(Self.name) { changes(Self.command, "write", "org.example.command", "key") },
-                    .peer("defaults, dynamic", package: Self.staticCommand) {
-                        Self.hasStatic ? changes(Self.dynamicCommand, "write", "org.example.command", "key") : nil
-                    },
+                    Self.other { changes(Self.dynamicCommand, "write", "org.example.command", "key") },
                     .peer("dconf", package: "dconf-cli", goal: 1) {
                         guard try place.startBus(), BenchPlace.program("dconf") != nil else { return nil }
                         return changes("dconf", "write", "/org/example/command/key")
@@ -85,9 +81,24 @@ struct CommandWork {
     /// Our command: the static one that README shows how to build, where it is there.
     private static var command: String { hasStatic ? staticCommand : dynamicCommand }
     private static var name: String { hasStatic ? "defaults, static" : "defaults" }
-    private static let hasStatic = access(staticCommand, X_OK) == 0
+    /// Whether there is one, no older than all else that is measured.
+    private static let hasStatic = age(of: staticCommand).map { $0 <= age(of: dynamicCommand) ?? 0 } ?? false
     private static let staticCommand = ".build-static/release/defaults"
     private static let dynamicCommand = BenchPlace.beside("defaults")
+
+    /// Our command in its other form.
+    private static func other(_ begin: @escaping () -> Contender.Round) -> Contender {
+        hasStatic
+            ? .peer("defaults, dynamic", package: "") { begin() }
+            : .unmeasured("defaults, static", why: "README shows how to build it; it must be no older than defaultsd")
+    }
+
+    /// How long ago a file was written, in seconds.
+    private static func age(of path: String) -> Int? {
+        var status = stat()
+        return stat(path, &status) == 0 ? time(nil) - status.st_mtim.tv_sec : nil
+    }
+
     /// Another program of our command's name.
     private static let gnustep = "/usr/bin/defaults"
 

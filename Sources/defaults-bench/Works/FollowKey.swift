@@ -2,6 +2,7 @@ import ArgumentParser
 import CPeers
 import DefaultsKit
 import Foundation
+import Glibc
 
 /// The process that follows a key: it says that it is ready, and then, for each new value, how old that is.
 struct FollowKey: ParsableCommand {
@@ -18,6 +19,11 @@ struct FollowKey: ParsableCommand {
     @Option var domain = BenchPlace.domain
 
     func run() throws {
+        // Who started it ends it by ending.
+        Thread.detachNewThread {
+            while readLine() != nil {}
+            Glibc.exit(0)
+        }
         switch kind {
         case .defaultsd:
             guard let defaults = DefaultsKit.UserDefaults(suiteName: domain) else { return }

@@ -3,7 +3,9 @@ import Glibc
 import PropertyList
 
 /// What else is there, and what a change costs: from a set in one process to the new value in another, in a domain of many
-/// keys, and among many domains.
+/// keys, and among many domains; beside the same where there is little.
+///
+/// Saving the file, which takes the longer the larger it is, goes on at its own pace behind it.
 struct GrowthWork {
     private let place: BenchPlace
 

@@ -32,7 +32,8 @@ struct StartWork {
 
     private typealias Start = (seconds: Double, bytes: Double)
 
-    /// Services that keep preferences, each started by the bus, with nothing in its place.
+    /// Services that keep preferences, each started by the bus, until it has its name there; with what the topics before have
+    /// left in its place.
     private func services(_ figure: @escaping (Start) -> Double) -> [Contender] {
         [("dconf-service", "ca.desrt.dconf"), ("xfconfd", "org.xfce.Xfconf")].map { program, name in
             .peer(program, package: program == "xfconfd" ? "xfconf" : program) {

@@ -51,8 +51,10 @@ actor Engine: Service {
     nonisolated var unownedExecutor: UnownedSerialExecutor { eventLoop.executor.asUnownedSerialExecutor() }
 
     init(
-        store: Store, watcher: DirectoryWatcher, settings: AgentSettings, log: AgentLog, on eventLoop: any EventLoop
+        store: Store, watcher: DirectoryWatcher, settings: AgentSettings, problems: [String], log: AgentLog,
+        on eventLoop: any EventLoop
     ) {
+        settingsProblems = problems
         self.store = store
         self.watcher = watcher
         self.settings = settings
@@ -71,6 +73,8 @@ actor Engine: Service {
         tell(of: unsettled.problem)
         tellWatching()
         tellOfSystem()
+        // They were read before the watch began to be followed.
+        compareSettings()
         revisit(unsettled)
         // What a crash may have left behind.
         plan(.examineDisplaced, in: .zero)
@@ -375,6 +379,11 @@ actor Engine: Service {
     private func takeSettings() {
         settingsTick.store(false, ordering: .releasing)
         guard !store.next(for: &settingsChanges).events.isEmpty else { return }
+        compareSettings()
+    }
+
+    /// Follows the settings as they are, if they have changed.
+    private func compareSettings() {
         let domain = try? Domain(DomainName(AgentSettings.domainName))
         var problems: [String] = []
         let new = AgentSettings(domain.map { store.snapshot(of: $0).values } ?? [:], problems: &problems)

@@ -135,43 +135,40 @@ final class Server: Service {
         }
     }
 
-    /// The frames of what comes next for a subscription, and how many events they are of; `nil` when it is caught up.
+    /// The frames of what comes next for a subscription; `nil` when it is caught up.
     ///
     /// Called on the event loop alone.
     func next(for subscription: inout Subscription, _ number: UInt64) throws(DefaultsError) -> ByteBuffer? {
-        if let shared = batches.value.next(for: &subscription, number) { return shared }
+        let end = store.cursor
+        // Most of those that are woken have nothing to get, and need not be looked up.
+        if subscription.revision < end.revision,
+            let shared = batches.value.next(for: &subscription, number, in: end.epoch)
+        {
+            return shared
+        }
         let before = subscription
         let (events, snapshots) = store.next(for: &subscription)
         if events.isEmpty { return nil }
         var frames = ByteBuffer()
-        var mayBeShared = true
         for event in events {
-            let streamed: [StreamEvent]
-            switch event {
-            case .record(let record, let cursor): streamed = [.record(record, cursor: cursor)]
-            case .bookmark(let cursor): streamed = [.bookmark(cursor)]
-            case .gap(let from, let to): streamed = [.gap(from: from, to: to)]
-            case .snapshotDue: streamed = snapshots.map { .initial($0) }
-            case .ended: streamed = [.ended]
-            }
-            switch event {
-            case .record, .bookmark: break
-            case .gap, .snapshotDue, .ended: mayBeShared = false
-            }
-            for event in streamed {
+            for event in event.streamed(snapshots) {
                 frames.writeBytes(try Frame.encode(NumberedMessage(number: number, message: .event(event)).fields))
             }
         }
-        if mayBeShared { share(frames, for: before, number, until: subscription) }
+        share(frames, of: events, for: before, number, until: subscription)
         return frames
     }
 
     /// Keeps frames for a moment, in which all but those that are slow get them.
-    private func share(_ frames: ByteBuffer, for before: Subscription, _ number: UInt64, until after: Subscription) {
-        if batches.value.isEmpty {
+    private func share(
+        _ frames: ByteBuffer, of events: [SubscriptionEvent], for before: Subscription, _ number: UInt64,
+        until after: Subscription
+    ) {
+        let isFirst = batches.value.isEmpty
+        batches.value.keep(frames, of: events, for: before, number, until: after)
+        if isFirst, !batches.value.isEmpty {
             eventLoop.scheduleTask(in: .milliseconds(200)) { self.batches.value.removeAll() }
         }
-        batches.value.keep(frames, for: before, number, until: after)
     }
 
     /// Lets in a connection of the agent's own user, or of root, and no other.
@@ -200,6 +197,19 @@ final class Server: Service {
                 of: AppIdentity(pid: peer.pid), server: self,
                 refusal: refusal.map { DefaultsError(.agentRefused, $0) })
             try channel.pipeline.syncOperations.addHandler(handler)
+        }
+    }
+}
+
+extension SubscriptionEvent {
+    /// What is sent of it: one event, or the snapshots whose place it is.
+    fileprivate func streamed(_ snapshots: [DomainSnapshot]) -> [StreamEvent] {
+        switch self {
+        case .record(let record, let cursor): [.record(record, cursor: cursor)]
+        case .gap(let from, let to): [.gap(from: from, to: to)]
+        case .snapshotDue: snapshots.map { .initial($0) }
+        case .bookmark(let cursor): [.bookmark(cursor)]
+        case .ended: [.ended]
         }
     }
 }

@@ -1,13 +1,15 @@
 import DefaultsCore
 import NIOCore
 
-/// The last batches of events that were sent: what one subscriber gets, all get that want the same and are as far, and it is
-/// made once.
+/// The last batches of records that were sent: what one subscriber gets, all get that want the same and are as far, and it
+/// is made once.
 ///
-/// A batch stays right while the log grows: it holds the records behind its place, and whoever has got it goes on behind
-/// them. Confined to the server's event loop.
+/// A batch of every record stays right while the log grows: it holds the records behind its place, and whoever has got it
+/// goes on behind them. No other is kept: net changes, and that one is caught up, hold for a moment alone. Confined to the
+/// server's event loop.
 struct SharedBatches {
     private struct Place: Hashable {
+        var epoch: Epoch
         var subscription: Subscription
         /// The subscription's number, which is in the frames.
         var number: UInt64
@@ -18,7 +20,7 @@ struct SharedBatches {
         var frames: ByteBuffer
     }
 
-    /// More is never kept, whatever waits.
+    /// So many bytes of frames are kept at most.
     private static let capacity = 4 << 20
 
     private var batches: [Place: Batch] = [:]
@@ -27,17 +29,26 @@ struct SharedBatches {
     var isEmpty: Bool { batches.isEmpty }
 
     /// The frames of what comes next for a subscription, which is moved on behind them; `nil` if nobody has got them yet.
-    func next(for subscription: inout Subscription, _ number: UInt64) -> ByteBuffer? {
-        guard let batch = batches[Place(subscription: subscription, number: number)] else { return nil }
+    func next(for subscription: inout Subscription, _ number: UInt64, in epoch: Epoch) -> ByteBuffer? {
+        guard let batch = batches[Place(epoch: epoch, subscription: subscription, number: number)] else { return nil }
         subscription = batch.after
         return batch.frames
     }
 
-    /// Keeps the frames of what came next for a subscription.
-    mutating func keep(_ frames: ByteBuffer, for before: Subscription, _ number: UInt64, until after: Subscription) {
-        guard frames.readableBytes <= Self.capacity else { return }
+    /// Keeps the frames of what came next for a subscription, if they are of records alone.
+    mutating func keep(
+        _ frames: ByteBuffer, of events: [SubscriptionEvent], for before: Subscription, _ number: UInt64,
+        until after: Subscription
+    ) {
+        guard before.mode != .latest, frames.readableBytes <= Self.capacity else { return }
+        var epoch: Epoch?
+        for event in events {
+            guard case .record(_, let cursor) = event else { return }
+            epoch = cursor.epoch
+        }
+        guard let epoch else { return }
         if bytes + frames.readableBytes > Self.capacity { removeAll() }
-        batches[Place(subscription: before, number: number)] = Batch(after: after, frames: frames)
+        batches[Place(epoch: epoch, subscription: before, number: number)] = Batch(after: after, frames: frames)
         bytes += frames.readableBytes
     }
 
