@@ -124,7 +124,8 @@ final class AgentSession: Session {
         // Where something couldn't be saved, it is told of each domain by itself whether it can. And none of many domains
         // waits for so many others that the agent seems stuck.
         let size = lastHasFailed ? 1 : Self.mostAtOnce
-        let parts = stride(from: 0, to: domains.count, by: size).map { Set(domains.sorted()[$0...].prefix(size)) }
+        let sorted = domains.sorted()
+        let parts = stride(from: 0, to: sorted.count, by: size).map { Set(sorted[$0...].prefix(size)) }
         rounds[lastRound] = Round(number: number, lastEdit: lastEdit, left: parts.count)
         for part in parts { try ask(.synchronize(part), .barrier(part, round: lastRound)) }
     }

@@ -1,4 +1,4 @@
-/// A value that several threads may use though its type doesn't say so.
+/// A value that several threads may use though its type doesn't say so: Foundation's `UserDefaults`, by its documentation.
 struct Shared<Value>: @unchecked Sendable {
     let value: Value
 

@@ -3,6 +3,8 @@ import Glibc
 import Synchronization
 
 /// Connections that are read by two threads, as fast as they can, up to a text that comes last.
+///
+/// It is unchecked `Sendable` as nothing is ever changed in it, and each connection is read by one of the two.
 final class Receivers: @unchecked Sendable {
     private let sockets: [PeerSocket]
     private let group = DispatchGroup()

@@ -348,7 +348,7 @@ actor Engine: Service {
     /// Looks now at the files that were open for writing when they were looked at, or modified.
     ///
     /// The kernel tells of a close before it counts the file as closed: who looks at once, while the writer is still in the
-    /// call, may come too early. By the time that call has returned, it isn't.
+    /// call, may come too early. When that call has returned, it is closed.
     private func lookAtWritten() {
         for case .look(let domain) in agenda.items where refusals[domain] == nil {
             let unsettled = store.look(at: [domain])
