@@ -2,6 +2,7 @@ import DefaultsCore
 import Glibc
 import ProgramSupport
 import PropertyList
+import Synchronization
 import TestSupport
 import Testing
 
@@ -84,6 +85,32 @@ struct LiveTroubleTests {
                         forKey: "k", in: defaults)
                     #expect(value == (number == 300 ? "v" : nil))
                 }
+            }
+        }
+    }
+
+    @Test("Of many domains that are saved together, one that can't be keeps none of the others from being")
+    func oneOfMany() throws {
+        try AgentProcess.withAgent { agent in
+            let path = agent.place.path("org.example.app")
+            try RawFile.makeDirectory(path)
+            try withDefaults(agent.place) { defaults, live in
+                let names = (0..<40).map { "org.example.n\($0)" }
+                for name in names { try PreferencesDomain(name).set(1, forKey: "k", in: defaults) }
+                defaults.set(1, forKey: "k")
+                #expect(!defaults.synchronize())
+                func unsaved() -> [String] {
+                    var unsaved = live.state.withLock { $0.unsaved }
+                    return unsaved.beginSession().map(\.domain.name.description)
+                }
+                #expect(unsaved() == ["org.example.app"])
+                for name in names {
+                    #expect(try PropertyListValue(parsing: RawFile.read(agent.place.path(name))) == ["k": 1])
+                }
+                rmdir(path)
+                #expect(defaults.synchronize())
+                #expect(unsaved() == [])
+                #expect(try PropertyListValue(parsing: RawFile.read(path)) == ["k": 1])
             }
         }
     }

@@ -114,6 +114,27 @@ struct SubscribersTests {
         }
     }
 
+    @Test("that want net changes get those of their own place, also beside one that wants the same and is ahead")
+    func netChanges() throws {
+        try AgentProcess.withAgent { agent in
+            try agent.holdEdits()
+            let editor = try agent.connect()
+            let ahead = try Subscriber(agent, .latest, domain: Self.large)
+            let behind = try Subscriber(agent, .latest, domain: Self.large)
+            let domain = try Domain(DomainName(Self.large))
+            for round in 1...8 as ClosedRange<Int64> {
+                // So large that a socket doesn't hold one whole.
+                let blob = PropertyListValue.data([UInt8](repeating: UInt8(round), count: 2 * Self.size))
+                try editor.edit(domain, ["n": .integer(round), "blob": blob], replacesAll: false)
+                try ahead.read { $0.round(Self.large) == .integer(round) }
+            }
+            try behind.read { $0.round(Self.large) == 8 }
+            #expect(ahead.seen.records == 8)
+            // What was on its way, and what has changed since.
+            #expect(behind.seen.records <= 3)
+        }
+    }
+
     @Test("to which nothing comes have moved on all the same, so that no answer waits for them")
     func movedOn() throws {
         try AgentProcess.withAgent { agent in
