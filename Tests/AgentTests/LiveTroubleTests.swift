@@ -92,6 +92,7 @@ struct LiveTroubleTests {
     @Test("Of many domains that are saved together, one that can't be keeps none of the others from being")
     func oneOfMany() throws {
         try AgentProcess.withAgent { agent in
+            try agent.holdEdits()
             let path = agent.place.path("org.example.app")
             try RawFile.makeDirectory(path)
             try withDefaults(agent.place) { defaults, live in

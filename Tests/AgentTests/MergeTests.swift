@@ -70,6 +70,24 @@ struct MergeTests {
         }
     }
 
+    @Test("An edit that comes while the one before is being published gets into the file, too, though nobody asks")
+    func whilePublishing() throws {
+        try AgentProcess.withAgent { agent in
+            let editor = try agent.connect()
+            let domain = try Domain(DomainName("a.b"))
+            for round in 0..<100 as Range<Int64> {
+                for number in [2 * round, 2 * round + 1] {
+                    try editor.edit(domain, ["n": .integer(number)], replacesAll: false)
+                    // It is in the file before its publication is at an end, and the next edit follows at once.
+                    let deadline = ContinuousClock.now + .seconds(10)
+                    while (try? fileValues(agent)["n"]) != .integer(number) {
+                        try #require(ContinuousClock.now < deadline, "\(number) isn't in the file")
+                    }
+                }
+            }
+        }
+    }
+
     @Test("An edit that is later than the file's change wins, though the agent sees the file afterwards")
     func editIsLater() throws {
         try withHeldEdits { agent, follower in

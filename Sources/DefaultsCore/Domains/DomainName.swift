@@ -31,8 +31,7 @@ package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertib
 
     /// Whether both are the same bytes: to the file system, and so here, "é" in one scalar and in two are two names.
     package static func == (first: DomainName, second: DomainName) -> Bool {
-        // Strings that the library holds to be equal may still be other bytes, but not the other way round.
-        first.description == second.description && order(first, second) == 0
+        order(first, second) == 0
     }
 
     package func hash(into hasher: inout Hasher) {

@@ -95,7 +95,7 @@ package final class Store: Sendable {
     func perform(_ actions: [StoreAction]) {
         writeLog()
         guard !actions.isEmpty, let observer = observer.withLock({ $0.object }) else { return }
-        if actions.contains(.announce) { observer.storePosted() }
+        for case .announce(let domain) in actions { observer.storePosted(in: domain) }
         for case .tell(let event) in actions { observer.storeTold(event) }
         for case .publish(let domain, let urgency) in actions {
             observer.storeNeedsPublishing(domain, urgency)

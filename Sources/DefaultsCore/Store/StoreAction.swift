@@ -1,7 +1,7 @@
 /// What is to be done after a transition of `StoreState`, once its lock is let go.
 enum StoreAction: Hashable {
-    /// Records were posted: whoever waits at the log's end is to be told.
-    case announce
+    /// A record of a domain was posted: whoever waits at the log's end is to be told.
+    case announce(Domain)
     /// Something is wrong with a domain, or isn't any more.
     case tell(LogRecord.Event)
     /// The domain has edits that its file doesn't hold.

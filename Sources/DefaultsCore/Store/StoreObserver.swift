@@ -3,8 +3,8 @@
 /// All methods are called on the thread that changed the store. They may call what doesn't read from the disk nor wait
 /// for it: files may be in this thread's hand.
 package protocol StoreObserver: AnyObject, Sendable {
-    /// Records were posted.
-    func storePosted()
+    /// A record of a domain was posted.
+    func storePosted(in domain: Domain)
     /// A domain has edits to be published.
     func storeNeedsPublishing(_ domain: Domain, _ urgency: StoreUrgency)
     /// Something is wrong with a domain, or isn't any more: each is told once.

@@ -329,7 +329,7 @@ struct StoreState {
 
     /// How each domain's file stands to the log.
     func marks() -> [FileMark] {
-        domains.keys.sorted().flatMap(marks)
+        domains.keys.flatMap(marks)
     }
 
     /// How a domain's file stands to the log for certain, and a publication that may have happened besides.
@@ -350,7 +350,7 @@ struct StoreState {
     private mutating func post(_ event: LogRecord.Event, at now: Timestamp) -> [StoreAction] {
         let record = log.append(event, at: now)
         outbox?.append(.record(record))
-        if case .change = event { return [.announce] }
-        return [.announce, .tell(event)]
+        if case .change = event { return [.announce(record.domain)] }
+        return [.announce(record.domain), .tell(event)]
     }
 }

@@ -16,7 +16,7 @@ final class KeptCopies: StoreObserver {
         }
     }
 
-    func storePosted() {}
+    func storePosted(in domain: Domain) {}
     func storeNeedsPublishing(_ domain: Domain, _ urgency: StoreUrgency) {}
     func storeTold(_ event: LogRecord.Event) {}
     func storeLostLog(_ error: DefaultsError) {}

@@ -19,6 +19,7 @@ struct StartWork {
                     contenders: [
                         .ours { { [try start(variables).seconds] } },
                         .limit("100 ms", goal: 1) { { [0.1] } },
+                        .limit("open, read and close each") { { [try readAll(in: variables)] } },
                     ] + (files == 10 ? services(\.seconds) : [])),
                 Work(
                     name: "an agent's memory at rest, \(files) files", unit: .megabytes, rounds: 3,
@@ -63,6 +64,24 @@ struct StartWork {
         defer { agent.kill() }
         _ = try AgentChild.connect(environment).barrier()
         return (agent.timeToAnswer, try memory(of: agent.pid))
+    }
+
+    /// How long it takes to read every file, and to do nothing with it.
+    private func readAll(in environment: [String: String]) throws -> Double {
+        let directory = environment["DEFAULTS_DIRECTORY"] ?? ""
+        let begin = Stopwatch.now
+        guard let stream = opendir(directory) else { throw BenchFailure("\(directory) can't be listed.") }
+        defer { closedir(stream) }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
+        defer { buffer.deallocate() }
+        while let entry = readdir(stream) {
+            let descriptor = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { openat(dirfd(stream), $0, O_RDONLY) }
+            }
+            _ = read(descriptor, buffer.baseAddress, buffer.count)
+            close(descriptor)
+        }
+        return Stopwatch.now - begin
     }
 
     /// The bytes that a process has in memory, shared libraries included.

@@ -22,12 +22,13 @@ actor Engine: Service {
     private var attempts: [Domain: Int] = [:]
     /// How often in a row a replaced version was still open for writing.
     private var examinations: Int64 = 0
-    /// When the first of the edits was made that wait to be published together.
-    private var waitingSince: [Domain: NIODeadline] = [:]
+    /// The domains with edits that wait to be published together.
+    ///
+    /// Whose is in it is planned to be published, or about to be. It is taken out before that begins: an edit that comes while
+    /// the file is being written is planned anew.
+    private nonisolated let waiting = Mutex<[Domain: WaitingEdits]>([:])
     /// How often in a row publishing has failed.
     private var failures: [Domain: Int] = [:]
-    /// The agent's own domain, followed as anyone would.
-    private var settingsChanges: Subscription
     /// How often in a row a file couldn't be read.
     private var refusals: [Domain: Int] = [:]
     /// How often in a row not all files could be found.
@@ -44,7 +45,6 @@ actor Engine: Service {
     private var settingsProblems: [String] = []
     /// How changes are noticed, as it was told.
     private var watching: WatcherStatus.Mode?
-    private nonisolated let settingsTick = Atomic(false)
     /// Who is told that records were posted; set before the first edit can come.
     private nonisolated let subscribers = Mutex<Server?>(nil)
 
@@ -61,8 +61,6 @@ actor Engine: Service {
         self.log = log
         self.eventLoop = eventLoop
         executor = LoopExecutor(eventLoop)
-        let own = SubscriptionFilter(domains: [GlobPattern(AgentSettings.domainName)])
-        self.settingsChanges = store.subscribe(.now, filter: own, mode: .latest)
     }
 
     /// Takes what the first look at the directory left open, and is told of all that comes.
@@ -221,25 +219,63 @@ actor Engine: Service {
 
     // MARK: Publishing
 
-    private func schedulePublishing(_ domain: Domain, _ urgency: StoreUrgency) {
+    /// When the first and the last of a domain's edits were made that wait.
+    private struct WaitingEdits {
+        var first: NIODeadline
+        var last: NIODeadline
+    }
+
+    /// Notes that an edit waits for those that follow.
+    ///
+    /// - Returns: whether others of its domain wait already, so that the engine needn't be woken.
+    private nonisolated func joinsOthers(_ domain: Domain) -> Bool {
         let now = NIODeadline.now()
+        return waiting.withLock { waiting in
+            let first = waiting[domain]?.first
+            waiting[domain] = WaitingEdits(first: first ?? now, last: now)
+            return first != nil
+        }
+    }
+
+    private func schedulePublishing(_ domain: Domain, _ urgency: StoreUrgency) {
         switch urgency {
         case .atOnce:
-            agenda.add(.publish(domain), at: now)
+            stopWaiting(domain)
+            agenda.add(.publish(domain), at: .now())
         case .soon:
             // A directory that refuses is tried again at its own pace.
-            if failures[domain] != nil { return }
-            let first = waitingSince[domain] ?? now
-            waitingSince[domain] = first
-            let last = first + .milliseconds(Int64(settings.publishLimit))
-            agenda.move(.publish(domain), to: min(now + .milliseconds(Int64(settings.publishDelay)), last))
+            guard failures[domain] == nil, let time = timeToPublish(domain) else { return }
+            agenda.move(.publish(domain), to: time)
         }
         armTimer()
+    }
+
+    /// When a domain's edits have waited for long enough; `nil` if none wait.
+    private func timeToPublish(_ domain: Domain) -> NIODeadline? {
+        waiting.withLock { $0[domain] }.map { edits in
+            min(
+                edits.last + .milliseconds(Int64(settings.publishDelay)),
+                edits.first + .milliseconds(Int64(settings.publishLimit)))
+        }
+    }
+
+    private func stopWaiting(_ domain: Domain) {
+        waiting.withLock { $0[domain] = nil }
+    }
+
+    /// Publishes a domain's edits, unless more have come and the time to wait isn't over.
+    private func publishIfDue(_ domain: Domain) {
+        if failures[domain] == nil, let time = timeToPublish(domain), time > .now() {
+            agenda.move(.publish(domain), to: time)
+        } else {
+            publish(domain)
+        }
     }
 
     @discardableResult
     private func publish(_ domain: Domain) -> DefaultsError? {
         var failure: DefaultsError?
+        stopWaiting(domain)
         do throws(DefaultsError) { try store.publish(domain) } catch { failure = error }
         noteAttempt(domain, failure)
         return failure
@@ -247,7 +283,6 @@ actor Engine: Service {
 
     /// Plans what follows an attempt to publish.
     private func noteAttempt(_ domain: Domain, _ failure: DefaultsError?) {
-        waitingSince[domain] = nil
         let count = failures.removeValue(forKey: domain) ?? 0
         if failure != nil {
             failures[domain] = count + 1
@@ -274,7 +309,7 @@ actor Engine: Service {
             switch item {
             case .look(let domain): look(at: domain, haste: .patient)
             case .settle(let domain): look(at: domain, haste: .settle)
-            case .publish(let domain): publish(domain)
+            case .publish(let domain): publishIfDue(domain)
             case .lookAtAll: lookAtAll()
             case .keepLog: keepLog()
             case .examineDisplaced:
@@ -369,18 +404,13 @@ actor Engine: Service {
     ///
     /// - Returns: the revision of its record, as `Store.commit` does.
     func commit(_ request: EditRequest) throws(DefaultsError) -> Revision {
+        stopWaiting(request.domain)
         let (revision, failure) = try store.commit(request)
         noteAttempt(request.domain, failure)
         return revision
     }
 
     // MARK: Settings
-
-    private func takeSettings() {
-        settingsTick.store(false, ordering: .releasing)
-        guard !store.next(for: &settingsChanges).events.isEmpty else { return }
-        compareSettings()
-    }
 
     /// Follows the settings as they are, if they have changed.
     private func compareSettings() {
@@ -401,13 +431,13 @@ actor Engine: Service {
 }
 
 extension Engine: StoreObserver {
-    nonisolated func storePosted() {
+    nonisolated func storePosted(in domain: Domain) {
         subscribers.withLock { $0 }?.wake()
-        guard !settingsTick.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        onLoop { $0.takeSettings() }
+        if domain.name.description == AgentSettings.domainName { onLoop { $0.compareSettings() } }
     }
 
     nonisolated func storeNeedsPublishing(_ domain: Domain, _ urgency: StoreUrgency) {
+        if urgency == .soon, joinsOthers(domain) { return }
         onLoop { $0.schedulePublishing(domain, urgency) }
     }
 

@@ -246,7 +246,9 @@ struct StoreTests {
             let store: Store
             let told = Mutex<[String]>([])
             init(_ store: Store) { self.store = store }
-            func storePosted() { told.withLock { $0.append("posted \(store.cursor.revision)") } }
+            func storePosted(in domain: Domain) {
+                told.withLock { $0.append("posted \(domain) \(store.cursor.revision)") }
+            }
             func storeNeedsPublishing(_ domain: Domain, _ urgency: StoreUrgency) {
                 told.withLock { $0.append("\(domain) \(urgency) \(store.pending().count)") }
             }
@@ -261,7 +263,7 @@ struct StoreTests {
             fixture.edit(store, ["a": 1])
             fixture.edit(store, ["a": 1])
             try store.publish(fixture.domain)
-            #expect(observer.told.withLock { $0 } == ["posted 1", "org.example.app soon 1"])
+            #expect(observer.told.withLock { $0 } == ["posted org.example.app 1", "org.example.app soon 1"])
         }
     }
 
