@@ -43,6 +43,9 @@ struct PropertyListWork {
                         }
                     },
                     .peer("plistlib", package: "python3", goal: 1) { try Plistlib.round("loads", bytes, count) },
+                    .limit("its values, made anew") {
+                        { Stopwatch.each(of: count) { _ in if case .array = Self.copy(value) { Sink.take(1) } } }
+                    },
                     .limit("memchr over the bytes") {
                         // For a byte that isn't there.
                         let searched = bytes.map { $0 == 0xFE ? 0 : $0 }
@@ -76,6 +79,19 @@ struct PropertyListWork {
                     },
                 ]),
         ]
+    }
+
+    /// The same strings, arrays and dictionaries once more: what a reader has to make, apart from reading.
+    private static func copy(_ value: PropertyListValue) -> PropertyListValue {
+        switch value {
+        case .string(let text): return .string(String(decoding: text.utf8, as: UTF8.self))
+        case .array(let elements): return .array(elements.map(copy))
+        case .dictionary(let values):
+            var copies = [String: PropertyListValue](minimumCapacity: values.count)
+            for (key, value) in values { copies[String(decoding: key.utf8, as: UTF8.self)] = copy(value) }
+            return .dictionary(copies)
+        default: return value
+        }
     }
 
     /// What preferences are like: mostly small values of all kinds, some arrays and dictionaries.
