@@ -88,6 +88,38 @@ struct MergeTests {
         }
     }
 
+    @Test("An edit that waits is published, also where one that expects something else is refused meanwhile")
+    func besideRefused() throws {
+        try AgentProcess.withAgent { agent in
+            let directory = agent.place.preferences
+            let lock = open(directory, O_RDONLY | O_DIRECTORY)
+            defer { close(lock) }
+            #expect(flock(lock, LOCK_EX) == 0)
+            // The engine waits for the lock, and all that follows waits for the engine.
+            let editor = try agent.connect()
+            try editor.edit(Domain(DomainName("c.d")), ["k": "v"], replacesAll: false)
+            let files = "/proc/\(agent.pid)/fd"
+            let isWaiting = try eventually {
+                try FileManager.default.contentsOfDirectory(atPath: files).contains {
+                    (try? FileManager.default.destinationOfSymbolicLink(atPath: files + "/" + $0)) == directory
+                }
+            }
+            #expect(isWaiting)
+            let refused = try RawClient.greeted(agent.place.socket)
+            try refused.send([
+                "type": "edit", "request": 2, "domain": "a.b", "set": ["k": "refused"], "remove": [], "time": 0,
+                "replaces": false, "expected": ["k": "something"], "absent": [],
+            ])
+            // When these are answered, the server has handed that on.
+            for _ in 0..<2 { _ = try agent.status() }
+            try edit(agent, ["k": "kept"])
+            #expect(flock(lock, LOCK_UN) == 0)
+            let answer = try refused.answer()
+            #expect(answer.hasPrefix("failure"), "\(answer)")
+            #expect(eventually { (try? fileValues(agent)) == ["k": "kept"] })
+        }
+    }
+
     @Test("An edit that is later than the file's change wins, though the agent sees the file afterwards")
     func editIsLater() throws {
         try withHeldEdits { agent, follower in

@@ -404,7 +404,6 @@ actor Engine: Service {
     ///
     /// - Returns: the revision of its record, as `Store.commit` does.
     func commit(_ request: EditRequest) throws(DefaultsError) -> Revision {
-        stopWaiting(request.domain)
         let (revision, failure) = try store.commit(request)
         noteAttempt(request.domain, failure)
         return revision
