@@ -45,8 +45,15 @@ struct KnownDifference: Sendable {
 
     // MARK: Foundation
 
+    private static let lostLetter = other("of text in UTF-16 without a mark of its order the first letter is lost") {
+        ours, theirs in
+        guard case .string(let ours) = ours, case .string(let theirs) = theirs else { return false }
+        return ours.dropFirst() == theirs
+    }
+
     private static let foundationXML = [
-        equivalentKeys, refused("what follows the document isn't looked at", "expected the end of the document"),
+        equivalentKeys, lostLetter,
+        refused("what follows the document isn't looked at", "expected the end of the document"),
         refused("broken base64 is read as far as it goes", "holds no correct base64"),
         refused("the end of a tag is its first \">\", whatever the quotes", "closing quotation mark", "expected >"),
         refused("references to what XML forbids are taken", "stands for no character"),
@@ -69,7 +76,7 @@ struct KnownDifference: Sendable {
     ]
 
     private static let foundationBinary = [
-        equivalentKeys, refused("surrogates without a partner are replaced", "has no partner"),
+        equivalentKeys, lostLetter, refused("surrogates without a partner are replaced", "has no partner"),
         refused("bytes beyond ASCII are taken", "an ASCII string holds byte"),
         refused("of a number of 128 bits the lower half is taken", "the number does not fit"),
         refused("another version is taken", "expected version"),
@@ -85,7 +92,7 @@ struct KnownDifference: Sendable {
         taken("bytes between the offsets and the trailer") { $0.slack != 0 },
         taken("an archive's object number") { "\($0.ours ?? "")".contains("uid(") },
         taken("text of nothing in UTF-16") {
-            $0.document.bytes.contains(0x60) && "\($0.ours ?? "")".contains("string(\"\")")
+            $0.document.bytes.contains(0x60) && "\($0.ours ?? "")".contains("\"\"")
         },
     ]
 
@@ -105,7 +112,7 @@ struct KnownDifference: Sendable {
     ]
 
     private static let pythonBinary = [
-        equivalentKeys,
+        equivalentKeys, refused("a null is taken", "a null is not accepted"),
         refused(
             "offsets may lie anywhere", "the offset table does not lie", "the offset of object",
             "is too short to be whole"),
