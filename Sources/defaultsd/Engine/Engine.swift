@@ -11,28 +11,28 @@ import Synchronization
 actor Engine: Service {
     nonisolated let store: Store
     nonisolated let watcher: DirectoryWatcher
-    private let eventLoop: any EventLoop
+    let eventLoop: any EventLoop
     /// Runs its tasks on that loop.
-    private nonisolated let executor: LoopExecutor
+    nonisolated let executor: LoopExecutor
     private let log: AgentLog
     private(set) var settings: AgentSettings
-    private var agenda = Agenda()
+    var agenda = Agenda()
     private var timer: Scheduled<Void>?
     /// How often in a row a file was open for writing when it was looked at.
-    private var attempts: [Domain: Int] = [:]
+    var attempts: [Domain: Int] = [:]
     /// How often in a row a replaced version was still open for writing.
     private var examinations: Int64 = 0
     /// The domains with edits that wait to be published together.
     ///
     /// Whose is in it is planned to be published, or about to be. It is taken out before that begins: an edit that comes while
     /// the file is being written is planned anew.
-    private nonisolated let waiting = Mutex<[Domain: WaitingEdits]>([:])
+    private nonisolated let waiting = Mutex(WaitingEdits())
     /// How often in a row publishing has failed.
     private var failures: [Domain: Int] = [:]
     /// How often in a row a file couldn't be read.
-    private var refusals: [Domain: Int] = [:]
+    var refusals: [Domain: Int] = [:]
     /// How often in a row not all files could be found.
-    private var blindLooks = 0
+    var blindLooks = 0
     /// How often the change log's file was given up, or couldn't be begun again, with less than a minute between.
     private var lostLogs = 0
     /// When it was last begun again.
@@ -111,7 +111,7 @@ actor Engine: Service {
     // MARK: Looking
 
     /// Looks at everything that the watcher has gathered.
-    private func takeDirty() {
+    func takeDirty() {
         let dirty = watcher.take()
         if let reason = dirty.rescan {
             tellWatching()
@@ -151,7 +151,7 @@ actor Engine: Service {
         }
     }
 
-    private func lookAtAll() {
+    func lookAtAll() {
         do throws(DefaultsError) {
             let unsettled = try store.lookAtAll()
             tell(of: unsettled.problem)
@@ -190,7 +190,7 @@ actor Engine: Service {
             })
     }
 
-    private func look(at domain: Domain, haste: Store.Haste) {
+    func look(at domain: Domain, haste: Store.Haste) {
         // Long open for writing: take what two equal readings say, since its writer may never close it.
         let isLong = attempts[domain, default: 0] >= 10
         let unsettled = store.look(at: [domain], patience: isLong ? .insist : .wait, haste: haste)
@@ -200,7 +200,7 @@ actor Engine: Service {
     }
 
     /// Plans another look at what couldn't be told yet.
-    private func revisit(_ unsettled: Store.Unsettled) {
+    func revisit(_ unsettled: Store.Unsettled) {
         for domain in unsettled.beingWritten {
             let attempt = attempts[domain, default: 0]
             attempts[domain] = attempt + 1
@@ -219,28 +219,10 @@ actor Engine: Service {
 
     // MARK: Publishing
 
-    /// When the first and the last of a domain's edits were made that wait.
-    private struct WaitingEdits {
-        var first: NIODeadline
-        var last: NIODeadline
-    }
-
-    /// Notes that an edit waits for those that follow.
-    ///
-    /// - Returns: whether others of its domain wait already, so that the engine needn't be woken.
-    private nonisolated func joinsOthers(_ domain: Domain) -> Bool {
-        let now = NIODeadline.now()
-        return waiting.withLock { waiting in
-            let first = waiting[domain]?.first
-            waiting[domain] = WaitingEdits(first: first ?? now, last: now)
-            return first != nil
-        }
-    }
-
     private func schedulePublishing(_ domain: Domain, _ urgency: StoreUrgency) {
         switch urgency {
         case .atOnce:
-            stopWaiting(domain)
+            waiting.withLock { $0.remove(domain) }
             agenda.add(.publish(domain), at: .now())
         case .soon:
             // A directory that refuses is tried again at its own pace.
@@ -250,17 +232,12 @@ actor Engine: Service {
         armTimer()
     }
 
-    /// When a domain's edits have waited for long enough; `nil` if none wait.
     private func timeToPublish(_ domain: Domain) -> NIODeadline? {
-        waiting.withLock { $0[domain] }.map { edits in
-            min(
-                edits.last + .milliseconds(Int64(settings.publishDelay)),
-                edits.first + .milliseconds(Int64(settings.publishLimit)))
+        waiting.withLock {
+            $0.end(
+                of: domain, pause: .milliseconds(Int64(settings.publishDelay)),
+                limit: .milliseconds(Int64(settings.publishLimit)))
         }
-    }
-
-    private func stopWaiting(_ domain: Domain) {
-        waiting.withLock { $0[domain] = nil }
     }
 
     /// Publishes a domain's edits, unless more have come and the time to wait isn't over.
@@ -273,9 +250,9 @@ actor Engine: Service {
     }
 
     @discardableResult
-    private func publish(_ domain: Domain) -> DefaultsError? {
+    func publish(_ domain: Domain) -> DefaultsError? {
         var failure: DefaultsError?
-        stopWaiting(domain)
+        waiting.withLock { $0.remove(domain) }
         do throws(DefaultsError) { try store.publish(domain) } catch { failure = error }
         noteAttempt(domain, failure)
         return failure
@@ -334,67 +311,6 @@ actor Engine: Service {
         lostLogs += 1
     }
 
-    // MARK: Barriers
-
-    /// Calls back, on its own thread, when all edits made before are durable, and all that happened in the directory before
-    /// is in the log.
-    ///
-    /// The kernel has queued the event of a finished change before the call that made it returns. So once the watcher has
-    /// drained the queue, all is known; a file that was removed is waited for until it may be believed. What a writer has
-    /// not closed yet isn't finished. Nor is waited for what a writer leaves in a version that it held open while it was
-    /// replaced: that comes within seconds.
-    ///
-    /// - Parameters:
-    ///   - domains: whose edits are to be durable, and whose removal is waited for; all domains' if left out.
-    ///   - then: is told where the log ends then, and what couldn't be saved.
-    nonisolated func synchronize(
-        _ domains: Set<Domain>?, then: @escaping @Sendable (_ cursor: Cursor, _ failures: [DefaultsError]) -> Void
-    ) {
-        // From the watcher's thread straight to the engine's: each thread that must wake up costs as much as a read.
-        watcher.drain { [self] in
-            Task(executorPreference: executor) { [self] in
-                let (cursor, failures) = await synchronizeWhatIsKnown(domains)
-                then(cursor, failures)
-            }
-        }
-    }
-
-    private func synchronizeWhatIsKnown(_ domains: Set<Domain>?) async -> (Cursor, [DefaultsError]) {
-        takeDirty()
-        tryAgain(domains)
-        let doubtful = agenda.settling.filter { domains?.contains($0) ?? true }
-        while let due = doubtful.compactMap({ agenda[.settle($0)] }).min() {
-            _ = try? await eventLoop.scheduleTask(deadline: due) {}.futureResult.get()
-        }
-        let failures = store.pending().map(\.domain).filter { domains?.contains($0) ?? true }.compactMap {
-            agenda.remove(.publish($0))
-            return publish($0)
-        }
-        return (store.cursor, failures)
-    }
-
-    /// Does at once what has failed, and is planned for later.
-    private func tryAgain(_ domains: Set<Domain>?) {
-        if blindLooks > 0 { lookAtAll() }
-        lookAtWritten()
-        for unread in refusals.keys where domains?.contains(unread) ?? true { look(at: unread, haste: .settle) }
-    }
-
-    /// Looks now at the files that were open for writing when they were looked at, or modified.
-    ///
-    /// The kernel tells of a close before it counts the file as closed: who looks at once, while the writer is still in the
-    /// call, may come too early. When that call has returned, it is closed.
-    private func lookAtWritten() {
-        for case .look(let domain) in agenda.items where refusals[domain] == nil {
-            let unsettled = store.look(at: [domain])
-            // Not closed yet: its time comes, and counts.
-            guard unsettled.beingWritten.isEmpty else { continue }
-            agenda.remove(.look(domain))
-            attempts[domain] = nil
-            revisit(unsettled)
-        }
-    }
-
     // MARK: Edits on a condition
 
     /// Takes an edit that expects what its domain holds, which is what the file holds now, and publishes it at once.
@@ -436,7 +352,8 @@ extension Engine: StoreObserver {
     }
 
     nonisolated func storeNeedsPublishing(_ domain: Domain, _ urgency: StoreUrgency) {
-        if urgency == .soon, joinsOthers(domain) { return }
+        // Where others wait already it looks when it is their time, and needn't be woken.
+        if urgency == .soon, !waiting.withLock({ $0.add(domain, at: .now()) }) { return }
         onLoop { $0.schedulePublishing(domain, urgency) }
     }
 
@@ -464,12 +381,5 @@ extension Engine: StoreObserver {
 
     private nonisolated func onLoop(_ body: @escaping @Sendable (isolated Engine) -> Void) {
         eventLoop.execute { self.assumeIsolated { body($0) } }
-    }
-}
-
-extension Agenda {
-    /// The domains whose bad news is waited for.
-    fileprivate var settling: [Domain] {
-        items.compactMap { if case .settle(let domain) = $0 { domain } else { nil } }
     }
 }
