@@ -214,27 +214,29 @@ extension WatcherTests {
 
         @Test("200 replacements leak no descriptor and no watch, and none is missed")
         func leaks() async throws {
-            let scratch = try Scratch()
-            try await watching(scratch.configuration()) { watcher in
-                await watcher.drain()
-                let before = try openFiles(below: scratch.path)
-                for round in 0..<200 {
-                    if round.isMultiple(of: 2) {
-                        try FileManager.default.removeItem(atPath: scratch.preferences)
-                    } else {
-                        #expect(rename(scratch.preferences, "\(scratch.path)/old-\(round)") == 0)
+            await #expect(processExitsWith: .success) {
+                let scratch = try Scratch()
+                try await watching(scratch.configuration()) { watcher in
+                    await watcher.drain()
+                    let before = try openFiles(below: scratch.path)
+                    for round in 0..<200 {
+                        if round.isMultiple(of: 2) {
+                            try FileManager.default.removeItem(atPath: scratch.preferences)
+                        } else {
+                            #expect(rename(scratch.preferences, "\(scratch.path)/old-\(round)") == 0)
+                        }
+                        try FileManager.default.createDirectory(
+                            atPath: scratch.preferences + "/ByHost", withIntermediateDirectories: true)
+                        try #require(await watcher.taken().rescan != nil)
+                        try scratch.write("new", to: "ByHost/\(round).plist")
+                        try #require(await watcher.taken() == DirtyNames(changed: ["ByHost/\(round).plist"]))
                     }
-                    try FileManager.default.createDirectory(
-                        atPath: scratch.preferences + "/ByHost", withIntermediateDirectories: true)
-                    try #require(await watcher.taken().rescan != nil)
-                    try scratch.write("new", to: "ByHost/\(round).plist")
-                    try #require(await watcher.taken() == DirtyNames(changed: ["ByHost/\(round).plist"]))
+                    #expect(try openFiles(below: scratch.path) == before)
+                    #expect(watcher.status.watches == 3)
+                    #expect(watcher.status.rearms >= 200)
                 }
-                #expect(try openFiles(below: scratch.path) == before)
-                #expect(watcher.status.watches == 3)
-                #expect(watcher.status.rearms >= 200)
+                #expect(try openFiles(below: scratch.path).filter { $0.hasPrefix(scratch.path) }.isEmpty)
             }
-            #expect(try openFiles(below: scratch.path).filter { $0.hasPrefix(scratch.path) }.isEmpty)
         }
 
         @Test("Setting watches again waits for the back-off, and a drain doesn't")

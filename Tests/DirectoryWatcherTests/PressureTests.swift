@@ -23,23 +23,25 @@ extension WatcherTests {
 
         @Test("A stop ends the stream and every drain, may come twice, and gives everything back")
         func stop() async throws {
-            let scratch = try Scratch()
-            let before = try openFiles(below: scratch.path)
-            let watcher = try DirectoryWatcher(scratch.configuration())
-            let consumer = Task {
-                for await _ in watcher.ticks {}
-                return true
+            await #expect(processExitsWith: .success) {
+                let scratch = try Scratch()
+                let before = try openFiles(below: scratch.path)
+                let watcher = try DirectoryWatcher(scratch.configuration())
+                let consumer = Task {
+                    for await _ in watcher.ticks {}
+                    return true
+                }
+                await withTaskGroup(of: Void.self) { group in
+                    for _ in 0..<100 { group.addTask { await watcher.drain() } }
+                    group.addTask { watcher.stop() }
+                    group.addTask { watcher.stop() }
+                }
+                #expect(await consumer.value)
+                await watcher.drain()
+                watcher.requestRescan()
+                #expect(watcher.take() == DirtyNames(rescan: .started))
+                #expect(try openFiles(below: scratch.path) == before)
             }
-            await withTaskGroup(of: Void.self) { group in
-                for _ in 0..<100 { group.addTask { await watcher.drain() } }
-                group.addTask { watcher.stop() }
-                group.addTask { watcher.stop() }
-            }
-            #expect(await consumer.value)
-            await watcher.drain()
-            watcher.requestRescan()
-            #expect(watcher.take() == DirtyNames(rescan: .started))
-            #expect(try openFiles(below: scratch.path) == before)
         }
 
         @Test("A watcher that nobody keeps stops by itself")

@@ -125,6 +125,8 @@ func isInstalled(_ tool: String) -> Bool {
 }
 
 /// Where the descriptors of this process lead to, of those that the watcher may have opened.
+///
+/// Others open such descriptors, too: who compares runs in a process of its own.
 func openFiles(below path: String) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
         .compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
