@@ -52,11 +52,13 @@ package struct Merge: Sendable {
     /// - Parameters:
     ///   - disk: the file's values.
     ///   - format: its format.
-    ///   - time: when it changed.
+    ///   - time: when it changed: when the newest edit was made of what another store published.
+    ///   - placed: when that came into the file, if not at once.
     ///   - isWhole: whether its writer had loaded `base`, or what came since: then every difference is its change.
     /// - Returns: what changed in the values in force, and what lost.
     package mutating func reload(
-        _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp, isWhole: Bool = false
+        _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp, placedAt placed: Timestamp? = nil,
+        isWhole: Bool = false
     ) -> Result {
         let difference = Difference(from: base, to: disk, readFrom: format)
         let changed =
@@ -74,7 +76,7 @@ package struct Merge: Sendable {
             pending[key] = Edit(value: base[key], time: baseTime, writer: .agent, sequence: Edit.unordered)
             result.overruled.append(Overruled(key: key, value: disk[key], writer: .file))
         }
-        advance(by: difference, at: time, isForeign: !isWhole)
+        advance(by: difference, at: time, placedAt: placed ?? time, isForeign: !isWhole)
         for (key, edit) in pending where PropertyListValue.areSame(edit.value, disk[key], readFrom: format) {
             // The file holds it as well as it can. In force is what was set, as after publishing.
             base[key] = edit.value
@@ -90,7 +92,7 @@ package struct Merge: Sendable {
         for key in difference.keys {
             if decide(key, nil, time, .binary, &result) { pending[key] = nil }
         }
-        advance(by: difference, at: time, isForeign: true)
+        advance(by: difference, at: time, placedAt: time, isForeign: true)
         pending = pending.filter { $1.value != nil }
         return result
     }
@@ -120,13 +122,18 @@ package struct Merge: Sendable {
         // Someone may have loaded it; then the published version came again.
         history.append(
             back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }), at: time, isForeign: true)
-        history.append(back: difference, at: baseTime, isForeign: false)
+        history.append(back: difference, at: history.latest, isForeign: false)
         return result
     }
 
     /// Takes over that the file now holds `base` and these edits.
-    package mutating func publish(_ edits: [String: Edit], at time: Timestamp) {
-        advance(by: edits.mapValues(\.value), at: time, isForeign: false)
+    ///
+    /// - Parameters:
+    ///   - edits: the edits.
+    ///   - time: when the newest of them was made.
+    ///   - placed: when the file came to hold them, if not at once.
+    package mutating func publish(_ edits: [String: Edit], at time: Timestamp, placedAt placed: Timestamp? = nil) {
+        advance(by: edits.mapValues(\.value), at: time, placedAt: placed ?? time, isForeign: false)
         for (key, edit) in edits where pending[key] == edit { pending[key] = nil }
     }
 
@@ -182,14 +189,16 @@ package struct Merge: Sendable {
         return true
     }
 
-    private mutating func advance(by difference: Difference, at time: Timestamp, isForeign: Bool) {
+    private mutating func advance(
+        by difference: Difference, at time: Timestamp, placedAt placed: Timestamp, isForeign: Bool
+    ) {
         var back: Difference = [:]
         back.reserveCapacity(difference.count)
         for (key, value) in difference {
             back[key] = .some(base[key])
             base[key] = value
         }
-        history.append(back: back, at: time, isForeign: isForeign)
+        history.append(back: back, at: placed, isForeign: isForeign)
         baseTime = time
     }
 }

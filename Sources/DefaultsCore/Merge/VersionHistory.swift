@@ -5,20 +5,20 @@ package import PropertyList
 /// A foreign writer has loaded one of them. Which one tells what it changed: a key that isn't in the file because its
 /// writer had loaded an older version was not deleted by it.
 package struct VersionHistory: Sendable {
-    /// How far back a writer may have loaded: 40 s of publishing without a pause, hours in practice.
+    /// How many versions are kept: 40 s of publishing without a pause, hours in practice.
     package static let capacity = 4096
     /// Keys in all differences, over which old versions are let go before `capacity` is reached.
     package static let keyCapacity = 65_536
 
-    /// Who is again at work within so much time, in nanoseconds, is taken for the same writer.
+    /// So long, in nanoseconds, a writer has for what it does: to write what it has loaded, or to write once more.
     private static let moment: Int64 = 10_000_000_000
 
-    /// Differences that lead from a version to the one before it; the newest version's last.
-    private var steps: [Difference] = []
+    /// What leads from a version to the one before it, and when it took that one's place; the newest version's last.
+    private var steps: [(back: Difference, time: Timestamp)] = []
     /// The version that a foreign writer wrote last: `total` after it, and when.
     private var written: (total: Int, time: Timestamp)?
-    /// When the newest version came to be.
-    private var latest = Timestamp(nanoseconds: .min)
+    /// When the newest version took its place.
+    package private(set) var latest = Timestamp(nanoseconds: .min)
     private var keys = 0
     /// How many versions have come in all, those included that are let go.
     package private(set) var total = 0
@@ -35,7 +35,7 @@ package struct VersionHistory: Sendable {
     ///
     /// - Parameters:
     ///   - back: what leads from the new version back to the one before; nothing, when the same was written once more.
-    ///   - time: when it came to be.
+    ///   - time: when it took the former's place in the file.
     ///   - isForeign: whether a foreign writer wrote it, and no store.
     package mutating func append(back: Difference, at time: Timestamp, isForeign: Bool) {
         defer {
@@ -44,14 +44,14 @@ package struct VersionHistory: Sendable {
         }
         if back.isEmpty { return }
         total += 1
-        steps.append(back)
+        steps.append((back, time))
         keys += back.count
         // The version before the newest is kept, however many keys it takes: a displaced file's writer had loaded it.
         guard steps.count > Self.capacity || keys > Self.keyCapacity, steps.count > 1 else { return }
         // Let go an eighth at once, since the array moves what remains.
         var surplus = 0
         repeat {
-            keys -= steps[surplus].count
+            keys -= steps[surplus].back.count
             surplus += 1
         } while surplus < steps.count - 1
             && (surplus < steps.count / 8 || keys > Self.keyCapacity)
@@ -60,6 +60,10 @@ package struct VersionHistory: Sendable {
 
     /// Finds which keys a file's writer changed: those in which the file differs from the version that it is nearest to,
     /// the newest of several.
+    ///
+    /// Versions that were replaced more than ten seconds before are left out: who has removed a key that was set last, and
+    /// changed another, writes what is nearer to the version before, and means it. A writer that takes longer is taken at
+    /// its word.
     ///
     /// A file that equals an older version was put back by someone: then all that differs from the newest is their change.
     /// Not so if a foreign writer wrote a version that is no further, and no edit that was made since then has been
@@ -83,7 +87,8 @@ package struct VersionHistory: Sendable {
         var nearest = differing
         var sinceWritten: Set<String>?
         for index in 0...steps.count {
-            for (key, value) in index > 0 ? steps[steps.count - index] : [:] {
+            let step = index > 0 ? steps[steps.count - index] : (back: [:], time: latest)
+            for (key, value) in step.back {
                 if PropertyListValue.areSame(value, disk[key], readFrom: format) {
                     current.remove(key)
                 } else {
@@ -99,7 +104,7 @@ package struct VersionHistory: Sendable {
                 }
                 return sinceWritten
             }
-            if current.count < nearest.count { nearest = current }
+            if current.count < nearest.count, Self.isSoon(time, after: step.time) { nearest = current }
         }
         return nearest
     }
@@ -108,11 +113,13 @@ package struct VersionHistory: Sendable {
     /// writes in the same moment alone.
     private func mayGoOn(with changed: Set<String>, at time: Timestamp) -> Bool {
         guard let written else { return false }
-        // Any clock may have been set to anything.
-        func isSoon(_ later: Timestamp) -> Bool {
-            let (age, overflow) = later.nanoseconds.subtractingReportingOverflow(written.time.nanoseconds)
-            return overflow ? later < written.time : age <= Self.moment
-        }
-        return isSoon(latest) && (!changed.isEmpty || isSoon(time))
+        return Self.isSoon(latest, after: written.time)
+            && (!changed.isEmpty || Self.isSoon(time, after: written.time))
+    }
+
+    /// Whether what came later came within the moment; any clock may have been set to anything.
+    private static func isSoon(_ later: Timestamp, after time: Timestamp) -> Bool {
+        let (age, overflow) = later.nanoseconds.subtractingReportingOverflow(time.nanoseconds)
+        return overflow ? later < time : age <= moment
     }
 }

@@ -54,7 +54,8 @@ struct StoreState {
                     // What can't be written to is taken as it is: nothing of it can be kept for its next version.
                     if domain.user != .current { $0.history = VersionHistory() }
                     return $0.reload(
-                        contents.values, format: contents.format, changedAt: time, isWhole: contents.publication != nil)
+                        contents.values, format: contents.format, changedAt: time,
+                        placedAt: contents.version.identity.changed, isWhole: contents.publication != nil)
                 }
             }
             var state = DomainState()
@@ -201,7 +202,8 @@ struct StoreState {
         _ plan: PublicationPlan, for domain: Domain, as version: FileVersion?, format: PropertyListFormat,
         now: Timestamp
     ) -> [StoreAction] {
-        domains[domain, default: DomainState()].merge.publish(plan.edits, at: plan.newest ?? now)
+        domains[domain, default: DomainState()].merge.publish(
+            plan.edits, at: plan.newest ?? now, placedAt: version?.identity.changed ?? now)
         domains[domain]?.file = version
         domains[domain]?.format = format
         domains[domain]?.damage = nil

@@ -264,6 +264,62 @@ struct MergeTests {
         #expect(merge.current == ["a": 1, "b": 1, "c": 1])
     }
 
+    /// A domain of which keys were set one after the other, a while before `seconds(60)`.
+    private func setLongAgo(_ edits: [(key: String, value: PropertyListValue)], on base: DomainValues = [:]) -> Merge {
+        var merge = Merge(base: base)
+        for (number, edit) in edits.enumerated() {
+            let time = seconds(Int64(number))
+            _ = merge.edit([edit.key: edit.value], time: time, writer: .testApp, sequence: UInt64(number))
+            merge.publish(merge.pending, at: time)
+        }
+        return merge
+    }
+
+    private func seconds(_ count: Int64) -> Timestamp { Timestamp(nanoseconds: count * 1_000_000_000) }
+
+    @Test("Who removes the key that was set last, and changes another, means both, once the key has stood for a while")
+    func removesTheLatest() {
+        var renamed = setLongAgo([("fontSize", 12)])
+        _ = renamed.reload(["textSize": 12], format: .xml, changedAt: seconds(60))
+        #expect(renamed.current == ["textSize": 12])
+        #expect(renamed.pending.isEmpty)
+
+        var popped = setLongAgo([("stay", 0), ("key", 1)])
+        _ = popped.reload(["stay": 0, "other": 2], format: .xml, changedAt: seconds(60))
+        #expect(popped.current == ["stay": 0, "other": 2])
+
+        // Back to what it held before counts as much as a removal.
+        var undone = setLongAgo([("width", 1), ("height", 1)], on: ["width": 0, "height": 0])
+        let result = undone.reload(["width": 1, "height": 0, "color": "red"], format: .xml, changedAt: seconds(60))
+        #expect(undone.current == ["width": 1, "height": 0, "color": "red"])
+        #expect(result.overruled == [])
+    }
+
+    @Test("A writer has ten seconds for what it has loaded, from when that was replaced, and clocks may step back")
+    func tenSeconds() {
+        for (time, current) in [
+            (seconds(11), ["a": 1, "b": 1, "c": 1] as DomainValues), (seconds(-60), ["a": 1, "b": 1, "c": 1]),
+            (Timestamp(nanoseconds: 11_000_000_001), ["a": 1, "c": 1]),
+            (Timestamp(nanoseconds: .max), ["a": 1, "c": 1]),
+        ] {
+            var merge = setLongAgo([("a", 1), ("b", 1)])
+            _ = merge.reload(["a": 1, "c": 1], format: .xml, changedAt: time)
+            #expect(merge.current == current, "\(time)")
+        }
+        // An edit that could be saved only long after it was made: until then its writer could load the version before.
+        var late = Merge(base: ["a": 1])
+        _ = late.edit(["b": 1], time: seconds(1), writer: .testApp, sequence: 1)
+        late.publish(late.pending, at: seconds(1), placedAt: seconds(60))
+        _ = late.reload(["a": 1, "c": 1], format: .xml, changedAt: seconds(61))
+        #expect(late.current == ["a": 1, "b": 1, "c": 1])
+        // The same where another store saved it.
+        var other = Merge(base: ["a": 1])
+        _ = other.reload(
+            ["a": 1, "b": 1], format: .xml, changedAt: seconds(1), placedAt: seconds(60), isWhole: true)
+        _ = other.reload(["a": 1, "c": 1], format: .xml, changedAt: seconds(61))
+        #expect(other.current == ["a": 1, "b": 1, "c": 1])
+    }
+
     @Test("What is put back, since a writer had loaded an older version, is said")
     func putBack() {
         var merge = Merge(base: ["a": 1, "b": 1])
