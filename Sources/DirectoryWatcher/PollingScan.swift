@@ -9,10 +9,27 @@ struct PollingScan: Equatable {
     /// What tells one state of a file from another.
     struct Signature: Equatable {
         var entry: Stamp
+        var isLink: Bool
         /// What a link leads to; `nil` if it isn't a link, or leads nowhere.
         var target: Stamp?
         /// Whether the file changed so shortly before the listing that a later change may look the same.
-        var isFresh = false
+        var isFresh: Bool
+
+        /// Looks at a name in a directory; `nil` if it isn't there.
+        init?(_ name: String, in directory: Int32 = AT_FDCWD, at now: Duration) {
+            var information = stat()
+            guard fstatat(directory, name, &information, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+            entry = Stamp(information)
+            isLink = information.st_mode & S_IFMT == S_IFLNK
+            if isLink, fstatat(directory, name, &information, 0) == 0 { target = Stamp(information) }
+            let age = now - (target?.changed ?? entry.changed)
+            isFresh = (.milliseconds(-20) ... .milliseconds(20)).contains(age)
+        }
+
+        /// Whether the file was changed since an older look, or may have been.
+        func mayDiffer(from before: Signature) -> Bool {
+            before.isFresh || before.entry != entry || before.target != target
+        }
     }
 
     struct Stamp: Equatable {
@@ -44,13 +61,12 @@ struct PollingScan: Equatable {
     init(
         _ directory: borrowing OpenDirectory, subdirectories: [String], isRelevant: (String) -> Bool
     ) throws(ErrorNumber) {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
+        let now = Duration.sinceEpoch
         identity = directory.identity
-        try list(directory.descriptor, ".", prefix: "", at: Duration(now), isRelevant: isRelevant)
+        try list(directory.descriptor, ".", prefix: "", at: now, isRelevant: isRelevant)
         for name in subdirectories {
             // A subdirectory that isn't there, or can't be read, has no names.
-            try? list(directory.descriptor, name, prefix: name + "/", at: Duration(now), isRelevant: isRelevant)
+            try? list(directory.descriptor, name, prefix: name + "/", at: now, isRelevant: isRelevant)
         }
     }
 
@@ -69,16 +85,8 @@ struct PollingScan: Equatable {
         if fstat(descriptor, &information) == 0 { permissions[path] = DirectoryPermissions(information) }
         while let entry = readdir(stream) {
             let name = entryName(entry)
-            guard name != ".", name != "..", isRelevant(prefix + name),
-                fstatat(descriptor, name, &information, AT_SYMLINK_NOFOLLOW) == 0
-            else { continue }
-            var signature = Signature(entry: Stamp(information))
-            if information.st_mode & S_IFMT == S_IFLNK, fstatat(descriptor, name, &information, 0) == 0 {
-                signature.target = Stamp(information)
-            }
-            let age = now - (signature.target?.changed ?? signature.entry.changed)
-            signature.isFresh = (.milliseconds(-20) ... .milliseconds(20)).contains(age)
-            signatures[prefix + name] = signature
+            guard name != ".", name != "..", isRelevant(prefix + name) else { continue }
+            signatures[prefix + name] = Signature(name, in: descriptor, at: now)
         }
     }
 
@@ -91,19 +99,20 @@ struct PollingScan: Equatable {
     func changes(since old: PollingScan) -> Set<String> {
         var names = Set(old.signatures.keys.filter { signatures[$0] == nil })
         for (name, signature) in signatures {
-            guard let before = old.signatures[name] else {
-                names.insert(name)
-                continue
-            }
-            if before.isFresh || before.entry != signature.entry || before.target != signature.target {
-                names.insert(name)
-            }
+            if old.signatures[name].map(signature.mayDiffer) ?? true { names.insert(name) }
         }
         return names
     }
 }
 
 extension Duration {
+    /// The system's time, as files bear it.
+    static var sinceEpoch: Duration {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return Duration(now)
+    }
+
     fileprivate init(_ time: timespec) {
         self = .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
     }

@@ -128,15 +128,22 @@ extension WatchThread {
         return nil
     }
 
-    private func arm(
+    func arm(
         _ place: WatcherState.Place, _ directory: borrowing OpenDirectory, for mask: InotifyMask
     ) throws(ErrorNumber) {
         guard state.needsWatch(place, identity: directory.identity) else { return }
         guard let watch = try library?.watch(directory, for: mask) else { return }
         end(state.armed(place, identity: directory.identity, watch: watch))
+        switch place {
+        case .ancestor, .linked: break
+        case .directory: findLinks(in: directory)
+        case .subdirectory(let name): findLinks(in: directory, prefix: name + "/")
+        case .companion(let path, let name):
+            findLinks(in: directory, prefix: name.map { $0 + "/" } ?? "", below: path + "/")
+        }
     }
 
-    private func lose(_ place: WatcherState.Place) { end(state.lost(place)) }
+    func lose(_ place: WatcherState.Place) { end(state.lost(place)) }
 
     private func loseContents(of path: String) {
         lose(place(path))

@@ -92,6 +92,7 @@ final class WatchThread {
             readEvents()
             // Who drains wants to know of what inotify doesn't tell, too, and doesn't wait for the next check.
             if !requests.drains.isEmpty || requests.rescan || timeToCheck() <= .zero { check() }
+            lookAtArrivals()
             channel.publish(state.takeDirty(), status: status)
             for drain in requests.drains { drain() }
             if !isReady { channel.signalReady() }
@@ -157,6 +158,7 @@ final class WatchThread {
         for path in companions {
             companionModes[path] = pollIfNeeded(path, reason.map { .polling($0) } ?? arm(companion: path))
         }
+        lookAtLinks()
         lastCheck = clock.now
         if state.rearms != rearms || state.checkIsDue { lastRearm = clock.now }
     }

@@ -11,6 +11,8 @@ struct WatcherState {
         case subdirectory(String)
         /// A companion, by its path, or a subdirectory of it.
         case companion(String, subdirectory: String?)
+        /// A directory that holds what links lead to.
+        case linked(String)
     }
 
     private struct Watch {
@@ -30,6 +32,11 @@ struct WatcherState {
     private var dirty = DirtyNames()
     /// Which places have ever had a watch.
     private var known: Set<Place> = []
+    /// The names that have come, and may be links.
+    private var arrivals: Set<String> = []
+
+    /// The names that are links.
+    var links = Links()
 
     /// The name in the ancestor whose coming and going matters.
     var awaitedName = ""
@@ -73,13 +80,13 @@ struct WatcherState {
         if event.mask.contains(.ignored) {
             // The kernel has ended the watch: its number must not be used again, not even to remove it.
             watches.removeAll { $0.place == place }
-            if place != .ancestor { markRescan(.replaced) }
+            noteReplacement(of: place)
             checkIsDue = true
             return
         }
         if !event.mask.isDisjoint(with: [.deleteSelf, .moveSelf, .unmount]) {
             checkIsDue = true
-            if place != .ancestor { markRescan(.replaced) }
+            noteReplacement(of: place)
             return
         }
         switch event.name {
@@ -87,7 +94,7 @@ struct WatcherState {
             checkIsDue = true  // the directory's own permissions
             if case .companion = place { markRescan(.permissions) }
         case .undecodable:
-            if place != .ancestor { undecodableNames += 1 }
+            if place.holdsDomains { undecodableNames += 1 }
         case .name(let name):
             switch place {
             case .ancestor: if name == awaitedName { checkIsDue = true }
@@ -99,6 +106,8 @@ struct WatcherState {
             case .companion(let path, let subdirectory):
                 let relative = subdirectory.map { $0 + "/" + name } ?? name
                 receive(event.mask, name: relative, entry: name, below: path + "/")
+            case .linked(let path):
+                for link in links.names(to: name, in: path) { note(event.mask, of: link) }
             }
         }
     }
@@ -106,13 +115,49 @@ struct WatcherState {
     private mutating func receive(_ mask: InotifyMask, name: String, entry: String, below start: String = "") {
         if entry == "..data", !mask.isDisjoint(with: [.create, .movedTo]) {
             markRescan(.linkSwitched)
+            // The links that lead through it lead elsewhere now.
+            if !links.isEmpty { checkIsDue = true }
         } else if isRelevant(name) {
-            // A writer that is still at it: reading now would show the half of it.
-            if mask.isDisjoint(with: [.closeWrite, .movedTo, .movedFrom, .delete, .create, .attributes]) {
-                dirty.noteWriting(to: start + name)
-            } else {
-                dirty.noteChange(of: start + name)
-            }
+            if !mask.isDisjoint(with: [.create, .movedTo]) { arrivals.insert(start + name) }
+            note(mask, of: start + name)
+        }
+    }
+
+    private mutating func note(_ mask: InotifyMask, of name: String) {
+        // A writer that is still at it: reading now would show the half of it.
+        if mask.isDisjoint(with: [.closeWrite, .movedTo, .movedFrom, .delete, .create, .attributes]) {
+            dirty.noteWriting(to: name)
+        } else {
+            dirty.noteChange(of: name)
+        }
+    }
+
+    /// What a place holds may have changed, and no event has told or tells.
+    private mutating func noteReplacement(of place: Place) {
+        switch place {
+        case .ancestor: break
+        case .linked(let path): noteChanges(of: links.names(into: path))
+        case .directory, .subdirectory, .companion: markRescan(.replaced)
+        }
+    }
+
+    // MARK: Links
+
+    /// Takes in that a name was there before anyone watched, and may be a link.
+    mutating func noteArrival(of name: String, below start: String = "") {
+        if isRelevant(name) { arrivals.insert(start + name) }
+    }
+
+    /// Takes the names that have come.
+    mutating func takeArrivals() -> Set<String> {
+        defer { arrivals = [] }
+        return arrivals
+    }
+
+    /// What is watched for the sake of links that aren't there any more.
+    var unusedLinkPlaces: [Place] {
+        watches.map(\.place).filter {
+            if case .linked(let path) = $0 { links.names(into: path).isEmpty } else { false }
         }
     }
 
@@ -160,7 +205,7 @@ struct WatcherState {
         watches.append(Watch(place: place, identity: identity, number: number))
         guard old?.number != number || old?.identity != identity else { return nil }
         if !known.insert(place).inserted { rearms += 1 }
-        if place != .ancestor { markRescan(.replaced) }
+        noteReplacement(of: place)
         return unneeded(old)
     }
 
@@ -170,7 +215,7 @@ struct WatcherState {
     mutating func lost(_ place: Place) -> Int32? {
         guard let old = watches.first(where: { $0.place == place }) else { return nil }
         watches.removeAll { $0.place == place }
-        if place != .ancestor { markRescan(.replaced) }
+        noteReplacement(of: place)
         return unneeded(old)
     }
 
@@ -186,5 +231,15 @@ struct WatcherState {
     private func unneeded(_ watch: Watch?) -> Int32? {
         guard let watch, !watches.contains(where: { $0.number == watch.number }) else { return nil }
         return watch.number
+    }
+}
+
+extension WatcherState.Place {
+    /// Whether names in it are reported as they are.
+    fileprivate var holdsDomains: Bool {
+        switch self {
+        case .ancestor, .linked: false
+        case .directory, .subdirectory, .companion: true
+        }
     }
 }

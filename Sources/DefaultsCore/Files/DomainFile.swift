@@ -75,9 +75,24 @@ package struct DomainFile: Sendable {
             if isOpen, case .unusable = reading { return .beingWritten }
             return reading
         } catch {
-            if error.number == ENOENT { return .missing }
+            if error.number == ENOENT { return isLink ? .unusable(missingTarget) : .missing }
             return .unusable(damage(after: error, of: path))
         }
+    }
+
+    /// Whether the name is a symbolic link.
+    var isLink: Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+    }
+
+    /// Why a link can't be taken that leads nowhere: it may lead to a file system that isn't mounted.
+    private var missingTarget: FileDamage {
+        let target = Self.resolvingLinks(path)
+        let sentence =
+            "\(path) is a link to \(target), where nothing is: mount the file system that it is on, make the file "
+            + "(`echo '{}' > \(target)`), or remove the link."
+        return FileDamage(error: DefaultsError(.unreadable, sentence, errno: ENOENT), version: nil)
     }
 
     /// Reads an open file's bytes as some writer left them; `nil` while it is being written.

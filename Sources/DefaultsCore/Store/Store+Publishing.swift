@@ -101,7 +101,7 @@ extension Store {
                 }
                 try keepAside(domain, file, damage)
             }
-            let (bytes, format) = try encode(plan, for: domain)
+            let (bytes, format) = try encode(plan, for: domain, in: file)
             let hash = bytes.map(ContentHash.init)
             state.withLock { $0.intend(plan, for: domain, hash: hash) }
             writeLog()
@@ -165,10 +165,12 @@ extension Store {
 
     /// The new version's bytes: in the file's format, or as binary where that can't hold a value, or would be too large to
     /// be read again; `nil` for no file.
+    ///
+    /// What a link leads to stays, and is empty: without it the link would lead nowhere.
     private func encode(
-        _ plan: PublicationPlan, for domain: Domain
+        _ plan: PublicationPlan, for domain: Domain, in file: DomainFile
     ) throws(DefaultsError) -> (bytes: [UInt8]?, format: PropertyListFormat) {
-        if plan.values.isEmpty { return (nil, plan.format) }
+        if plan.values.isEmpty, !file.isLink { return (nil, plan.format) }
         let value = PropertyListValue.dictionary(plan.values)
         if plan.format == .xml, let bytes = try? value.write(as: .xml), bytes.count <= limits.bytes {
             return (bytes, .xml)

@@ -11,12 +11,17 @@ struct DomainFileReadingTests {
         DomainFile(path: path, limits: PropertyListLimits(bytes: bytes))
     }
 
-    @Test("No file is missing, and so is a link that leads nowhere")
+    @Test("No file is missing, and a link that leads nowhere is not: it may lead to what isn't mounted")
     func missing() throws {
         try withTemporaryDirectory { directory in
             #expect(file(directory + "/a.plist").read(known: nil).kind == "missing")
             symlink("nowhere", directory + "/b.plist")
-            #expect(file(directory + "/b.plist").read(known: nil).kind == "missing")
+            guard case .unusable(let damage) = file(directory + "/b.plist").read(known: nil) else {
+                Issue.record("It was taken for something else.")
+                return
+            }
+            #expect(damage.error.code == .unreadable && damage.error.errno == ENOENT && damage.version == nil)
+            #expect(damage.error.description.contains("\(directory)/b.plist is a link to \(directory)/nowhere,"))
         }
     }
 

@@ -1,0 +1,54 @@
+/// The names that are links to files, and what each leads to: of its changes a watch of the link's directory says nothing.
+struct Links {
+    /// What a link led to when it was last looked at.
+    struct Target {
+        /// Its path without links; `nil` if there is nothing.
+        var path: String?
+        var signature: PollingScan.Signature
+    }
+
+    private var targets: [String: Target] = [:]
+    /// The links' names by what they lead to: a directory, and a name in it.
+    private var names: [String: [String: Set<String>]] = [:]
+
+    var isEmpty: Bool { targets.isEmpty }
+
+    /// All links.
+    var all: some Sequence<String> { targets.keys }
+
+    /// The directories that hold what links lead to.
+    var directories: some Sequence<String> { names.keys }
+
+    /// What a link leads to; `nil` if the name is no link.
+    subscript(name: String) -> Target? {
+        get { targets[name] }
+        set {
+            if let (directory, entry) = targets[name]?.place {
+                names[directory]?[entry]?.remove(name)
+                if names[directory]?[entry]?.isEmpty == true { names[directory]?[entry] = nil }
+                if names[directory]?.isEmpty == true { names[directory] = nil }
+            }
+            targets[name] = newValue
+            if let (directory, entry) = newValue?.place {
+                names[directory, default: [:]][entry, default: []].insert(name)
+            }
+        }
+    }
+
+    /// The links that lead into a directory.
+    func names(into directory: String) -> Set<String> {
+        names[directory]?.values.reduce(into: []) { $0.formUnion($1) } ?? []
+    }
+
+    /// The links that lead to an entry of a directory.
+    func names(to entry: String, in directory: String) -> Set<String> { names[directory]?[entry] ?? [] }
+}
+
+extension Links.Target {
+    /// The directory and the name in it.
+    fileprivate var place: (directory: String, entry: String)? {
+        guard let path, let slash = path.lastIndex(of: "/") else { return nil }
+        let directory = slash == path.startIndex ? "/" : String(path[..<slash])
+        return (directory, String(path[path.index(after: slash)...]))
+    }
+}
