@@ -25,7 +25,7 @@ package enum Arguments {
             guard let argument = String(validatingCString: text) else {
                 throw Failure(
                     "\"\(String(cString: text))\" is not UTF-8, which all text of preferences is; nothing was done. "
-                        + "Bytes are written with -data.", .usage)
+                        + "A value of bytes is written with -data.", .usage)
             }
             arguments.append(argument)
         }

@@ -45,7 +45,7 @@ struct FullDiskTests {
             }
             #expect(try agent.defaults("write", "c.d", "new", "1").status == 74)
             let status = try agent.defaults("status").output
-            #expect(status.contains(Self.reason) && status.contains("a.b: 1 edits not saved yet"), "\(status)")
+            #expect(status.contains(Self.reason) && status.contains("a.b: 1 edit not saved yet"), "\(status)")
             #expect(try agent.defaults("read", "a.b", "key").output == "after\n")
             #expect(try values(place.path("a.b")) == ["key": "before"])
             #expect(namesOfFiles(in: disk.path) == ["a.b.plist", "fill"])

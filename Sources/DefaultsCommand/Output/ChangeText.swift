@@ -53,9 +53,9 @@ struct ChangeText {
             }
             return changes
                 + changeSet.overruled.map { lost in
-                    let whose = describe(lost.writer)
+                    let what = lost.value.map { "\(shown($0)), set" } ?? "removed"
                     return "\(start) \(shownKey(lost.key))  "
-                        + colored("overruled: \(shown(lost.value)), set by \(whose)", .yellow)
+                        + colored("overruled: \(what) by \(describe(lost.writer))", .yellow)
                 }
         case .damaged(_, let reason):
             let reason = reason.printable

@@ -28,7 +28,10 @@ enum StatusText {
         lines += section("subscribers", status, "subscribers") {
             "pid \(text($0, "pid")) \(text($0, "executable")): \(text($0, "mode")), \(text($0, "lag")) behind"
         }
-        lines += section("pending", status, "pending") { "\(domain($0)): \(text($0, "edits")) edits not saved yet" }
+        lines += section("pending", status, "pending") {
+            let count = text($0, "edits")
+            return "\(domain($0)): \(count) \(count == "1" ? "edit" : "edits") not saved yet"
+        }
         lines += section("errors", status, "errors") {
             // Without a domain it is of a directory.
             ($0.values["domain"] == nil ? "" : "\(domain($0)): ") + text($0, "message")

@@ -12,6 +12,13 @@ package enum Publisher: Sendable {
         case .passing: "nothing is saved"
         }
     }
+
+    /// An error for whoever waits to have edits saved: where it is of the directory it gets the consequence.
+    func told(_ error: DefaultsError) -> DefaultsError {
+        guard [.directory, .locked].contains(error.code) else { return error }
+        let consequence = self == .lasting ? "Edits are kept in memory and tried again." : "Nothing is saved."
+        return DefaultsError(error.code, "\(error) \(consequence)", errno: error.errno)
+    }
 }
 
 /// What came of an attempt to publish a version of a file.

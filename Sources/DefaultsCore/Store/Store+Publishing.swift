@@ -62,8 +62,9 @@ extension Store {
         } catch {
             // An edit that wasn't taken says nothing of those that wait.
             if request != nil, taken == nil { throw error }
-            transition { state in ((), state.failed(domain, error, now: .now())) }
-            return (taken, error)
+            let failure = publisher.told(error)
+            transition { state in ((), state.failed(domain, failure, now: .now())) }
+            return (taken, failure)
         }
         return (taken, nil)
     }

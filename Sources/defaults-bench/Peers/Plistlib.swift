@@ -3,8 +3,9 @@ import Foundation
 /// Python's plistlib, which times itself.
 enum Plistlib {
     private static let script = """
-        import plistlib, sys, time
+        import os, plistlib, sys, time
         data = open(sys.argv[1], 'rb').read()
+        os.unlink(sys.argv[1])
         value = plistlib.loads(data)
         work = {
             'loads': lambda: plistlib.loads(data), 'dumps': lambda: plistlib.dumps(value),

@@ -38,6 +38,9 @@ extension ManualPage {
         .Ev XDG_CONFIG_HOME
         or
         .Pa ~/.config .
+        It must be there, while
+        .Pa ~/.config
+        is made.
         .It Ev DEFAULTSD_SOCKET
         The agent's socket.
         Where none answers at one that was named, that is an error.
@@ -47,6 +50,9 @@ extension ManualPage {
         .Pq Pa /etc/xdg
         and
         .Pa /usr/local/etc .
+        An empty value counts as none given; a path that isn't absolute, such as
+        .Li none ,
+        is no directory.
         .It Ev DEFAULTS_MANAGED_DIRECTORY
         The directory with domains that are forced on every user, instead of
         .Pa /etc/defaultsd/managed .
@@ -116,6 +122,7 @@ extension ManualPage {
         An input is missing or can't be opened.
         .It 69
         The agent was asked for and doesn't answer, or the editor has failed.
+        If it was an edit, and the agent ended before it could answer, the edit may have been made.
         .It 71
         The arguments can't be read, since
         .Pa /proc

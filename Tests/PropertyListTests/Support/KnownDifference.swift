@@ -65,6 +65,9 @@ struct KnownDifference: Sendable {
         refused("numbers are taken with what surrounds them", "holds no whole number", "holds no number"),
         refused("markup after the document isn't looked at", "the end of the comment is missing"),
         refused("entities after the document aren't looked at", "expected one of &lt;"),
+        KnownDifference(reason: "in text of keys alone what is no key ends it") {
+            $0.error?.format == .oldStyle && $0.error?.message.contains("expected a key") == true
+        },
         taken("markup in text", "<!--", "<?", "<![CDATA["), taken("data of nothing", "<data/>"),
         taken("attributes with \">\" or \"/\" in them") { $0.text.contains(/<[a-z]+ [^<]*["'][^"']*[>\/][^"']*["']/) },
         KnownDifference(reason: "the document type ends with its first \">\"") {
@@ -92,7 +95,12 @@ struct KnownDifference: Sendable {
         taken("bytes between the offsets and the trailer") { $0.slack != 0 },
         taken("an archive's object number") { "\($0.ours ?? "")".contains("uid(") },
         taken("text of nothing in UTF-16") {
-            $0.document.bytes.contains(0x60) && "\($0.ours ?? "")".contains("\"\"")
+            // With its count in the marker, or behind it.
+            let isSo = $0.document.bytes.contains(0x60) || $0.document.bytes.contains([0x6F, 0x10, 0])
+            return isSo && "\($0.ours ?? "")".contains("\"\"")
+        },
+        KnownDifference(reason: "a damaged list may be text, of which a key is its own value, up to what is no key") {
+            $0.ours == nil && $0.theirs == ["bplist00": "bplist00"]
         },
     ]
 
