@@ -20,8 +20,8 @@ internal import Synchronization
 ///
 /// The directory may be missing, come, go, be replaced, be a link, or have another file system mounted over it: its
 /// watch is set again, and a rescan marked. Where inotify tells nothing of it (a change of a link, or a mount, above
-/// the parent), the identity check does, and so does ``drain()``. Not seen are writes through another hard link, and
-/// through a link's target elsewhere.
+/// the parent), the identity check does, and so does ``drain()``. What links in it lead to is watched as well. Not seen are writes
+/// through another hard link.
 ///
 /// All members may be used from any thread.
 package final class DirectoryWatcher: Sendable {

@@ -48,6 +48,11 @@ struct InotifyMask: OptionSet, Sendable {
         .onlyDirectory, .add,
     ]
 
+    /// What is asked for of a directory that holds what links lead to.
+    ///
+    /// Without `modify`: it may be anybody's, a home or a log directory, in which others write all the time.
+    static let linked = contents.subtracting(.modify)
+
     /// What is asked for of the directory above: the coming and going of a name, and of its permissions.
     static let entries: InotifyMask = [
         .movedTo, .movedFrom, .delete, .create, .attributes, .deleteSelf, .moveSelf, .onlyDirectory, .add,

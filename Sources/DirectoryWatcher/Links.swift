@@ -2,9 +2,9 @@
 struct Links {
     /// What a link led to when it was last looked at.
     struct Target {
-        /// Its path without links; `nil` if there is nothing.
+        /// Its path without links, or the last one that it had; `nil` if there was nothing yet.
         var path: String?
-        var signature: PollingScan.Signature
+        var signature: FileSignature
     }
 
     private var targets: [String: Target] = [:]
@@ -23,17 +23,20 @@ struct Links {
     subscript(name: String) -> Target? {
         get { targets[name] }
         set {
-            if let (directory, entry) = targets[name]?.place {
+            if let (directory, entry) = targets[name]?.location {
                 names[directory]?[entry]?.remove(name)
                 if names[directory]?[entry]?.isEmpty == true { names[directory]?[entry] = nil }
                 if names[directory]?.isEmpty == true { names[directory] = nil }
             }
             targets[name] = newValue
-            if let (directory, entry) = newValue?.place {
+            if let (directory, entry) = newValue?.location {
                 names[directory, default: [:]][entry, default: []].insert(name)
             }
         }
     }
+
+    /// Whether any link leads into a directory.
+    func lead(into directory: String) -> Bool { names[directory] != nil }
 
     /// The links that lead into a directory.
     func names(into directory: String) -> Set<String> {
@@ -46,7 +49,7 @@ struct Links {
 
 extension Links.Target {
     /// The directory and the name in it.
-    fileprivate var place: (directory: String, entry: String)? {
+    fileprivate var location: (directory: String, entry: String)? {
         guard let path, let slash = path.lastIndex(of: "/") else { return nil }
         let directory = slash == path.startIndex ? "/" : String(path[..<slash])
         return (directory, String(path[path.index(after: slash)...]))

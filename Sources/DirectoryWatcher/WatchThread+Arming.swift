@@ -134,13 +134,15 @@ extension WatchThread {
         guard state.needsWatch(place, identity: directory.identity) else { return }
         guard let watch = try library?.watch(directory, for: mask) else { return }
         end(state.armed(place, identity: directory.identity, watch: watch))
-        switch place {
-        case .ancestor, .linked: break
-        case .directory: findLinks(in: directory)
-        case .subdirectory(let name): findLinks(in: directory, prefix: name + "/")
-        case .companion(let path, let name):
-            findLinks(in: directory, prefix: name.map { $0 + "/" } ?? "", below: path + "/")
-        }
+        let isListed =
+            switch place {
+            case .ancestor, .linked: true
+            case .directory: findLinks(in: directory)
+            case .subdirectory(let name): findLinks(in: directory, prefix: name + "/")
+            case .companion(let path, let name):
+                findLinks(in: directory, prefix: name.map { $0 + "/" } ?? "", below: path + "/")
+            }
+        if !isListed { state.doubt(place) }
     }
 
     func lose(_ place: WatcherState.Place) { end(state.lost(place)) }
@@ -157,7 +159,7 @@ extension WatchThread {
 
 extension ErrorNumber {
     /// Whether the error says nothing about the path: descriptors or memory are short.
-    fileprivate var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(code) }
+    var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(code) }
 }
 
 extension WatcherStatus.WaitingReason {

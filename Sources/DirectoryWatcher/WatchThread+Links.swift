@@ -6,12 +6,14 @@ internal import Glibc
 /// paths finds: it compares what `stat` says, and so it does where no watch is to be had.
 extension WatchThread {
     /// Finds the links in a directory that is watched from now on.
-    func findLinks(in directory: borrowing OpenDirectory, prefix: String = "", below start: String = "") {
+    ///
+    /// - Returns: Whether the directory could be listed.
+    func findLinks(in directory: borrowing OpenDirectory, prefix: String = "", below start: String = "") -> Bool {
         let descriptor = openat(directory.descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
+        guard descriptor >= 0 else { return false }
         guard let stream = fdopendir(descriptor) else {
             close(descriptor)
-            return
+            return false
         }
         defer { closedir(stream) }
         while let entry = readdir(stream) {
@@ -19,41 +21,53 @@ extension WatchThread {
             guard [DT_LNK, DT_UNKNOWN].contains(Int(entry.pointee.d_type)) else { continue }
             state.noteArrival(of: prefix + entryName(entry), below: start)
         }
+        return true
     }
 
     /// Looks at all links, and at the names that may be links by now.
     func lookAtLinks() {
-        lookAtLinks(state.takeArrivals().union(state.links.all))
+        for name in state.takeArrivals().union(state.links.all) { lookAtLink(name) }
+        armLinkDirectories(Array(state.links.directories))
     }
 
     /// Looks at the names that may be links by now.
     func lookAtArrivals() {
         let names = state.takeArrivals()
-        if !names.isEmpty { lookAtLinks(names) }
+        if names.isEmpty { return }
+        for name in names { lookAtLink(name) }
+        armLinkDirectories(state.unwatchedLinkDirectories)
     }
 
-    private func lookAtLinks(_ names: Set<String>) {
-        let now = Duration.sinceEpoch
-        for name in names { lookAtLink(name, at: now) }
-        // What came before a watch is found by whoever looks at the names that are reported then.
-        for path in state.links.directories {
-            let place = WatcherState.Place.linked(path)
-            if (try? arm(place, OpenDirectory(path), for: .contents)) == nil { lose(place) }
+    /// Watches directories that links lead into, and no longer those that none does.
+    ///
+    /// What came before a watch is found by whoever looks at the names that are reported then.
+    private func armLinkDirectories(_ paths: [String]) {
+        for path in paths {
+            do {
+                try arm(.linked(path), OpenDirectory(path), for: .linked)
+            } catch {
+                if !error.isShortage { lose(.linked(path)) }
+            }
         }
-        for place in state.unusedLinkPlaces { lose(place) }
+        for path in state.unusedLinkDirectories { lose(.linked(path)) }
     }
 
-    private func lookAtLink(_ name: String, at now: Duration) {
+    private func lookAtLink(_ name: String) {
         let path = name.hasPrefix("/") ? name : directory + "/" + name
-        let old = state.links[name]
-        guard let signature = PollingScan.Signature(path, at: now), signature.isLink else {
-            if old != nil { state.links[name] = nil }
+        let signature: FileSignature
+        do {
+            signature = try FileSignature(path)
+        } catch {
+            // While its directory can't be searched, say, nothing is known of it.
+            if [ENOENT, ENOTDIR].contains(error.code) { state.forgetLink(name) } else { state.postpone(name) }
             return
         }
+        guard signature.isLink else { return state.forgetLink(name) }
+        let old = state.links[name]
         if let old, !signature.mayDiffer(from: old.signature) { return }
         let target = realpath(path, nil)
         defer { free(target) }
-        state.links[name] = Links.Target(path: target.map { String(cString: $0) }, signature: signature)
-        state.noteChanges(of: [name])
+        state.noteLink(
+            name, to: Links.Target(path: target.map { String(cString: $0) } ?? old?.path, signature: signature))
     }
 }

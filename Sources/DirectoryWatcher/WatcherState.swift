@@ -15,18 +15,7 @@ struct WatcherState {
         case linked(String)
     }
 
-    private struct Watch {
-        var place: Place
-        var identity: DirectoryIdentity
-        var number: Int32
-        /// Whether the kernel may have ended the watch without our having been told.
-        var isDoubtful = false
-    }
-
-    /// A handful at most, so a scan beats a dictionary.
-    ///
-    /// Two places can be one directory, and then share a watch.
-    private var watches: [Watch] = []
+    private var watches = Watches()
     private let subdirectories: Set<String>
     private let isRelevant: @Sendable (String) -> Bool
     private var dirty = DirtyNames()
@@ -36,7 +25,7 @@ struct WatcherState {
     private var arrivals: Set<String> = []
 
     /// The names that are links.
-    var links = Links()
+    private(set) var links = Links()
 
     /// The name in the ancestor whose coming and going matters.
     var awaitedName = ""
@@ -55,7 +44,7 @@ struct WatcherState {
     }
 
     /// How many watches are held.
-    var watchCount: Int { Set(watches.map(\.number)).count }
+    var watchCount: Int { watches.count }
 
     // MARK: Events
 
@@ -65,21 +54,19 @@ struct WatcherState {
             overflows += 1
             markRescan(.overflow)
             // The end of a watch may be among what was lost, and ext4 may have given the inode to a new directory.
-            for index in watches.indices { watches[index].isDoubtful = true }
+            watches.doubt()
             checkIsDue = true
             return
         }
         // A watch that isn't ours any more has events in the queue still: what it watched was replaced, and a rescan
         // is marked already.
-        for place in watches.filter({ $0.number == event.watch }).map(\.place) {
-            receive(event, at: place)
-        }
+        for place in watches.places(of: event.watch) { receive(event, at: place) }
     }
 
     private mutating func receive(_ event: InotifyEvent, at place: Place) {
         if event.mask.contains(.ignored) {
             // The kernel has ended the watch: its number must not be used again, not even to remove it.
-            watches.removeAll { $0.place == place }
+            forget(place)
             noteReplacement(of: place)
             checkIsDue = true
             return
@@ -107,7 +94,11 @@ struct WatcherState {
                 let relative = subdirectory.map { $0 + "/" + name } ?? name
                 receive(event.mask, name: relative, entry: name, below: path + "/")
             case .linked(let path):
-                for link in links.names(to: name, in: path) { note(event.mask, of: link) }
+                for link in links.names(to: name, in: path) {
+                    note(event.mask, of: link)
+                    // It may lead further, or nowhere, from now on.
+                    if event.mask.isDisjoint(with: .closeWrite) { arrivals.insert(link) }
+                }
             }
         }
     }
@@ -148,16 +139,33 @@ struct WatcherState {
         if isRelevant(name) { arrivals.insert(start + name) }
     }
 
+    /// Takes in that a name could not be looked at, and may be a link.
+    mutating func postpone(_ name: String) { arrivals.insert(name) }
+
+    /// Takes in what a link leads to now.
+    mutating func noteLink(_ name: String, to target: Links.Target) {
+        links[name] = target
+        dirty.noteChange(of: name)
+    }
+
+    /// Takes in that a name is no link.
+    mutating func forgetLink(_ name: String) {
+        if links[name] != nil { links[name] = nil }
+    }
+
     /// Takes the names that have come.
     mutating func takeArrivals() -> Set<String> {
         defer { arrivals = [] }
         return arrivals
     }
 
-    /// What is watched for the sake of links that aren't there any more.
-    var unusedLinkPlaces: [Place] {
-        watches.map(\.place).filter {
-            if case .linked(let path) = $0 { links.names(into: path).isEmpty } else { false }
+    /// The directories that links lead into, and which have no watch.
+    var unwatchedLinkDirectories: [String] { links.directories.filter { watches[.linked($0)] == nil } }
+
+    /// The directories that are watched and that no link leads into any more.
+    var unusedLinkDirectories: [String] {
+        watches.allPlaces.compactMap {
+            if case .linked(let path) = $0, !links.lead(into: path) { path } else { nil }
         }
     }
 
@@ -190,7 +198,7 @@ struct WatcherState {
 
     /// Whether a place, which is this directory now, has to be given a watch.
     func needsWatch(_ place: Place, identity: DirectoryIdentity) -> Bool {
-        guard let watch = watches.first(where: { $0.place == place }) else { return true }
+        guard let watch = watches[place] else { return true }
         return watch.isDoubtful || watch.identity != identity
     }
 
@@ -200,21 +208,23 @@ struct WatcherState {
     ///
     /// - Returns: The number of a watch that nothing needs any more, to be ended.
     mutating func armed(_ place: Place, identity: DirectoryIdentity, watch number: Int32) -> Int32? {
-        let old = watches.first { $0.place == place }
-        watches.removeAll { $0.place == place }
-        watches.append(Watch(place: place, identity: identity, number: number))
+        let old = watches[place]
+        watches[place] = Watches.Watch(identity: identity, number: number)
         guard old?.number != number || old?.identity != identity else { return nil }
         if !known.insert(place).inserted { rearms += 1 }
         noteReplacement(of: place)
         return unneeded(old)
     }
 
+    /// Not everything was seen of a place when its watch was set: it is to be set again.
+    mutating func doubt(_ place: Place) { watches[place]?.isDoubtful = true }
+
     /// A place is no more.
     ///
     /// - Returns: The number of a watch that nothing needs any more, to be ended.
     mutating func lost(_ place: Place) -> Int32? {
-        guard let old = watches.first(where: { $0.place == place }) else { return nil }
-        watches.removeAll { $0.place == place }
+        guard let old = watches[place] else { return nil }
+        forget(place)
         noteReplacement(of: place)
         return unneeded(old)
     }
@@ -223,13 +233,18 @@ struct WatcherState {
     ///
     /// - Returns: Their numbers, to be ended if the library lives on.
     mutating func forgetWatches() -> Set<Int32> {
-        let numbers = Set(watches.map(\.number))
-        watches = []
-        return numbers
+        defer { watches = Watches() }
+        return watches.numbers
     }
 
-    private func unneeded(_ watch: Watch?) -> Int32? {
-        guard let watch, !watches.contains(where: { $0.number == watch.number }) else { return nil }
+    private mutating func forget(_ place: Place) {
+        watches[place] = nil
+        // Any number of them may come and go.
+        if case .linked = place { known.remove(place) }
+    }
+
+    private func unneeded(_ watch: Watches.Watch?) -> Int32? {
+        guard let watch, watches.places(of: watch.number).isEmpty else { return nil }
         return watch.number
     }
 }

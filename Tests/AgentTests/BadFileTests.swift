@@ -105,7 +105,7 @@ struct BadFileTests {
             }
             let outcome = try agent.defaults("write", "a.b", "color", "red")
             #expect(outcome.status == 0)
-            #expect(outcome.errors.contains("It is copied beside itself"))
+            #expect(outcome.errors.contains("it is copied beside itself"))
             #expect(try RawFile.read("\(path).damaged-1") == damage.bytes)
             #expect(try values(path) == ["color": "red"])
         }

@@ -28,7 +28,7 @@ struct CommandDamageTests {
     ].map {
         CommandCase(
             commands: [$0], input: "{k = v;}",
-            errors: "defaults: \(damage) It is copied beside itself before it is replaced.\n",
+            errors: "defaults: \(damage) If it can be replaced, it is copied beside itself before.\n",
             furtherErrors: "defaults: What could not be taken from the file is kept in $P/bad.plist.damaged-1.\n")
     }
 
@@ -75,7 +75,7 @@ struct CommandDamageTests {
             let outcome = try Programs.run(Programs.defaults, arguments, environment: agent.place.environment)
             #expect(outcome.status == 0)
             #expect(outcome.errors.hasPrefix("defaults: \(path): Old-style property list, line 1"))
-            #expect(outcome.errors.hasSuffix(" It is copied beside itself before it is replaced.\n"))
+            #expect(outcome.errors.hasSuffix(" If it can be replaced, it is copied beside itself before.\n"))
             #expect(try RawFile.read("\(path).damaged-1") == Array("{".utf8))
         }
     }

@@ -55,6 +55,56 @@ struct LinkedFileTests {
         }
     }
 
+    @Test("Nothing is made where a link leads, before it is known to lead nowhere neither", arguments: [true, false])
+    func atOnce(isKnown: Bool) throws {
+        try withLink { agent, target in
+            if !isKnown { try agent.shell("rm a.b.plist ../elsewhere/real"); _ = try agent.defaults("sync") }
+            try agent.shell("mv ../elsewhere ../away; ln -sf ../elsewhere/real a.b.plist")
+            #expect(try agent.defaults("write", "a.b", "color", "red").status == 74)
+            #expect(!RawFile.exists(target + "/.."))
+            try agent.shell("mv ../away ../elsewhere; [ -e a.b.plist ] || echo '{}' > ../elsewhere/real")
+            #expect(try agent.defaults("sync").status == 0)
+            #expect(try values(target) == (isKnown ? ["size": 12, "color": "red"] : ["color": "red"]))
+        }
+    }
+
+    @Test("A directory for hosts that leads nowhere is out of sight, and not emptied")
+    func hosts() throws {
+        try AgentProcess.withAgent { agent in
+            _ = try agent.defaults("-currentHost", "write", "a.b", "size", "-int", "12")
+            try agent.shell("mv ByHost ../hosts; ln -s ../hosts ByHost")
+            _ = try agent.defaults("sync")
+            let follower = try agent.follow()
+            try agent.shell("mv ../hosts ../away")
+            try follower.expect([]) { _ = try agent.defaults("sync") }
+            #expect(try agent.defaults("-currentHost", "read", "a.b", "size").output == "12\n")
+            #expect(try agent.defaults("status").output.contains("ByHost is gone or can't be read"))
+            let changes = try follower.changes {
+                try agent.shell("mv ../away ../hosts; for f in ByHost/*; do echo '{ size = 13; }' > $f; done")
+            }
+            #expect(changes.count == 1, "\(changes)")
+        }
+    }
+
+    @Test("What can't be looked at for a while is followed again", .enabled(if: AgentProcess.hasNobody))
+    func unsearchable() throws {
+        try AgentProcess.withPlace { place in
+            try RawFile.write(Self.old, to: place.preferences + "/../real")
+            symlink("../real", place.path("a.b"))
+            try place.giveToNobody()
+            chmod(place.preferences + "/../real", 0o644)
+            let agent = try AgentProcess(place, launcher: AgentProcess.asNobody)
+            defer { agent.kill() }
+            for mode in ["600", "700"] {
+                try agent.shell("chmod \(mode) .")
+                _ = try agent.defaults("sync")
+            }
+            try RawFile.write(Self.new, to: place.preferences + "/../real")
+            #expect(try agent.defaults("sync").status == 0)
+            #expect(try agent.defaults("read", "a.b", "size").output == "13\n")
+        }
+    }
+
     @Test("Without its last key the file stays, empty, since the link would lead nowhere")
     func empty() throws {
         try withLink { agent, target in

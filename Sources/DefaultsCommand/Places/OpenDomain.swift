@@ -40,7 +40,7 @@ struct OpenDomain {
     }
 
     /// What is said of a damaged file that is about to be replaced, behind what is wrong with it.
-    static let replacement = "It is copied beside itself before it is replaced."
+    static let replacement = "If it can be replaced, it is copied beside itself before."
 
     /// The values that are about to be set, perhaps none; a damaged file is told of.
     func valuesToReplace() throws(DefaultsError) -> DomainValues {

@@ -97,10 +97,10 @@ package struct PreferencesDirectory: Hashable, Sendable {
             && faccessat(AT_FDCWD, path, R_OK | X_OK, AT_EACCESS) == 0
     }
 
-    /// Whether nothing has the path.
+    /// Whether nothing has the path, not even a link that leads nowhere.
     var isMissing: Bool {
         var status = stat()
-        return stat(path, &status) != 0 && (errno == ENOENT || errno == ENOTDIR)
+        return lstat(path, &status) != 0 && (errno == ENOENT || errno == ENOTDIR)
     }
 
     /// When a domain's file, which is gone, can have gone at the latest: when its directory last changed.

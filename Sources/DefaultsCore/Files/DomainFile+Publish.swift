@@ -29,6 +29,8 @@ extension DomainFile {
     ) throws(DefaultsError) -> Publication {
         do throws(SystemCall.Failure) {
             let target = Self.resolvingLinks(path)
+            // Nothing is made where a link leads: that may be on a file system that isn't mounted.
+            if target != path, access(target, F_OK) != 0, errno == ENOENT { return .overtaken }
             return try Replacement(
                 of: self, at: target, expecting: expected, newest: newest, by: publisher
             ).run(bytes)

@@ -90,8 +90,8 @@ package struct DomainFile: Sendable {
     private var missingTarget: FileDamage {
         let target = Self.resolvingLinks(path)
         let sentence =
-            "\(path) is a link to \(target), where nothing is: mount the file system that it is on, make the file "
-            + "(`echo '{}' > \(target)`), or remove the link."
+            "\(path) is a link to \(target), where nothing is. Mount the file system that it is on, or have "
+            + "`defaults export` write the last good values there; to remove the link is to remove the domain."
         return FileDamage(error: DefaultsError(.unreadable, sentence, errno: ENOENT), version: nil)
     }
 

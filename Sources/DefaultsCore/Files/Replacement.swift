@@ -26,7 +26,7 @@ struct Replacement {
         let temporaryPath = "\(DomainFile.directory(of: target))/\(temporary.name)"
         guard let bytes else { return try remove(to: temporaryPath) }
 
-        try makeDirectory()
+        if target == original.path { try makeDirectory() }
         // The name may be that of a copy that a broken-off writing in place has left. It goes when the file is whole.
         if let expected, access(temporaryPath, F_OK) == 0 {
             guard let old = try openTarget() else { return .overtaken }

@@ -53,18 +53,20 @@ package struct Merge: Sendable {
     ///   - disk: the file's values.
     ///   - format: its format.
     ///   - time: when it changed: when the newest edit was made of what another store published.
+    ///   - written: when a foreign writer wrote it, if not just then.
     ///   - placed: when that came into the file, if not at once.
     ///   - isWhole: whether its writer had loaded `base`, or what came since: then every difference is its change.
     /// - Returns: what changed in the values in force, and what lost.
     package mutating func reload(
-        _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp, placedAt placed: Timestamp? = nil,
-        isWhole: Bool = false
+        _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp,
+        writtenAt written: Timestamp? = nil, placedAt placed: Timestamp? = nil, isWhole: Bool = false
     ) -> Result {
         let difference = Difference(from: base, to: disk, readFrom: format)
         let changed =
             isWhole
             ? Set(difference.keys)
-            : history.keysChanged(by: disk, differing: Set(difference.keys), at: time, readFrom: format)
+            : history.keysChanged(
+                by: disk, differing: Set(difference.keys), at: time, writtenAt: written ?? time, readFrom: format)
         var result = Result()
         for key in changed {
             // Where the file holds `base` as well as it can, it is `base` that comes into force.
@@ -112,7 +114,7 @@ package struct Merge: Sendable {
     ) -> Result {
         let difference = Difference(from: base, to: disk, readFrom: format)
         let changed = history.keysChanged(
-            by: disk, differing: Set(difference.keys), at: time, readFrom: format,
+            by: disk, differing: Set(difference.keys), at: time, writtenAt: time, readFrom: format,
             skipping: max(0, history.total - total))
         var result = Result()
         for key in changed where decide(key, disk[key], time, format, &result) {
@@ -122,7 +124,7 @@ package struct Merge: Sendable {
         // Someone may have loaded it; then the published version came again.
         history.append(
             back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }), at: time, isForeign: true)
-        history.append(back: difference, at: history.latest, isForeign: false)
+        history.append(back: difference, at: time, isForeign: false)
         return result
     }
 

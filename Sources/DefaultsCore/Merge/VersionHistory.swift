@@ -18,7 +18,7 @@ package struct VersionHistory: Sendable {
     /// The version that a foreign writer wrote last: `total` after it, and when.
     private var written: (total: Int, time: Timestamp)?
     /// When the newest version took its place.
-    package private(set) var latest = Timestamp(nanoseconds: .min)
+    private var latest = Timestamp(nanoseconds: .min)
     private var keys = 0
     /// How many versions have come in all, those included that are let go.
     package private(set) var total = 0
@@ -61,9 +61,9 @@ package struct VersionHistory: Sendable {
     /// Finds which keys a file's writer changed: those in which the file differs from the version that it is nearest to,
     /// the newest of several.
     ///
-    /// Versions that were replaced more than ten seconds before are left out: who has removed a key that was set last, and
-    /// changed another, writes what is nearer to the version before, and means it. A writer that takes longer is taken at
-    /// its word.
+    /// Only versions count that were in the file within ten seconds of its being written: who has removed a key that was
+    /// set last, and changed another, writes what is nearer to the version before, and means it. A writer that takes longer
+    /// is taken at its word.
     ///
     /// A file that equals an older version was put back by someone: then all that differs from the newest is their change.
     /// Not so if a foreign writer wrote a version that is no further, and no edit that was made since then has been
@@ -74,21 +74,21 @@ package struct VersionHistory: Sendable {
     /// - Parameters:
     ///   - disk: the file's values.
     ///   - differing: the keys in which the newest version differs from them.
-    ///   - time: when the file was written.
+    ///   - time: when the file changed.
+    ///   - writing: when it was written: it may have been moved, or its owner changed, later on.
     ///   - format: its format.
     ///   - skipped: how many of the newest versions the writer can't have loaded, nor put another back in place of.
     /// - Returns: the keys that the writer set or removed, perhaps to what they are anyway.
     package func keysChanged(
-        by disk: DomainValues, differing: Set<String>, at time: Timestamp, readFrom format: PropertyListFormat,
-        skipping skipped: Int = 0
+        by disk: DomainValues, differing: Set<String>, at time: Timestamp, writtenAt writing: Timestamp,
+        readFrom format: PropertyListFormat, skipping skipped: Int = 0
     ) -> Set<String> {
         var current = differing
         var newest = differing
         var nearest = differing
         var sinceWritten: Set<String>?
         for index in 0...steps.count {
-            let step = index > 0 ? steps[steps.count - index] : (back: [:], time: latest)
-            for (key, value) in step.back {
+            for (key, value) in index > 0 ? steps[steps.count - index].back : [:] {
                 if PropertyListValue.areSame(value, disk[key], readFrom: format) {
                     current.remove(key)
                 } else {
@@ -104,9 +104,16 @@ package struct VersionHistory: Sendable {
                 }
                 return sinceWritten
             }
-            if current.count < nearest.count, Self.isSoon(time, after: step.time) { nearest = current }
+            if current.count < nearest.count, mayBeLoaded(index, by: writing) { nearest = current }
         }
         return nearest
+    }
+
+    /// Whether a version before the newest was in the file within the moment of a time.
+    private func mayBeLoaded(_ index: Int, by time: Timestamp) -> Bool {
+        let (replacing, placing) = (steps.count - index, steps.count - index - 1)
+        return Self.isSoon(time, after: steps[replacing].time)
+            && (placing < 0 || Self.isSoon(steps[placing].time, after: time))
     }
 
     /// Whether the last foreign writer may have changed no more than some keys of what it wrote; the same as before it

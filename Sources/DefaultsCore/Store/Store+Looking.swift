@@ -160,11 +160,11 @@ extension Store {
 
     /// Whether a file that can't be had is to be believed gone or bad, and not merely out of sight with its directory.
     func isInSight(_ domain: Domain) -> Bool {
-        if domain.user == .current { return directory.isUsable }
         guard let directory = directory(of: domain) else { return true }
-        // A system's directory needn't be there. The user's own, once seen, comes back.
+        // A system's directory needn't be there, nor one for a host. The user's own, once seen, comes back.
         let place = PreferencesDirectory(path: DomainFile.directory(of: directory.path(of: domain)))
-        return [directory, place].allSatisfy { $0.isUsable || $0.isMissing }
+        return (directory.isUsable || directory.isMissing && domain.user != .current)
+            && (place.isUsable || place.isMissing)
     }
 }
 

@@ -55,6 +55,7 @@ struct StoreState {
                     if domain.user != .current { $0.history = VersionHistory() }
                     return $0.reload(
                         contents.values, format: contents.format, changedAt: time,
+                        writtenAt: contents.version.identity.modified,
                         placedAt: contents.version.identity.changed, isWhole: contents.publication != nil)
                 }
             }
