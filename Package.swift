@@ -110,7 +110,8 @@ let package = Package(
         .executableTarget(
             name: "PreferencesWindow", dependencies: ["DefaultsFoundation", "DefaultsKit", "PropertyList"],
             path: "Tests/PreferencesWindow", swiftSettings: settings),
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+        .target(
+            name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: settings),
         .target(
             name: "ProgramSupport", dependencies: ["DefaultsCore", "DefaultsKit", "PropertyList", "TestSupport"],
             path: "Tests/ProgramSupport", swiftSettings: settings),

@@ -1,3 +1,4 @@
+package import CLinux
 package import Glibc
 
 /// Reads and writes files as any other program does: by plain calls, without the code under test.
@@ -6,8 +7,25 @@ package enum RawFile {
     package static func write(_ bytes: some Collection<UInt8>, to path: String) throws {
         let fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard fd >= 0 else { throw TestSystemError("open \(path)") }
+        do {
+            defer { close(fd) }
+            try write(bytes, to: fd)
+        }
+        settle(path)
+    }
+
+    /// Waits until a file that was written and closed counts as closed.
+    ///
+    /// A process that another test starts meanwhile holds copies of all descriptors, until it runs its program.
+    package static func settle(_ path: String) {
+        let fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard fd >= 0 else { return }
         defer { close(fd) }
-        try write(bytes, to: fd)
+        _ = eventually(within: 1) {
+            let isClosed = linux_lease_read(fd) == 0 || errno != EAGAIN
+            linux_lease_release(fd)
+            return isClosed
+        }
     }
 
     /// Writes a file in place.

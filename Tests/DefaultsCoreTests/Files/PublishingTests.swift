@@ -14,6 +14,7 @@ struct PublishingTests {
 
     /// The file's state, as a reader sees it.
     private func version(of path: String) throws -> FileVersion {
+        RawFile.settle(path)
         guard case .contents(let contents) = file(path).read(known: nil) else { throw TestSystemError(path) }
         return contents.version
     }
@@ -92,6 +93,7 @@ struct PublishingTests {
             #expect(displaced.examine(known: expected, patience: .wait).kind == "beingWritten")
             try RawFile.write(Array("; }".utf8), to: writer)
             close(writer)
+            RawFile.settle("/proc/self/fd/\(late)")
             guard case .contents(let contents) = displaced.examine(known: expected, patience: .wait) else {
                 Issue.record("The late writer's version wasn't seen.")
                 return
