@@ -291,6 +291,10 @@ struct StoreState {
             // A file that can't be taken is left alone until it is mended, or edited again.
             if isKnown { actions.append(.publish(domain, .atOnce)) }
         }
+        if case .missing = reading, domains[domain] == nil, !records.isEmpty {
+            // The next agent, too, is to know that it has no file: else what was once set would seem to be unsaved.
+            domains[domain] = DomainState()
+        }
         return actions + takeUpTrouble(of: domain, marks[certain], isKnown: isKnown, now: now)
     }
 

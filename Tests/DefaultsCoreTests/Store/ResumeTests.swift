@@ -243,6 +243,28 @@ struct ResumeTests {
         }
     }
 
+    @Test("A file that was removed while no agent ran stays so, however often one starts", arguments: [true, false])
+    func staysRemoved(isSaved: Bool) throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["a": 1])
+            try first.publish(fixture.domain)
+            if !isSaved { fixture.edit(first, ["a": nil]) }
+            unlink(fixture.path)
+            for _ in 0..<4 {
+                let next = try fixture.resumedStore()
+                #expect(next.pending().isEmpty)
+                #expect(next.domains().isEmpty)
+                #expect(!RawFile.exists(fixture.path))
+            }
+            // What is set after that is.
+            fixture.edit(try fixture.resumedStore(), ["b": 2])
+            let last = try fixture.resumedStore()
+            #expect(fixture.values(last) == ["b": 2])
+            #expect(last.pending().map(\.edits) == [1])
+        }
+    }
+
     @Test(
         "Unsaved edits survive a file that can't be taken when the next agent starts",
         arguments: ["damaged", "beingWritten", "directory"])
