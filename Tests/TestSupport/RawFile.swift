@@ -7,14 +7,11 @@ package enum RawFile {
     package static func write(_ bytes: some Collection<UInt8>, to path: String) throws {
         let fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard fd >= 0 else { throw TestSystemError("open \(path)") }
-        do {
-            defer { close(fd) }
-            try write(bytes, to: fd)
-        }
-        settle(path)
+        defer { close(fd) }
+        try write(bytes, to: fd)
     }
 
-    /// Waits until a file that was written and closed counts as closed.
+    /// Waits until a file that was written in this process and closed counts as closed.
     ///
     /// A process that another test starts meanwhile holds copies of all descriptors, until it runs its program.
     package static func settle(_ path: String) {

@@ -13,8 +13,15 @@ package struct VersionHistory: Sendable {
     /// So long, in nanoseconds, a writer has for what it does: to write what it has loaded, or to write once more.
     private static let moment: Int64 = 10_000_000_000
 
-    /// What leads from a version to the one before it, and when it took that one's place; the newest version's last.
-    private var steps: [(back: Difference, time: Timestamp)] = []
+    /// What leads from a version to the one before it, when it took that one's place, and whether a foreign writer wrote it.
+    private struct Step {
+        var back: Difference
+        var time: Timestamp
+        var isForeign: Bool
+    }
+
+    /// The newest version's step is the last.
+    private var steps: [Step] = []
     /// The version that a foreign writer wrote last: `total` after it, and when.
     private var written: (total: Int, time: Timestamp)?
     /// When the newest version took its place.
@@ -44,7 +51,7 @@ package struct VersionHistory: Sendable {
         }
         if back.isEmpty { return }
         total += 1
-        steps.append((back, time))
+        steps.append(Step(back: back, time: time, isForeign: isForeign))
         keys += back.count
         // The version before the newest is kept, however many keys it takes: a displaced file's writer had loaded it.
         guard steps.count > Self.capacity || keys > Self.keyCapacity, steps.count > 1 else { return }
@@ -63,7 +70,8 @@ package struct VersionHistory: Sendable {
     ///
     /// Only versions count that were in the file within ten seconds of its being written: who has removed a key that was
     /// set last, and changed another, writes what is nearer to the version before, and means it. A writer that takes longer
-    /// is taken at its word.
+    /// is taken at its word. So is it in a key that a foreign writer wrote last: among foreign writers the last one counts,
+    /// and one that is alone has loaded what it wrote itself.
     ///
     /// A file that equals an older version was put back by someone: then all that differs from the newest is their change.
     /// Not so if a foreign writer wrote a version that is no further, and no edit that was made since then has been
@@ -87,12 +95,21 @@ package struct VersionHistory: Sendable {
         var newest = differing
         var nearest = differing
         var sinceWritten: Set<String>?
+        // The keys that were written since, and those of them that a foreign writer wrote last.
+        var seen: Set<String> = []
+        var foreign: Set<String> = []
         for index in 0...steps.count {
-            for (key, value) in index > 0 ? steps[steps.count - index].back : [:] {
-                if PropertyListValue.areSame(value, disk[key], readFrom: format) {
-                    current.remove(key)
-                } else {
-                    current.insert(key)
+            if index > 0 {
+                let step = steps[steps.count - index]
+                for (key, value) in step.back {
+                    if PropertyListValue.areSame(value, disk[key], readFrom: format) {
+                        current.remove(key)
+                    } else {
+                        current.insert(key)
+                    }
+                    if index > skipped, seen.insert(key).inserted, step.isForeign, newest.contains(key) {
+                        foreign.insert(key)
+                    }
                 }
             }
             if index < skipped { continue }
@@ -104,7 +121,10 @@ package struct VersionHistory: Sendable {
                 }
                 return sinceWritten
             }
-            if current.count < nearest.count, mayBeLoaded(index, by: writing) { nearest = current }
+            if current.count < nearest.count, mayBeLoaded(index, by: writing) {
+                let changed = current.union(foreign)
+                if changed.count < nearest.count { nearest = changed }
+            }
         }
         return nearest
     }

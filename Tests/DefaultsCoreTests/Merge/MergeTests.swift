@@ -86,7 +86,7 @@ struct MergeTests {
     )
     func staleWriter() {
         var merge = Merge(base: ["a": 1, "b": 1, "c": 1])
-        #expect(merge.reload(["a": 1, "b": 1, "c": 1, "new": 5], format: .xml, changedAt: before).changes.count == 1)
+        merge.publish(["new": edit(5, at: before)], at: before)
         let result = merge.reload(["a": 2, "b": 1, "c": 1], format: .xml, changedAt: now)
         #expect(result.changes == [KeyChange(key: "a", old: 1, new: 2)])
         #expect(merge.current == ["a": 2, "b": 1, "c": 1, "new": 5])
@@ -318,6 +318,27 @@ struct MergeTests {
             ["a": 1, "b": 1], format: .xml, changedAt: seconds(1), placedAt: seconds(60), isWhole: true)
         _ = other.reload(["a": 1, "c": 1], format: .xml, changedAt: seconds(61))
         #expect(other.current == ["a": 1, "b": 1, "c": 1])
+    }
+
+    @Test("A foreign writer that is alone is taken at its word, whatever it sets back or removes")
+    func alone() {
+        var merge = Merge()
+        _ = merge.reload(["state": "idle", "n": 1], format: .xml, changedAt: seconds(1))
+        _ = merge.reload(["state": "busy"], format: .xml, changedAt: seconds(2))
+        _ = merge.reload(["state": "idle", "n": 2], format: .xml, changedAt: seconds(3))
+        #expect(merge.current == ["state": "idle", "n": 2])
+        _ = merge.reload(["tmp": 1], format: .xml, changedAt: seconds(4))
+        _ = merge.reload(["result": 5], format: .xml, changedAt: seconds(5))
+        #expect(merge.current == ["result": 5])
+        #expect(merge.pending.isEmpty)
+        // Between them an app sets a key of its own, of which it knows nothing the first time, and all the second.
+        _ = merge.edit(["app": 1], time: seconds(6), writer: .testApp, sequence: 1)
+        merge.publish(merge.pending, at: seconds(6))
+        _ = merge.reload(["result": 5, "tmp": 2], format: .xml, changedAt: seconds(7))
+        #expect(merge.current == ["result": 5, "tmp": 2, "app": 1])
+        merge.publish(merge.pending, at: seconds(7))
+        _ = merge.reload(["result": 6, "app": 1], format: .xml, changedAt: seconds(8))
+        #expect(merge.current == ["result": 6, "app": 1])
     }
 
     @Test("A file that was written early, and moved into place or given away late, was written early")
