@@ -60,7 +60,7 @@ struct ChangeText {
         case .damaged(_, let reason):
             let reason = reason.printable
             // A managed file's don't, where someone else than root can have written it.
-            let consequence = record.domain.user == .managed ? "" : " The last good values stay in force."
+            let consequence = record.domain.user == .managed ? "" : " The last good values, if any, stay in force."
             return ["\(start) \(colored("damaged: \(reason)\(consequence)", .yellow))"]
         case .unsaved(_, let reason):
             return ["\(start) \(colored("not saved: \(reason.printable)", .yellow))"]
