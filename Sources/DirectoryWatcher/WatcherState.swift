@@ -97,7 +97,7 @@ struct WatcherState {
                 for link in links.names(to: name, in: path) {
                     note(event.mask, of: link)
                     // It may lead further, or nowhere, from now on.
-                    if event.mask.isDisjoint(with: .closeWrite) { arrivals.insert(link) }
+                    if event.mask.isDisjoint(with: [.closeWrite, .modify]) { arrivals.insert(link) }
                 }
             }
         }

@@ -83,6 +83,14 @@ struct LinkedFileTests {
                 try agent.shell("mv ../away ../hosts; for f in ByHost/*; do echo '{ size = 13; }' > $f; done")
             }
             #expect(changes.count == 1, "\(changes)")
+            // Nor is anything removed there: what is to be waits.
+            try agent.shell("mv ../hosts ../away")
+            let outcome = try agent.defaults("-currentHost", "delete", "a.b", "size")
+            #expect(outcome.status == 74)
+            #expect(outcome.errors.contains("ByHost is gone or can't be read"), "\(outcome.errors)")
+            try agent.shell("mv ../away ../hosts")
+            #expect(try agent.defaults("sync").status == 0)
+            #expect(try agent.shell("ls ByHost/").output == "")
         }
     }
 

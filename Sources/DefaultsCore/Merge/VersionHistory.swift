@@ -131,9 +131,10 @@ package struct VersionHistory: Sendable {
 
     /// Whether a version before the newest was in the file within the moment of a time.
     private func mayBeLoaded(_ index: Int, by time: Timestamp) -> Bool {
-        let (replacing, placing) = (steps.count - index, steps.count - index - 1)
-        return Self.isSoon(time, after: steps[replacing].time)
-            && (placing < 0 || Self.isSoon(steps[placing].time, after: time))
+        let replaced = steps[steps.count - index].time
+        // No later than it was replaced, whatever the clock said; of the oldest no more is known.
+        let placed = index < steps.count ? min(steps[steps.count - index - 1].time, replaced) : replaced
+        return Self.isSoon(time, after: replaced) && Self.isSoon(placed, after: time)
     }
 
     /// Whether the last foreign writer may have changed no more than some keys of what it wrote; the same as before it

@@ -110,6 +110,7 @@ extension Store {
             case .overtaken:
                 var unsettled = Unsettled()
                 relook(at: domain, &unsettled)
+                if unsettled.unreadable.contains(domain), let problem = directory.problem { throw problem }
                 if !unsettled.isEmpty { poll(nil, 0, 5) }
             case .openForWriting:
                 throw DefaultsError(
@@ -159,7 +160,10 @@ extension Store {
             waited += 10
             reading = read(domain, known: known)
         }
-        if reading.isBadNews, !isInSight(domain) { return }
+        if reading.isBadNews, !isInSight(domain) {
+            unsettled.unreadable.insert(domain)
+            return
+        }
         if case .beingWritten = reading { unsettled.beingWritten.insert(domain) }
         transition { state in ((), state.take(reading, of: domain, isBaseline: isFirst, now: .now())) }
     }

@@ -352,6 +352,20 @@ struct MergeTests {
         _ = restored.reload(
             ["a": 1, "b": 1, "old": 1], format: .xml, changedAt: seconds(60), writtenAt: seconds(-3600))
         #expect(restored.current == ["a": 1, "b": 1, "old": 1])
+        // Not even of the oldest version that is known, of which nobody knows since when it was there.
+        var whole = setLongAgo([("a", 1), ("b", 1)])
+        _ = whole.reload(["a": 2], format: .xml, changedAt: seconds(60), writtenAt: seconds(-3600))
+        #expect(whole.current == ["a": 2])
+    }
+
+    @Test("A clock that is set back hides no version from its reader")
+    func clockSetBack() {
+        var merge = setLongAgo([("a", 1)])
+        let earlier = seconds(-3600)
+        _ = merge.edit(["b": 1], time: earlier, writer: .testApp, sequence: 9)
+        merge.publish(merge.pending, at: earlier)
+        _ = merge.reload(["a": 1, "c": 1], format: .xml, changedAt: seconds(-3599))
+        #expect(merge.current == ["a": 1, "b": 1, "c": 1])
     }
 
     @Test("What is put back, since a writer had loaded an older version, is said")
