@@ -13,11 +13,10 @@ package enum Publisher: Sendable {
         }
     }
 
-    /// An error for whoever waits to have edits saved: where it is of the directory it gets the consequence.
+    /// An error for whoever waits to have edits saved: where it is of the directory, and edits are kept, it says so.
     func told(_ error: DefaultsError) -> DefaultsError {
-        guard [.directory, .locked].contains(error.code) else { return error }
-        let consequence = self == .lasting ? "Edits are kept in memory and tried again." : "Nothing is saved."
-        return DefaultsError(error.code, "\(error) \(consequence)", errno: error.errno)
+        guard self == .lasting, [.directory, .locked].contains(error.code) else { return error }
+        return DefaultsError(error.code, "\(error) Edits are kept in memory and tried again.", errno: error.errno)
     }
 }
 
