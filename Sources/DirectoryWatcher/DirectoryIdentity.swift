@@ -57,6 +57,20 @@ struct OpenDirectory: ~Copyable {
     var fileSystem: Int64 { linux_file_system_type(descriptor) }
 }
 
+/// Opens a directory to be listed, from its beginning, and to be closed with `closedir`.
+///
+/// - Throws: The error number.
+func openListing(_ path: String, below parent: Int32) throws(ErrorNumber) -> OpaquePointer {
+    let descriptor = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw ErrorNumber(code: errno) }
+    guard let stream = fdopendir(descriptor) else {
+        let code = errno
+        close(descriptor)
+        throw ErrorNumber(code: code)
+    }
+    return stream
+}
+
 /// An error number of the system, as an error.
 struct ErrorNumber: Error {
     let code: Int32

@@ -28,14 +28,9 @@ struct PollingScan: Equatable {
     private mutating func list(
         _ parent: Int32, _ path: String, prefix: String, isRelevant: (String) -> Bool
     ) throws(ErrorNumber) {
-        let descriptor = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw ErrorNumber(code: errno) }
-        guard let stream = fdopendir(descriptor) else {
-            let code = errno
-            close(descriptor)
-            throw ErrorNumber(code: code)
-        }
+        let stream = try openListing(path, below: parent)
         defer { closedir(stream) }
+        let descriptor = dirfd(stream)
         var information = stat()
         if fstat(descriptor, &information) == 0 { permissions[path] = DirectoryPermissions(information) }
         while let entry = readdir(stream) {

@@ -128,6 +128,7 @@ extension WatchThread {
         return nil
     }
 
+    /// Watches a place, which is this directory now, unless it is watched already, and finds the links in it.
     func arm(
         _ place: WatcherState.Place, _ directory: borrowing OpenDirectory, for mask: InotifyMask
     ) throws(ErrorNumber) {

@@ -9,12 +9,7 @@ extension WatchThread {
     ///
     /// - Returns: Whether the directory could be listed.
     func findLinks(in directory: borrowing OpenDirectory, prefix: String = "", below start: String = "") -> Bool {
-        let descriptor = openat(directory.descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
-        guard let stream = fdopendir(descriptor) else {
-            close(descriptor)
-            return false
-        }
+        guard let stream = try? openListing(".", below: directory.descriptor) else { return false }
         defer { closedir(stream) }
         while let entry = readdir(stream) {
             // Some file systems don't say what an entry is.

@@ -132,6 +132,25 @@ struct WatcherState {
         }
     }
 
+    /// Takes in what a comparison of listings has found.
+    mutating func noteChanges(of names: some Sequence<String>) {
+        for name in names { dirty.noteChange(of: name) }
+    }
+
+    /// Marks everything dirty; the first reason stays.
+    mutating func markRescan(_ reason: DirtyNames.RescanReason) {
+        guard dirty.rescan == nil else { return }
+        dirty.rescan = reason
+        rescans += 1
+    }
+
+    /// Takes what has gathered.
+    mutating func takeDirty() -> DirtyNames {
+        let taken = dirty
+        dirty = DirtyNames()
+        return taken
+    }
+
     // MARK: Links
 
     /// Takes in that a name was there before anyone watched, and may be a link.
@@ -167,25 +186,6 @@ struct WatcherState {
         watches.allPlaces.compactMap {
             if case .linked(let path) = $0, !links.lead(into: path) { path } else { nil }
         }
-    }
-
-    /// Takes in what a comparison of listings has found.
-    mutating func noteChanges(of names: some Sequence<String>) {
-        for name in names { dirty.noteChange(of: name) }
-    }
-
-    /// Marks everything dirty; the first reason stays.
-    mutating func markRescan(_ reason: DirtyNames.RescanReason) {
-        guard dirty.rescan == nil else { return }
-        dirty.rescan = reason
-        rescans += 1
-    }
-
-    /// Takes what has gathered.
-    mutating func takeDirty() -> DirtyNames {
-        let taken = dirty
-        dirty = DirtyNames()
-        return taken
     }
 
     // MARK: Watches
