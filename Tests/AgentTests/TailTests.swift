@@ -37,6 +37,23 @@ struct TailTests {
 
     // MARK: What it shows
 
+    @Test("What lost is told with who wanted it: a removal, or a value")
+    func overruled() throws {
+        try AgentProcess.withAgent(prepare: { try RawFile.write("{size = 12;}", to: $0.path("a.b")) }) { agent in
+            // Twice a program writes what it read before the last edit.
+            try agent.defaults("write", "a.b", "name", "new")
+            try RawFile.write("{size = 12; other = 1;}", to: agent.place.path("a.b"))
+            try agent.synchronize()
+            try agent.defaults("write", "a.b", "size", "14")
+            try RawFile.write("{size = 12; name = new; other = 2;}", to: agent.place.path("a.b"))
+            try agent.synchronize()
+            let lines = try Self.past(agent).output.split(separator: "\n").filter { $0.contains("overruled") }
+            #expect(lines.count == 2)
+            #expect(lines.first?.hasSuffix(" a.b name  overruled: removed by file") == true, "\(lines)")
+            #expect(lines.last?.hasSuffix(" a.b size  overruled: \"12\", set by file") == true, "\(lines)")
+        }
+    }
+
     @Test("--json prints an object a line, in the form that the help describes")
     func json() throws {
         try AgentProcess.withAgent(prepare: { try RawFile.write("{one = 1; two = 2;}", to: $0.path("e.f")) }) { agent in
