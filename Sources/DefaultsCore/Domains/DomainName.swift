@@ -35,8 +35,7 @@ package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertib
     }
 
     package func hash(into hasher: inout Hasher) {
-        var copy = description
-        copy.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        description.utf8Span.span.withUnsafeBytes { hasher.combine(bytes: $0) }
         hasher.combine(0 as UInt8)
     }
 
@@ -48,9 +47,9 @@ package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertib
     ///
     /// Thousands are put in order while someone waits, and the library's own way goes byte by byte.
     static func order(_ first: DomainName, _ second: DomainName) -> Int {
-        var (first, second) = (first.description, second.description)
-        return first.withUTF8 { first in
-            second.withUTF8 { second in
+        // Spans, unlike `withUTF8`, need no copies of the strings, and so count no references.
+        first.description.utf8Span.span.withUnsafeBufferPointer { first in
+            second.description.utf8Span.span.withUnsafeBufferPointer { second in
                 // A name has at least one byte.
                 guard let start = first.baseAddress, let other = second.baseAddress else { return 0 }
                 let order = memcmp(start, other, min(first.count, second.count))

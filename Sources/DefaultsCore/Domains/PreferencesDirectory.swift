@@ -140,6 +140,18 @@ package struct PreferencesDirectory: Hashable, Sendable {
 
     /// The names in the directory, or in one below it; none when it doesn't exist.
     package func names(in subdirectory: String) throws(DefaultsError) -> [String] {
+        try entries(in: subdirectory).map(\.name)
+    }
+
+    /// What is in a directory.
+    struct Entry {
+        var name: String
+        /// Whether it is a symbolic link, or the file system doesn't tell.
+        var mayBeLink: Bool
+    }
+
+    /// What is in the directory, or in one below it; nothing when it doesn't exist.
+    func entries(in subdirectory: String) throws(DefaultsError) -> [Entry] {
         let path = subdirectory.isEmpty ? self.path : "\(self.path)/\(subdirectory)"
         guard let stream = opendir(path) else {
             let number = errno
@@ -147,18 +159,20 @@ package struct PreferencesDirectory: Hashable, Sendable {
             throw DefaultsError(.directory, errno: number, "The directory \(path) can't be read")
         }
         defer { closedir(stream) }
-        var names: [String] = []
+        var entries: [Entry] = []
         while true {
             // The end and a failure are told apart by errno alone.
             errno = 0
             guard let entry = readdir(stream) else {
-                if errno == 0 { return names }
+                if errno == 0 { return entries }
                 throw DefaultsError(.directory, errno: errno, "The directory \(path) can't be read")
             }
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
             }
-            if let name, name != ".", name != ".." { names.append(name) }
+            guard let name, name != ".", name != ".." else { continue }
+            let mayBeLink = [DT_LNK, DT_UNKNOWN].contains(Int(entry.pointee.d_type))
+            entries.append(Entry(name: name, mayBeLink: mayBeLink))
         }
     }
 

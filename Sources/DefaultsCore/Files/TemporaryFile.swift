@@ -27,6 +27,8 @@ package struct TemporaryFile: Hashable, Sendable {
 
     /// Reads a name; `nil` when it isn't one of these.
     package init?(name: String) {
+        // Most aren't, and there may be thousands.
+        guard name.utf8.starts(with: Self.prefix.utf8) else { return nil }
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0].isEmpty, "." + parts[1] == Self.prefix, let owner = pid_t(parts[2]) else {
             return nil

@@ -10,28 +10,31 @@ extension Store {
     /// - Throws: `directory` when the directory can't be read.
     func keepLeftovers(besides ours: [String]) throws(DefaultsError) -> Bool {
         var isDone = true
-        // What a temporary file belongs to is told by the hash in its name.
-        var originals: [ContentHash: String] = [:]
         var linked: [String: [ContentHash: String]] = [:]
-        let (domains, problem) = try directory.domainsAsFarAsTheyAreSeen()
-        if problem != nil { isDone = false }
-        for domain in domains {
-            let path = directory.path(of: domain)
-            let hash = TemporaryFile.hash(ofNameAt: path)
-            originals[hash] = path
-            let real = DomainFile.resolvingLinks(path)
-            if real != path { linked[DomainFile.directory(of: real), default: [:]][hash] = path }
-        }
         for subdirectory in ["", Domain.hostDirectory] {
             let place = subdirectory.isEmpty ? directory.path : "\(directory.path)/\(subdirectory)"
-            // What can't be listed for hosts is no reason to save nothing for any host; it was noted above.
-            let names =
-                subdirectory.isEmpty ? try directory.names(in: "") : (try? directory.names(in: subdirectory)) ?? []
-            for (name, temporary) in Self.leftovers(among: names) {
+            let entries: [PreferencesDirectory.Entry]
+            do throws(DefaultsError) {
+                entries = try directory.entries(in: subdirectory)
+            } catch {
+                // What can't be listed for hosts is no reason to save nothing for any host.
+                if subdirectory.isEmpty { throw error }
+                isDone = false
+                continue
+            }
+            let prefix = subdirectory.isEmpty ? "" : subdirectory + "/"
+            let files = entries.lazy.filter { Domain(fileName: prefix + $0.name) != nil }
+            let leftovers = Self.leftovers(among: entries.map(\.name))
+            let originals = leftovers.isEmpty ? [:] : Self.byHash(files.map { "\(place)/\($0.name)" })
+            for (name, temporary) in leftovers {
                 let path = "\(place)/\(name)"
                 if ours.contains(path) { continue }
                 let original = originals[temporary.target] ?? "\(place)/recovered"
                 if !keepLeftover(temporary, at: path, of: original) { isDone = false }
+            }
+            for path in files.filter(\.mayBeLink).map({ "\(place)/\($0.name)" }) {
+                let real = DomainFile.resolvingLinks(path)
+                if real != path { linked[DomainFile.directory(of: real), default: [:]].merge(Self.byHash([path])) { $1 } }
             }
         }
         for (place, originals) in linked {
@@ -44,6 +47,11 @@ extension Store {
             }
         }
         return isDone
+    }
+
+    /// Paths by what tells, in a temporary file's name, that it is for one of them.
+    private static func byHash(_ paths: some Sequence<String>) -> [ContentHash: String] {
+        Dictionary(paths.map { (TemporaryFile.hash(ofNameAt: $0), $0) }) { $1 }
     }
 
     /// The temporary files whose process is gone, or is this one: numbers come again, and a version that is in hand here is
