@@ -8,6 +8,7 @@ enum KeyOrder {
 
     static func sorted(_ entries: [(key: String, value: PropertyListValue)]) -> [Int] {
         if entries.count < 2 { return Array(entries.indices) }
+        if entries.count <= few { return sortedByInsertion(entries) }
         // Sorting plain numbers over one block of bytes beats sorting strings: nothing is retained or released.
         var text = MoveStack<UInt8>(minimumCapacity: entries.count * 32)
         var starts: [Int] = []
@@ -29,6 +30,49 @@ enum KeyOrder {
         }
         withExtendedLifetime(text) {}
         return order.map(\.number)
+    }
+
+    /// So many are sorted where they are: most dictionaries are small, and a message is made of such.
+    private static let few = 24
+
+    private static func sortedByInsertion(_ entries: [(key: String, value: PropertyListValue)]) -> [Int] {
+        let common = commonPrefix(of: entries)
+        return withUnsafeTemporaryAllocation(of: Entry.self, capacity: entries.count) { sorted in
+            for (number, (key, _)) in entries.enumerated() {
+                let prefix = key.utf8Span.span.withUnsafeBufferPointer { Self.prefix(of: $0[common...]) }
+                let entry = Entry(prefix: prefix, number: number)
+                var place = number
+                while place > 0, precedes(entry, sorted[place - 1], in: entries) {
+                    sorted[place] = sorted[place - 1]
+                    place -= 1
+                }
+                sorted[place] = entry
+            }
+            return sorted.map(\.number)
+        }
+    }
+
+    private static func precedes(
+        _ first: Entry, _ second: Entry, in entries: [(key: String, value: PropertyListValue)]
+    ) -> Bool {
+        guard first.prefix == second.prefix else { return first.prefix < second.prefix }
+        return entries[first.number].key.utf8Span.span.withUnsafeBufferPointer { first in
+            entries[second.number].key.utf8Span.span.withUnsafeBufferPointer { first.lexicographicallyPrecedes($0) }
+        }
+    }
+
+    private static func commonPrefix(of entries: [(key: String, value: PropertyListValue)]) -> Int {
+        entries[0].key.utf8Span.span.withUnsafeBufferPointer { first -> Int in
+            var common = first.count
+            for (key, _) in entries[1...] {
+                common = key.utf8Span.span.withUnsafeBufferPointer { key -> Int in
+                    var equal = 0
+                    while equal < min(common, key.count), key[equal] == first[equal] { equal += 1 }
+                    return equal
+                }
+            }
+            return common
+        }
     }
 
     /// How many bytes all keys begin with.

@@ -17,10 +17,12 @@ package struct Cursor: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads a cursor's text.
     package init(_ text: String) throws(DefaultsError) {
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        // By bytes, as every event has one.
+        let bytes = text.utf8
+        let colon = bytes.index(bytes.startIndex, offsetBy: 16, limitedBy: bytes.endIndex) ?? bytes.endIndex
         // The standard library would take a "+" before either number.
-        guard parts.count == 2, parts[0].utf8.count == 16, !text.utf8.contains(UInt8(ascii: "+")),
-            let epoch = UInt64(parts[0], radix: 16), let revision = Revision(parts[1])
+        guard colon < bytes.endIndex, bytes[colon] == UInt8(ascii: ":"), !bytes.contains(UInt8(ascii: "+")),
+            let epoch = UInt64(text[..<colon], radix: 16), let revision = Revision(text[bytes.index(after: colon)...])
         else {
             throw DefaultsError(
                 .invalidCursor,

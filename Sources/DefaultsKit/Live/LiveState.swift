@@ -273,12 +273,10 @@ struct LiveState {
     /// A call of its own, so that nobody else holds the dictionary when it is changed, and it need not be copied.
     private func changes(of domain: Domain, by values: Difference) -> (changes: Difference, old: DomainValues) {
         guard let all = replicas[domain]?.values else { return (values.filter { $1 != nil }, [:]) }
-        var old: DomainValues = [:]
-        let changes = values.filter { key, value in
+        var (changes, old) = (values, DomainValues())
+        for (key, value) in values {
             let before = all[key]
-            if before == value { return false }
-            old[key] = before
-            return true
+            if before == value { changes.removeValue(forKey: key) } else { old[key] = before }
         }
         return (changes, old)
     }

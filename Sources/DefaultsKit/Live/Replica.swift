@@ -23,7 +23,7 @@ struct Replica: Sendable {
     /// Sets or removes keys by an own edit.
     mutating func edit(_ changes: Difference, number: UInt64) {
         for (key, value) in changes {
-            masks[key] = Mask(number: number, under: masks[key].map(\.under) ?? values[key])
+            masks[key, default: Mask(number: number, under: values[key])].number = number
             values[key] = value
         }
     }
@@ -31,7 +31,7 @@ struct Replica: Sendable {
     /// Hides keys again that an own edit changed whose making has become uncertain.
     mutating func mask(_ keys: some Sequence<String>, number: UInt64) {
         for key in keys {
-            masks[key] = Mask(number: number, under: masks[key].map(\.under) ?? values[key])
+            masks[key, default: Mask(number: number, under: values[key])].number = number
         }
     }
 

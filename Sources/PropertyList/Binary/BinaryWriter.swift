@@ -21,6 +21,15 @@ struct BinaryWriter: ~Copyable {
         var count: Int
     }
 
+    init() {
+        // Most documents and messages need no more.
+        offsets.reserveCapacity(64)
+        references.reserveCapacity(64)
+        levels.reserveCapacity(4)
+        containers.reserveCapacity(4)
+        open.reserveCapacity(4)
+    }
+
     mutating func write(_ value: PropertyListValue) throws(PropertyListError) -> [UInt8] {
         output.append(text: BinaryTrailer.header)
         _ = try object(for: value)
@@ -45,7 +54,7 @@ struct BinaryWriter: ~Copyable {
         switch value {
         case .array(let values): return try begin(WriterLevel(values))
         case .dictionary(let values): return try begin(WriterLevel(values))
-        default: return scalar(value)
+        default: return scalar { $0.append(value) }
         }
     }
 
@@ -62,16 +71,17 @@ struct BinaryWriter: ~Copyable {
         let first = references.count - 2 * count
         for index in 0..<count {
             guard let key = level.key(at: index) else { break }
-            references[first + index] = scalar(.string(key))
+            references[first + index] = scalar { $0.append(key) }
         }
         return object
     }
 
     // MARK: Scalars
 
-    private mutating func scalar(_ value: PropertyListValue) -> Int {
+    @inline(__always)
+    private mutating func scalar(_ append: (inout BinaryWriter) -> Void) -> Int {
         let place = output.count
-        append(value)
+        append(&self)
         let object = offsets.count
         if let known = written.find(in: output.elements, from: place, as: object, offsets: offsets) {
             output.drop(after: place)
@@ -108,14 +118,13 @@ struct BinaryWriter: ~Copyable {
     }
 
     private mutating func append(_ string: String) {
-        var copy = string
-        let isASCII = copy.withUTF8 { UTF8Validation.firstNonASCII(in: $0) == nil }
+        let isASCII = string.utf8Span.span.withUnsafeBufferPointer { UTF8Validation.firstNonASCII(in: $0) == nil }
         if isASCII {
-            append(marker: 0x50, count: copy.utf8.count)
-            output.append(text: copy)
+            append(marker: 0x50, count: string.utf8.count)
+            output.append(text: string)
         } else {
-            append(marker: 0x60, count: copy.utf16.count)
-            for unit in copy.utf16 {
+            append(marker: 0x60, count: string.utf16.count)
+            for unit in string.utf16 {
                 output.append(UInt8(truncatingIfNeeded: unit >> 8))
                 output.append(UInt8(truncatingIfNeeded: unit))
             }

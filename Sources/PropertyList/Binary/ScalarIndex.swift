@@ -9,8 +9,10 @@ struct ScalarIndex {
         var object: UInt32 = 0
     }
 
-    private static let seed = UInt64.random(in: .min ... .max)
-    private static let factor = UInt64.random(in: .min ... .max) | 1
+    private static let processSeed = UInt64.random(in: .min ... .max)
+    private static let processFactor = UInt64.random(in: .min ... .max) | 1
+    private let seed = Self.processSeed
+    private let factor = Self.processFactor
 
     /// A power of two, of which at most three quarters are taken.
     private var slots = [Slot](repeating: Slot(hash: 0), count: 64)
@@ -23,7 +25,7 @@ struct ScalarIndex {
     ) -> Int? {
         guard let base = output.baseAddress else { return nil }
         let count = output.count - place
-        let hash = Self.hash(base + place, count)
+        let hash = hash(base + place, count)
         var index = Int(hash) & (slots.count - 1)
         while slots[index].object > 0 {
             let known = Int(slots[index].object) - 1
@@ -60,7 +62,7 @@ struct ScalarIndex {
         return true
     }
 
-    private static func hash(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> UInt32 {
+    private func hash(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> UInt32 {
         var hash = seed
         var index = 0
         while count - index >= 8 {
@@ -77,7 +79,7 @@ struct ScalarIndex {
     }
 
     @inline(__always)
-    private static func mix(_ hash: inout UInt64, _ word: UInt64) {
+    private func mix(_ hash: inout UInt64, _ word: UInt64) {
         let product = (hash ^ word).multipliedFullWidth(by: factor)
         hash = product.high ^ product.low
     }

@@ -6,8 +6,7 @@ extension MoveStack<UInt8> {
     }
 
     mutating func append(text: String) {
-        var text = text
-        text.withUTF8 { append($0) }
+        text.utf8Span.span.withUnsafeBufferPointer { append($0) }
     }
 
     mutating func append(_ bytes: ArraySlice<UInt8>) {
