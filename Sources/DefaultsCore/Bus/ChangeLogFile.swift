@@ -19,16 +19,12 @@ package final class ChangeLogFile {
     private let path: String
     private var file: FileDescriptor
     private var size: Int
+    /// The revision of the first record, and where each is.
+    private var first: Revision
+    private var places: [Range<Int>] = []
 
     /// The number of bytes after which the file wants to be written anew.
     package var sizeLimit: Int
-
-    private init(path: String, file: consuming FileDescriptor, size: Int, sizeLimit: Int) {
-        self.path = path
-        self.file = file
-        self.size = size
-        self.sizeLimit = sizeLimit
-    }
 
     /// Whether `rewrite` is due.
     package var isOversized: Bool { size > sizeLimit }
@@ -37,37 +33,72 @@ package final class ChangeLogFile {
     package static func create(
         at path: String, log: ChangeLog, marks: [FileMark], sizeLimit: Int
     ) throws(SystemCall.Failure) -> ChangeLogFile {
+        try ChangeLogFile(at: path, log, marks, sizeLimit: sizeLimit, keeping: nil)
+    }
+
+    private init(
+        at path: String, _ log: ChangeLog, _ marks: [FileMark], sizeLimit: Int, keeping old: ChangeLogFile?
+    ) throws(SystemCall.Failure) {
         let temporary = path + ".new"
         // Not one that is there already, with whatever mode and owner.
         unlink(temporary)
-        let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, mode: 0o600)
-        var bytes = magic + Frame.bigEndian(log.epoch.value) + Frame.bigEndian(log.oldest - 1)
-        bytes += Frame.bigEndian(ContentHash(bytes).value)
-        for record in log.records(after: log.oldest - 1) ?? [] { bytes += encode(.record(record)) }
-        for mark in marks { bytes += encode(.mark(mark)) }
+        var header = Self.magic + Frame.bigEndian(log.epoch.value) + Frame.bigEndian(log.oldest - 1)
+        header += Frame.bigEndian(ContentHash(header).value)
+        self.path = path
+        self.sizeLimit = sizeLimit
+        file = try FileDescriptor(opening: temporary, O_RDWR | O_CREAT | O_EXCL | O_APPEND, mode: 0o600)
+        size = header.count
+        first = log.oldest
         do throws(SystemCall.Failure) {
-            try file.write(bytes)
+            try file.write(header)
+            if let old { try copyRecords(of: old) }
+            let records = log.records(after: first - 1 + Revision(places.count)) ?? []
+            try append(records.map { .record($0) } + marks.map { .mark($0) })
             try SystemCall.run { rename(temporary, path) }
         } catch {
             unlink(temporary)
             throw error
         }
-        return ChangeLogFile(path: path, file: file, size: bytes.count, sizeLimit: max(sizeLimit, bytes.count * 2))
+        self.sizeLimit = max(sizeLimit, size * 2)
     }
 
     /// Adds entries at the end.
     package func append(_ entries: [Entry]) throws(SystemCall.Failure) {
-        let bytes = entries.flatMap(Self.encode)
+        var bytes: [UInt8] = []
+        for entry in entries {
+            let start = size + bytes.count
+            bytes += Self.encode(entry)
+            if case .record = entry { places.append(start..<size + bytes.count) }
+        }
         try file.write(bytes)
         size += bytes.count
     }
 
-    /// Writes the file anew with what is given.
+    /// Writes the file anew without the records that the log has let go, and with these marks.
     package func rewrite(log: ChangeLog, marks: [FileMark]) throws(SystemCall.Failure) {
-        let new = try Self.create(at: path, log: log, marks: marks, sizeLimit: sizeLimit)
+        let new = try ChangeLogFile(at: path, log, marks, sizeLimit: sizeLimit, keeping: self)
         swap(&file, &new.file)
-        size = new.size
-        sizeLimit = new.sizeLimit
+        (size, first, places, sizeLimit) = (new.size, new.first, new.places, new.sizeLimit)
+    }
+
+    /// Takes over another file's records from `first` on, as they are: to encode tens of thousands once more would keep every
+    /// client waiting.
+    private func copyRecords(of old: ChangeLogFile) throws(SystemCall.Failure) {
+        guard first >= old.first, first - old.first < old.places.count else { return }
+        let kept = old.places[Int(first - old.first)...]
+        let start = kept.first?.lowerBound ?? old.size
+        try SystemCall.run { lseek(old.file.number, off_t(start), SEEK_SET) }
+        let bytes = try old.file.read(upTo: old.size - start)
+        // If someone has cut the file off, its records are encoded once more.
+        guard bytes.count == old.size - start else { return }
+        var records: [UInt8] = []
+        for place in kept {
+            let new = size + records.count
+            records += bytes[(place.lowerBound - start)..<(place.upperBound - start)]
+            places.append(new..<size + records.count)
+        }
+        try file.write(records)
+        size += records.count
     }
 
     /// Removes the file, since it can't be kept up.

@@ -116,7 +116,9 @@ package struct Fields {
 extension Domain {
     /// The entries that name a domain in a message.
     package var fields: DomainValues {
-        var fields: DomainValues = ["domain": .string(name.description)]
+        // With room for all that is added in a message about it.
+        var fields = DomainValues(minimumCapacity: 12)
+        fields["domain"] = .string(name.description)
         if let host = host.identifier { fields["host"] = .string(host) }
         switch user {
         case .current: break

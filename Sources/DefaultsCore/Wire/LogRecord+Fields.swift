@@ -12,7 +12,10 @@ extension LogRecord {
             fields["type"] = "change"
             fields["source"] = .dictionary(changeSet.source.fields)
             fields["changes"] = .array(changeSet.changes.map { .dictionary($0.fields) })
-            if let edit = changeSet.edit { fields.merge(edit.fields) { $1 } }
+            if let edit = changeSet.edit {
+                fields["session"] = .number(edit.session)
+                fields["edit"] = .number(edit.number)
+            }
             if !changeSet.overruled.isEmpty {
                 fields["overruled"] = .array(changeSet.overruled.map { .dictionary($0.fields) })
             }

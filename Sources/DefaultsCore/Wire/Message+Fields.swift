@@ -81,8 +81,7 @@ extension DefaultsError {
 extension StreamEvent {
     fileprivate var fields: DomainValues {
         switch self {
-        case .record(let record, let cursor):
-            record.fields.merging(["cursor": .string(cursor.description)]) { $1 }
+        case .record(let record, let cursor): record.fields(at: cursor)
         case .initial(let snapshot): snapshot.fields.merging(["type": "initial"]) { $1 }
         case .gap(let from, let to):
             ["type": "gap", "from": .string(from.description), "to": .string(to.description)]
@@ -99,6 +98,14 @@ extension StreamEvent {
         case "ended": self = .ended
         default: self = .record(try LogRecord(fields), cursor: try fields.cursor("cursor"))
         }
+    }
+}
+
+extension LogRecord {
+    fileprivate func fields(at cursor: Cursor) -> DomainValues {
+        var fields = fields
+        fields["cursor"] = .string(cursor.description)
+        return fields
     }
 }
 

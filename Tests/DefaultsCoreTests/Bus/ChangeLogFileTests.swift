@@ -192,6 +192,46 @@ struct ChangeLogFileTests {
         }
     }
 
+    @Test(
+        "A file that is written anew holds what the log does, whatever of that the file held",
+        arguments: [0, 1, 7, 12, 13, 20], [0, 3, 20])
+    func copying(inFile: Int64, notInFile: Int64) throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/log"
+            var log = ChangeLog(capacity: ChangeLog.Capacity(records: 12))
+            log.count(domain, 1...5)
+            let file = try ChangeLogFile.create(at: path, log: log, marks: sample().marks, sizeLimit: 1 << 20)
+            for number in 0..<inFile {
+                let start = log.head
+                log.count(domain, number...number)
+                try file.append(log.records(after: start)?.map { .record($0) } ?? [])
+                try file.append([.mark(FileMark(domain: domain, hash: nil, revision: log.head))])
+            }
+            for number in 0..<notInFile { log.count(domain, number...number) }
+            let mark = FileMark(domain: domain, hash: ContentHash(value: 1), revision: log.head)
+            // Twice: what was copied can be copied again.
+            for _ in 0..<2 { try file.rewrite(log: log, marks: [mark]) }
+            let recovered = try #require(ChangeLogFile.recover(from: path, limits: limits))
+            #expect(recovered.epoch == log.epoch)
+            #expect(recovered.head == log.head)
+            #expect(recovered.records == log.records(after: log.oldest - 1))
+            #expect(recovered.marks == [domain: [mark]])
+        }
+    }
+
+    @Test("A file that someone has cut off is written anew from what is in memory")
+    func cutOff() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/log"
+            var log = ChangeLog()
+            log.count(domain, 1...5)
+            let file = try ChangeLogFile.create(at: path, log: log, marks: [], sizeLimit: 1)
+            truncate(path, 100)
+            try file.rewrite(log: log, marks: [])
+            #expect(ChangeLogFile.recover(from: path, limits: limits)?.records == log.records(after: 0))
+        }
+    }
+
     @Test("A file that has grown too large is written anew, with what is kept")
     func rewriting() throws {
         try withTemporaryDirectory { directory in
