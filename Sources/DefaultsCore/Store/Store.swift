@@ -183,9 +183,14 @@ package final class Store: Sendable {
     }
 
     /// The domains that have edits which their files don't hold, in order, and how many edits.
-    package func pending() -> [(domain: Domain, edits: Int)] {
+    ///
+    /// - Parameter asked: the only domains to look at, where there may be thousands of others; all if left out.
+    package func pending(among asked: Set<Domain>? = nil) -> [(domain: Domain, edits: Int)] {
         state.withLock { state in
-            state.domains.compactMap { $1.merge.pending.isEmpty ? nil : ($0, $1.merge.pending.count) }
+            (asked.map(Array.init) ?? Array(state.domains.keys)).compactMap { domain in
+                let edits = state.domains[domain]?.merge.pending.count ?? 0
+                return edits == 0 ? nil : (domain, edits)
+            }
         }.sorted { $0.domain < $1.domain }
     }
 

@@ -34,9 +34,9 @@ extension Engine {
         while let due = doubtful.compactMap({ agenda[.settle($0)] }).min() {
             _ = try? await eventLoop.scheduleTask(deadline: due) {}.futureResult.get()
         }
-        let failures = store.pending().map(\.domain).filter { domains?.contains($0) ?? true }.compactMap {
-            agenda.remove(.publish($0))
-            return publish($0)
+        let failures = store.pending(among: domains).compactMap { domain, _ in
+            agenda.remove(.publish(domain))
+            return publish(domain)
         }
         return (store.cursor, failures)
     }
