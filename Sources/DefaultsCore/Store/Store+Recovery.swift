@@ -22,19 +22,28 @@ extension Store {
                 isDone = false
                 continue
             }
-            let prefix = subdirectory.isEmpty ? "" : subdirectory + "/"
-            let files = entries.lazy.filter { Domain(fileName: prefix + $0.name) != nil }
+            func isDomain(_ entry: PreferencesDirectory.Entry) -> Bool {
+                Domain(fileName: subdirectory.isEmpty ? entry.name : "\(subdirectory)/\(entry.name)") != nil
+            }
             let leftovers = Self.leftovers(among: entries.map(\.name))
-            let originals = leftovers.isEmpty ? [:] : Self.byHash(files.map { "\(place)/\($0.name)" })
+            // What a temporary file belongs to is told by the hash in its name.
+            var originals: [ContentHash: String] = [:]
+            if !leftovers.isEmpty {
+                for entry in entries where isDomain(entry) {
+                    originals[TemporaryFile.hash(ofNameAt: entry.name)] = "\(place)/\(entry.name)"
+                }
+            }
             for (name, temporary) in leftovers {
                 let path = "\(place)/\(name)"
                 if ours.contains(path) { continue }
                 let original = originals[temporary.target] ?? "\(place)/recovered"
                 if !keepLeftover(temporary, at: path, of: original) { isDone = false }
             }
-            for path in files.filter(\.mayBeLink).map({ "\(place)/\($0.name)" }) {
+            for entry in entries where entry.mayBeLink && isDomain(entry) {
+                let path = "\(place)/\(entry.name)"
                 let real = DomainFile.resolvingLinks(path)
-                if real != path { linked[DomainFile.directory(of: real), default: [:]].merge(Self.byHash([path])) { $1 } }
+                if real == path { continue }
+                linked[DomainFile.directory(of: real), default: [:]][TemporaryFile.hash(ofNameAt: path)] = path
             }
         }
         for (place, originals) in linked {
@@ -47,11 +56,6 @@ extension Store {
             }
         }
         return isDone
-    }
-
-    /// Paths by what tells, in a temporary file's name, that it is for one of them.
-    private static func byHash(_ paths: some Sequence<String>) -> [ContentHash: String] {
-        Dictionary(paths.map { (TemporaryFile.hash(ofNameAt: $0), $0) }) { $1 }
     }
 
     /// The temporary files whose process is gone, or is this one: numbers come again, and a version that is in hand here is

@@ -185,6 +185,7 @@ package final class Store: Sendable {
     /// The domains that have edits which their files don't hold, in order, and how many edits.
     ///
     /// - Parameter asked: the only domains to look at, where there may be thousands of others; all if left out.
+    /// - Returns: each domain with the number of its edits.
     package func pending(among asked: Set<Domain>? = nil) -> [(domain: Domain, edits: Int)] {
         state.withLock { state in
             (asked.map(Array.init) ?? Array(state.domains.keys)).compactMap { domain in

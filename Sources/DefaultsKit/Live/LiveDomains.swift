@@ -161,8 +161,11 @@ package final class LiveDomains: Sendable {
     /// Sets and removes keys of a domain, as one change set.
     func edit(_ domain: Domain, _ values: Difference) {
         // Nearly always the values are here: then one turn of the lock is enough, which other threads want, too.
-        let effects = isStale ? nil : state.withLock { $0.isLoaded(domain.name) ? $0.edit(domain, values, at: .now()) : nil }
-        if let effects { return perform(effects) }
+        if !isStale,
+            let effects = state.withLock({ $0.isLoaded(domain.name) ? $0.edit(domain, values, at: .now()) : nil })
+        {
+            return perform(effects)
+        }
         prepare([domain.name])
         transition { ((), $0.edit(domain, values, at: .now())) }
     }

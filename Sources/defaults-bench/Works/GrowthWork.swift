@@ -5,7 +5,8 @@ import PropertyList
 /// What else is there, and what a change costs: from a set in one process to the new value in another, in a domain of many
 /// keys, and among many domains; beside the same where there is little.
 ///
-/// Saving the file, which takes the longer the larger it is, goes on at its own pace behind it.
+/// Saving the file, which takes the longer the larger it is, goes on at its own pace behind it; among many domains it is
+/// measured, too.
 struct GrowthWork {
     private let place: BenchPlace
 
@@ -16,14 +17,22 @@ struct GrowthWork {
         let small = try Pair(domains: 10, keys: 20, at: place)
         let sizes = (isQuick ? [1_000] : [1_000, 100_000]).map { (10, $0, "a key of \($0) changes") }
         let numbers = (isQuick ? [1_000] : [1_000, 10_000]).map { ($0, 20, "a key changes, among \($0) domains") }
-        return try (sizes + numbers).map { domains, keys, name in
+        return try (sizes + numbers).flatMap { domains, keys, name in
             let large = try Pair(domains: domains, keys: keys, at: place)
-            return Work(
+            let change = Work(
                 name: name, unit: .microseconds, rounds: rounds,
                 contenders: [
                     .ours { { try large.times() } },
                     .limit("20 keys, 10 domains", goal: 2) { { try small.times() } },
                 ])
+            if domains == 10 { return [change] }
+            let durable = Work(
+                name: "\(name) and is saved", unit: .milliseconds, rounds: rounds,
+                contenders: [
+                    .ours { { try large.durableTimes() } },
+                    .limit("10 domains", goal: 2) { { try small.durableTimes() } },
+                ])
+            return [change, durable]
         }
     }
 
@@ -47,10 +56,24 @@ struct GrowthWork {
             }
         }
 
-        func times() throws -> [Double] {
+        func times() throws -> [Double] { try times { try setter.send("set") } }
+
+        /// How long the setter waits until what it has set is on the disk.
+        func durableTimes() throws -> [Double] {
+            let times = try times { try setter.send("save") }
+            return try times.map { _ in
+                guard let seconds = setter.line(within: 10_000).flatMap({ Double($0) }) else {
+                    throw BenchFailure("The setter is silent.")
+                }
+                return seconds
+            }
+        }
+
+        /// How old each value is when the follower has it.
+        private func times(_ set: () throws -> Void) throws -> [Double] {
             try (0..<10).map { _ in
                 usleep(.random(in: 2_000...8_000))
-                try setter.send("set")
+                try set()
                 guard let seconds = follower.line(within: 10_000).flatMap({ Double($0) }) else {
                     throw BenchFailure("The follower is silent.")
                 }

@@ -1,7 +1,8 @@
 import ArgumentParser
 import DefaultsKit
 
-/// The process that sets a key to the time, once for each line that it gets; it says that it is ready first.
+/// The process that sets a key to the time, once for each line that it gets; it says that it is ready first, and, after the
+/// line "save", how long it took until that was on the disk.
 struct SetKey: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "set-key", shouldDisplay: false)
 
@@ -11,6 +12,12 @@ struct SetKey: ParsableCommand {
         guard let defaults = DefaultsKit.UserDefaults(suiteName: domain) else { return }
         _ = defaults.integer(forKey: FollowKey.key)
         ChildLines.say("ready")
-        while readLine() != nil { defaults.set(Int(Stopwatch.now * 1e9), forKey: FollowKey.key) }
+        while let line = readLine() {
+            let start = Stopwatch.now
+            defaults.set(Int(start * 1e9), forKey: FollowKey.key)
+            guard line == "save" else { continue }
+            defaults.synchronize()
+            ChildLines.say("\(Stopwatch.now - start)")
+        }
     }
 }
