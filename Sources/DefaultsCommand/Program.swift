@@ -9,8 +9,8 @@ package enum Program {
         var arguments: [String] = []
         do {
             arguments = try Arguments.prepared(try Arguments.ofProcess())
-            if let read = QuickRead(arguments) {
-                try read.run()
+            if let command = QuickCommand(arguments) {
+                try command.run()
             } else {
                 if Arguments.withoutPlace(arguments).first == "help" { try UnknownVerb.check(arguments) }
                 var command = try Defaults.parseAsRoot(arguments)

@@ -35,9 +35,16 @@ struct Write: ParsableCommand {
     var operands: [String] = []
 
     func run() throws {
-        // The parser takes what is behind the domain as it is.
-        if operands == ["--help"] || operands == ["-h"] { throw CleanExit.helpRequest(self) }
-        let operands = try WriteOperands(operands, isPath: path.isPath)
+        if Self.isHelp(operands) { throw CleanExit.helpRequest(self) }
+        try Self.change(domain, operands, isPath: path.isPath, place)
+    }
+
+    /// Whether what is behind the domain, which the parser takes as it is, asks for help.
+    static func isHelp(_ operands: [String]) -> Bool { operands == ["--help"] || operands == ["-h"] }
+
+    /// Sets a key of a domain, or all.
+    static func change(_ domain: String, _ operands: [String], isPath: Bool, _ place: some PlaceChoice) throws {
+        let operands = try WriteOperands(operands, isPath: isPath)
         let open = try place.open(domain)
         let values = try open.valuesToReplace()
         switch operands {
