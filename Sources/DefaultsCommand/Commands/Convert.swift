@@ -6,6 +6,7 @@ import PropertyList
 /// `defaults convert input [output]`.
 struct Convert: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "convert",
         abstract: "Writes a property list in another format.",
         discussion: """
             The input may be XML, binary or old-style text, whatever its name; what is wrong with it is told with its line \

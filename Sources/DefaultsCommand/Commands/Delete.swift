@@ -5,6 +5,7 @@ import DefaultsKit
 /// `defaults delete domain [key]`.
 struct Delete: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "delete",
         abstract: "Removes a domain, or a key of it.",
         discussion: """
             \(KeyPathOption.discussion)

@@ -5,6 +5,7 @@ import DefaultsKit
 /// `defaults diff A B`.
 struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "diff",
         abstract: "Shows in which keys two domains differ, or a domain and a file.",
         discussion: """
             A line is the key, its value in the first, an arrow, its value in the second; (none) is for a key that is not \

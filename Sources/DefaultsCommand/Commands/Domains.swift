@@ -6,6 +6,7 @@ import PropertyList
 /// `defaults domains`.
 struct Domains: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "domains",
         abstract: "Prints the names of all domains but the global one, in order.",
         discussion: """
             Those whose file can't be read or understood are among them. With --json it is a list, which is the way to take \

@@ -5,6 +5,7 @@ import DefaultsKit
 /// `defaults edit domain`.
 struct Edit: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "edit",
         abstract: "Opens a domain in your editor, and sets what you changed in it.",
         discussion: """
             The editor is $VISUAL, or else $EDITOR, or else vi. The text is an old-style property list in which numbers, \

@@ -6,6 +6,7 @@ import PropertyList
 /// `defaults explain domain key`.
 struct Explain: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "explain",
         abstract: "Tells where a key's value comes from: every layer that has the key, the winning one first.",
         discussion: """
             An app of that name searches these layers, in this order: managed domains, which the system's administrator \

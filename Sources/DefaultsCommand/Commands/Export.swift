@@ -5,6 +5,7 @@ import PropertyList
 /// `defaults export domain file`.
 struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "export",
         abstract: "Writes a domain to a file, as a property list.",
         discussion: """
             A file becomes a binary property list, written whole or not at all; standard output gets XML.

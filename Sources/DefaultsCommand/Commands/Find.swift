@@ -5,6 +5,7 @@ import PropertyList
 /// `defaults find word`.
 struct Find: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "find",
         abstract: "Finds a word in the names of domains, in keys, and in strings at any depth.",
         discussion: """
             Upper and lower case are the same. Of a domain whose name has the word all keys are found. The status is 1 when \

@@ -5,6 +5,7 @@ import PropertyList
 /// `defaults import domain file`.
 struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "import",
         abstract: "Sets the keys of a domain that a property list has; other keys stay.",
         discussion: """
             The file may be XML, binary or old-style text. All keys are set in one step.

@@ -6,6 +6,7 @@ import PropertyList
 /// `defaults read [domain [key]]`.
 struct Read: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "read",
         abstract: "Prints all domains, a domain, or the value of a key.",
         discussion: """
             The text is an old-style property list, which `defaults write` and `defaults import` take again; numbers, \

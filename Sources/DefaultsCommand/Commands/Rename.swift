@@ -4,6 +4,7 @@ import DefaultsCore
 /// `defaults rename domain old new`.
 struct Rename: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "rename",
         abstract: "Gives the value of a key to another key, and removes the old one.",
         discussion: """
             What the new key held before is replaced. Both keys are taken as they are, dots and all.

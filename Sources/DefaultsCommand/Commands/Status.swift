@@ -6,6 +6,7 @@ import PropertyList
 /// `defaults status`.
 struct Status: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "status",
         abstract: "Tells how the agent does: what it watches, who follows it, what is not saved, what went wrong.",
         discussion: """
             Where none answers the exit status is 69; where one is there and doesn't answer, since it is stopped (after 5 s) \

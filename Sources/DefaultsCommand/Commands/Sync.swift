@@ -5,6 +5,7 @@ import DefaultsKit
 /// `defaults sync [domain…]`.
 struct Sync: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "sync",
         abstract: "Waits until all that was done before is on the disk, and has been sent to all who follow it.",
         discussion: """
             That is so of edits by any program, and of files that were changed or replaced. Without an agent nobody holds \

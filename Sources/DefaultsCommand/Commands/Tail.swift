@@ -5,6 +5,7 @@ import DefaultsKit
 /// `defaults tail [domain [key…]]`.
 struct Tail: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "tail",
         abstract: "Shows each change of preferences as it happens, whoever makes it.",
         discussion: """
             A line is: time, domain, key, old value, arrow, new value, and who changed it. Where no agent answers, one is \

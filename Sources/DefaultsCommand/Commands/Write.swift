@@ -6,6 +6,7 @@ import PropertyList
 /// `defaults write domain key value` and `defaults write domain '{…}'`.
 struct Write: ParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "write",
         abstract: "Sets a key, or with a dictionary alone all keys of a domain.",
         usage: """
             defaults write <domain> <key> <value>
