@@ -35,8 +35,7 @@ package enum Arguments {
     /// Names the global domain and that of an application by their names, puts the options of the place before the verb,
     /// and writes the verb in lower case.
     ///
-    /// Only what comes before the domain is touched: behind it `-g` and `-host` are a key or a value like any other, and
-    /// the parser takes all of it as it is, options before the domain of `write` included.
+    /// Only what comes before the domain is touched: behind it `-g` and `-host` are a key or a value like any other.
     ///
     /// - Throws: when an application is named that isn't there.
     package static func prepared(_ arguments: some Sequence<String>) throws(Failure) -> [String] {

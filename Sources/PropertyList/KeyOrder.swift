@@ -61,15 +61,12 @@ enum KeyOrder {
         }
     }
 
+    /// How many bytes all keys begin with.
     private static func commonPrefix(of entries: [(key: String, value: PropertyListValue)]) -> Int {
         entries[0].key.utf8Span.span.withUnsafeBufferPointer { first -> Int in
             var common = first.count
             for (key, _) in entries[1...] {
-                common = key.utf8Span.span.withUnsafeBufferPointer { key -> Int in
-                    var equal = 0
-                    while equal < min(common, key.count), key[equal] == first[equal] { equal += 1 }
-                    return equal
-                }
+                common = key.utf8Span.span.withUnsafeBufferPointer { equalBytes($0[...], first, upTo: common) }
             }
             return common
         }
@@ -79,12 +76,18 @@ enum KeyOrder {
     private static func commonPrefix(of bytes: UnsafeBufferPointer<UInt8>, _ starts: [Int]) -> Int {
         var common = starts[1] - starts[0]
         for number in 1..<(starts.count - 1) {
-            common = min(common, starts[number + 1] - starts[number])
-            var equal = 0
-            while equal < common, bytes[equal] == bytes[starts[number] + equal] { equal += 1 }
-            common = equal
+            common = equalBytes(bytes[starts[number]..<starts[number + 1]], bytes, upTo: common)
         }
         return common
+    }
+
+    /// How many bytes a key begins with that others begin with, too, where these have so many.
+    private static func equalBytes(
+        _ key: Slice<UnsafeBufferPointer<UInt8>>, _ others: UnsafeBufferPointer<UInt8>, upTo common: Int
+    ) -> Int {
+        var equal = 0
+        while equal < min(common, key.count), key[key.startIndex + equal] == others[equal] { equal += 1 }
+        return equal
     }
 
     private static func prefix(of bytes: Slice<UnsafeBufferPointer<UInt8>>) -> UInt64 {

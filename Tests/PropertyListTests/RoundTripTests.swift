@@ -47,15 +47,32 @@ struct RoundTripTests {
         }
     }
 
-    @Test("Equal values give equal bytes, whatever order their dictionaries were filled in")
-    func determinism() throws {
-        let keys = (0..<200).map { "key \($0)" }
+    @Test(
+        "Equal values give equal bytes, whatever order their dictionaries were filled in", arguments: [2, 24, 25, 200])
+    func determinism(count: Int) throws {
+        let keys = (0..<count).map { "key \($0)" }
         let first = PropertyListValue.dictionary(Dictionary(uniqueKeysWithValues: keys.map { ($0, 1) }))
         var grown: [String: PropertyListValue] = Dictionary(minimumCapacity: 5000)
         for key in keys.reversed() { grown[key] = 1 }
         for format in PropertyListFormat.allCases {
             #expect(try first.write(as: format) == PropertyListValue.dictionary(grown).write(as: format))
         }
+    }
+
+    @Test("Keys are written in the order of their bytes, however many there are", arguments: [12, 60])
+    func order(count: Int) throws {
+        let texts = [
+            "", "a", "aa", "a\u{0}", "aaaaaaaab", "aaaaaaaaa", "aaaaaaaac1", "aaaaaaaac", "é", "e\u{302}", "\u{FFFF}",
+            "\u{10000}",
+        ]
+        let keys = texts + (texts.count..<count).map { "aaaaaaaac\($0 * 7919 % 100)-\($0)" }
+        let sorted = keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        // Each key's value is its place.
+        let values = sorted.enumerated().map { ($1, PropertyListValue.integer(Int64($0))) }
+        let value = PropertyListValue.dictionary(Dictionary(uniqueKeysWithValues: values))
+        let lines = String(decoding: try value.write(as: .oldStyle), as: UTF8.self).split(separator: "\n")
+        let places = lines.compactMap { line in line.split(separator: " ").last.flatMap { Int($0.dropLast()) } }
+        #expect(places == Array(0..<count))
     }
 
     @Test("A hundred thousand keys survive in each format", arguments: PropertyListFormat.allCases)

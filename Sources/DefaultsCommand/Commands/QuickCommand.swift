@@ -1,6 +1,7 @@
-/// A `read` or `write` of a domain without options before it, which scripts run again and again.
+/// A `read` without options, or any `write`, which scripts run again and again.
 ///
-/// The parser would take longer than all the rest.
+/// The parser would take longer than all the rest. And what stands behind the domain of `write` may be anything, also what the
+/// parser takes for its own wherever it finds it, as "---" or "--generate-completion-script".
 struct QuickCommand {
     private let place: PlaceArguments
     private let domain: String
@@ -8,22 +9,24 @@ struct QuickCommand {
 
     private enum Action {
         case read(KeyText?)
-        case write([String])
+        case write([String], isPath: Bool)
     }
 
     /// Takes prepared arguments; `nil` when there is more to them than such a command.
     init?(_ arguments: [String]) {
-        let words = Arguments.withoutPlace(arguments)
-        guard words.count >= 2, let place = PlaceArguments(arguments[..<words.startIndex]) else { return nil }
+        var words = Arguments.withoutPlace(arguments)
+        let place = PlaceArguments(arguments[..<words.startIndex])
+        guard let place, let verb = words.popFirst() else { return nil }
+        let isPath = words.first == "--key-path"
+        if isPath { words.removeFirst() }
+        guard let domain = words.popFirst(), !domain.hasPrefix("-") else { return nil }
         self.place = place
-        domain = words[words.startIndex + 1]
-        let operands = Array(words.dropFirst(2))
-        if domain.hasPrefix("-") { return nil }
-        switch words.first {
-        case "read" where operands.count <= 1 && !operands.contains { $0.hasPrefix("-") }:
-            action = .read(operands.first.map { KeyText(text: $0, isPath: false) })
-        case "write" where !Write.isHelp(operands):
-            action = .write(operands)
+        self.domain = domain
+        switch verb {
+        case "read" where words.count <= 1 && !words.contains { $0.hasPrefix("-") }:
+            action = .read(words.first.map { KeyText(text: $0, isPath: isPath) })
+        case "write" where !Write.isHelp(Array(words)):
+            action = .write(Array(words), isPath: isPath)
         default: return nil
         }
     }
@@ -31,7 +34,7 @@ struct QuickCommand {
     func run() throws {
         switch action {
         case .read(let key): try Read.show(domain, key, place, ValueOutput())
-        case .write(let operands): try Write.change(domain, operands, isPath: false, place)
+        case .write(let operands, let isPath): try Write.change(domain, operands, isPath: isPath, place)
         }
     }
 }

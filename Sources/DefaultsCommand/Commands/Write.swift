@@ -40,7 +40,7 @@ struct Write: ParsableCommand {
         try Self.change(domain, operands, isPath: path.isPath, place)
     }
 
-    /// Whether what is behind the domain, which the parser takes as it is, asks for help.
+    /// Whether what is behind the domain asks for help.
     static func isHelp(_ operands: [String]) -> Bool { operands == ["--help"] || operands == ["-h"] }
 
     /// Sets a key of a domain, or all.

@@ -65,13 +65,15 @@ package final class ChangeLogFile {
     /// Adds entries at the end.
     package func append(_ entries: [Entry]) throws(SystemCall.Failure) {
         var bytes: [UInt8] = []
+        var new: [Range<Int>] = []
         for entry in entries {
             let start = size + bytes.count
             bytes += Self.encode(entry)
-            if case .record = entry { places.append(start..<size + bytes.count) }
+            if case .record = entry { new.append(start..<size + bytes.count) }
         }
         try file.write(bytes)
         size += bytes.count
+        places += new
     }
 
     /// Writes the file anew without the records that the log has let go, and with these marks.
@@ -86,19 +88,23 @@ package final class ChangeLogFile {
     private func copyRecords(of old: ChangeLogFile) throws(SystemCall.Failure) {
         guard first >= old.first, first - old.first < old.places.count else { return }
         let kept = old.places[Int(first - old.first)...]
-        let start = kept.first?.lowerBound ?? old.size
+        guard let start = kept.first?.lowerBound else { return }
+        // If someone else has written to the file, or cut it off, its records are encoded once more.
+        guard try old.file.status().st_size == off_t(old.size) else { return }
         try SystemCall.run { lseek(old.file.number, off_t(start), SEEK_SET) }
         let bytes = try old.file.read(upTo: old.size - start)
-        // If someone has cut the file off, its records are encoded once more.
         guard bytes.count == old.size - start else { return }
         var records: [UInt8] = []
+        records.reserveCapacity(bytes.count)
+        var new: [Range<Int>] = []
         for place in kept {
-            let new = size + records.count
+            let begin = size + records.count
             records += bytes[(place.lowerBound - start)..<(place.upperBound - start)]
-            places.append(new..<size + records.count)
+            new.append(begin..<size + records.count)
         }
         try file.write(records)
         size += records.count
+        places = new
     }
 
     /// Removes the file, since it can't be kept up.

@@ -10,10 +10,11 @@ package struct Domain: Hashable, Comparable, Sendable, CustomStringConvertible {
         self.user = user
     }
 
-    /// Few domains of one name differ in the user, so that it isn't worth the time of every lookup.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(name)
-        if let identifier = host.identifier { hasher.combine(identifier) }
+        // Most are of any host and the current user, and are looked up again and again.
+        if host != .any { hasher.combine(host) }
+        if user != .current { hasher.combine(user) }
     }
 
     /// The name, with the host and the user where they aren't any and the current one.

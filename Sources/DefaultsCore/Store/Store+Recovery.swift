@@ -10,41 +10,36 @@ extension Store {
     /// - Throws: `directory` when the directory can't be read.
     func keepLeftovers(besides ours: [String]) throws(DefaultsError) -> Bool {
         var isDone = true
-        var linked: [String: [ContentHash: String]] = [:]
+        var leftovers: [(temporary: TemporaryFile, path: String)] = []
+        var files: [(path: String, mayBeLink: Bool)] = []
         for subdirectory in ["", Domain.hostDirectory] {
-            let place = subdirectory.isEmpty ? directory.path : "\(directory.path)/\(subdirectory)"
-            let entries: [PreferencesDirectory.Entry]
+            let prefix = subdirectory.isEmpty ? "" : subdirectory + "/"
             do throws(DefaultsError) {
-                entries = try directory.entries(in: subdirectory)
+                let entries = try directory.entries(in: subdirectory)
+                leftovers += Self.leftovers(among: entries.map(\.name)).map { ($1, "\(directory.path)/\(prefix)\($0)") }
+                for entry in entries where Domain(fileName: prefix + entry.name) != nil {
+                    files.append(("\(directory.path)/\(prefix)\(entry.name)", entry.mayBeLink))
+                }
             } catch {
                 // What can't be listed for hosts is no reason to save nothing for any host.
                 if subdirectory.isEmpty { throw error }
                 isDone = false
-                continue
             }
-            func isDomain(_ entry: PreferencesDirectory.Entry) -> Bool {
-                Domain(fileName: subdirectory.isEmpty ? entry.name : "\(subdirectory)/\(entry.name)") != nil
-            }
-            let leftovers = Self.leftovers(among: entries.map(\.name))
-            // What a temporary file belongs to is told by the hash in its name.
-            var originals: [ContentHash: String] = [:]
-            if !leftovers.isEmpty {
-                for entry in entries where isDomain(entry) {
-                    originals[TemporaryFile.hash(ofNameAt: entry.name)] = "\(place)/\(entry.name)"
-                }
-            }
-            for (name, temporary) in leftovers {
-                let path = "\(place)/\(name)"
-                if ours.contains(path) { continue }
-                let original = originals[temporary.target] ?? "\(place)/recovered"
-                if !keepLeftover(temporary, at: path, of: original) { isDone = false }
-            }
-            for entry in entries where entry.mayBeLink && isDomain(entry) {
-                let path = "\(place)/\(entry.name)"
-                let real = DomainFile.resolvingLinks(path)
-                if real == path { continue }
-                linked[DomainFile.directory(of: real), default: [:]][TemporaryFile.hash(ofNameAt: path)] = path
-            }
+        }
+        // What a temporary file belongs to is told by the hash in its name: a file beside it, or a link that leads there.
+        let originals =
+            leftovers.isEmpty ? [:] : Dictionary(grouping: files.map(\.path)) { TemporaryFile.hash(ofNameAt: $0) }
+        for (temporary, path) in leftovers where !ours.contains(path) {
+            let place = DomainFile.directory(of: path)
+            let candidates = originals[temporary.target] ?? []
+            let original = candidates.first { DomainFile.directory(of: $0) == place } ?? candidates.first
+            if !keepLeftover(temporary, at: path, of: original ?? "\(place)/recovered") { isDone = false }
+        }
+        var linked: [String: [ContentHash: String]] = [:]
+        for (path, mayBeLink) in files where mayBeLink {
+            let real = DomainFile.resolvingLinks(path)
+            if real == path { continue }
+            linked[DomainFile.directory(of: real), default: [:]][TemporaryFile.hash(ofNameAt: path)] = path
         }
         for (place, originals) in linked {
             // It may be shared with others, whose files are none of ours; and where it can't be read nothing is to be done.

@@ -183,16 +183,17 @@ package final class Store: Sendable {
     }
 
     /// The domains that have edits which their files don't hold, in order, and how many edits.
-    ///
-    /// - Parameter asked: the only domains to look at, where there may be thousands of others; all if left out.
-    /// - Returns: each domain with the number of its edits.
-    package func pending(among asked: Set<Domain>? = nil) -> [(domain: Domain, edits: Int)] {
+    package func pending() -> [(domain: Domain, edits: Int)] {
         state.withLock { state in
-            (asked.map(Array.init) ?? Array(state.domains.keys)).compactMap { domain in
-                let edits = state.domains[domain]?.merge.pending.count ?? 0
-                return edits == 0 ? nil : (domain, edits)
-            }
+            state.domains.compactMap { $1.merge.pending.isEmpty ? nil : ($0, $1.merge.pending.count) }
         }.sorted { $0.domain < $1.domain }
+    }
+
+    /// Those of some domains that have edits which their files don't hold, in order; however many other domains there are.
+    package func pending(among domains: Set<Domain>) -> [Domain] {
+        state.withLock { state in
+            domains.filter { state.domains[$0]?.merge.pending.isEmpty == false }
+        }.sorted()
     }
 
     /// What is wrong with domains: files that can't be taken, edits that can't be saved.

@@ -12,10 +12,7 @@ extension LogRecord {
             fields["type"] = "change"
             fields["source"] = .dictionary(changeSet.source.fields)
             fields["changes"] = .array(changeSet.changes.map { .dictionary($0.fields) })
-            if let edit = changeSet.edit {
-                fields["session"] = .number(edit.session)
-                fields["edit"] = .number(edit.number)
-            }
+            changeSet.edit?.add(to: &fields)
             if !changeSet.overruled.isEmpty {
                 fields["overruled"] = .array(changeSet.overruled.map { .dictionary($0.fields) })
             }
@@ -62,8 +59,11 @@ extension LogRecord {
 }
 
 extension EditIdentity {
-    /// The entries that name an edit.
-    package var fields: DomainValues { ["session": .number(session), "edit": .number(number)] }
+    /// Adds the entries that name an edit.
+    func add(to fields: inout DomainValues) {
+        fields["session"] = .number(session)
+        fields["edit"] = .number(number)
+    }
 
     /// The edit that a message names, if it names one.
     package init?(_ fields: Fields) throws(DefaultsError) {

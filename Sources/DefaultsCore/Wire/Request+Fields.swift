@@ -74,7 +74,7 @@ extension EditRequest {
         fields["replaces"] = .boolean(replacesAll)
         fields["set"] = .dictionary(values.compactMapValues { $0 })
         fields["remove"] = .array(values.filter { $1 == nil }.keys.sorted().map { .string($0) })
-        if let identity { fields.merge(identity.fields) { $1 } }
+        identity?.add(to: &fields)
         fields["replacing"] = replacing.map { .dictionary($0) }
         if let expecting {
             fields["expected"] = .dictionary(expecting.compactMapValues { $0 })

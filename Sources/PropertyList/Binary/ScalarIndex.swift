@@ -11,6 +11,7 @@ struct ScalarIndex {
 
     private static let processSeed = UInt64.random(in: .min ... .max)
     private static let processFactor = UInt64.random(in: .min ... .max) | 1
+    // Copies, since each use of a static asks whether it has been made.
     private let seed = Self.processSeed
     private let factor = Self.processFactor
 

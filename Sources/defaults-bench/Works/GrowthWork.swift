@@ -15,25 +15,29 @@ struct GrowthWork {
     func works(isQuick: Bool) throws -> [Work] {
         let rounds = isQuick ? 5 : 20
         let small = try Pair(domains: 10, keys: 20, at: place)
-        let sizes = (isQuick ? [1_000] : [1_000, 100_000]).map { (10, $0, "a key of \($0) changes") }
-        let numbers = (isQuick ? [1_000] : [1_000, 10_000]).map { ($0, 20, "a key changes, among \($0) domains") }
-        return try (sizes + numbers).flatMap { domains, keys, name in
-            let large = try Pair(domains: domains, keys: keys, at: place)
-            let change = Work(
-                name: name, unit: .microseconds, rounds: rounds,
-                contenders: [
-                    .ours { { try large.times() } },
-                    .limit("20 keys, 10 domains", goal: 2) { { try small.times() } },
-                ])
-            if domains == 10 { return [change] }
+        let sizes = try (isQuick ? [1_000] : [1_000, 100_000]).map { keys in
+            let large = try Pair(domains: 10, keys: keys, at: place)
+            return change("a key of \(keys) changes", in: large, beside: small, rounds)
+        }
+        let numbers = try (isQuick ? [1_000] : [1_000, 10_000]).flatMap { domains in
+            let large = try Pair(domains: domains, keys: 20, at: place)
             let durable = Work(
-                name: "\(name) and is saved", unit: .milliseconds, rounds: rounds,
+                name: "a key is set and synchronized, among \(domains) domains", unit: .milliseconds, rounds: rounds,
                 contenders: [
                     .ours { { try large.durableTimes() } },
                     .limit("10 domains", goal: 2) { { try small.durableTimes() } },
                 ])
-            return [change, durable]
+            return [change("a key changes, among \(domains) domains", in: large, beside: small, rounds), durable]
         }
+        return sizes + numbers
+    }
+
+    private func change(_ name: String, in large: Pair, beside small: Pair, _ rounds: Int) -> Work {
+        Work(
+            name: name, unit: .microseconds, rounds: rounds,
+            contenders: [
+                .ours { { try large.times() } }, .limit("20 keys, 10 domains", goal: 2) { { try small.times() } },
+            ])
     }
 
     /// An agent on a directory of its own, a process that sets a key, and one that follows it.
@@ -56,26 +60,21 @@ struct GrowthWork {
             }
         }
 
-        func times() throws -> [Double] { try times { try setter.send("set") } }
+        /// How old a value is when the follower has it.
+        func times() throws -> [Double] { try times("set", from: follower) }
 
         /// How long the setter waits until what it has set is on the disk.
-        func durableTimes() throws -> [Double] {
-            let times = try times { try setter.send("save") }
-            return try times.map { _ in
-                guard let seconds = setter.line(within: 10_000).flatMap({ Double($0) }) else {
-                    throw BenchFailure("The setter is silent.")
-                }
-                return seconds
-            }
-        }
+        func durableTimes() throws -> [Double] { try times("save", from: setter) }
 
-        /// How old each value is when the follower has it.
-        private func times(_ set: () throws -> Void) throws -> [Double] {
+        private func times(_ request: String, from child: ChildLines) throws -> [Double] {
             try (0..<10).map { _ in
                 usleep(.random(in: 2_000...8_000))
-                try set()
-                guard let seconds = follower.line(within: 10_000).flatMap({ Double($0) }) else {
-                    throw BenchFailure("The follower is silent.")
+                try setter.send(request)
+                // The follower's, which comes of both.
+                let age = follower.line(within: 10_000)
+                let line = child === follower ? age : child.line(within: 10_000)
+                guard let seconds = line.flatMap({ Double($0) }) else {
+                    throw BenchFailure("A process is silent, or couldn't save.")
                 }
                 return seconds
             }

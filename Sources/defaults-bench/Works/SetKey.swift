@@ -16,8 +16,7 @@ struct SetKey: ParsableCommand {
             let start = Stopwatch.now
             defaults.set(Int(start * 1e9), forKey: FollowKey.key)
             guard line == "save" else { continue }
-            defaults.synchronize()
-            ChildLines.say("\(Stopwatch.now - start)")
+            ChildLines.say(defaults.synchronize() ? "\(Stopwatch.now - start)" : "not saved")
         }
     }
 }

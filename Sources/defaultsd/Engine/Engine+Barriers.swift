@@ -34,7 +34,8 @@ extension Engine {
         while let due = doubtful.compactMap({ agenda[.settle($0)] }).min() {
             _ = try? await eventLoop.scheduleTask(deadline: due) {}.futureResult.get()
         }
-        let failures = store.pending(among: domains).compactMap { domain, _ in
+        let pending = domains.map(store.pending(among:)) ?? store.pending().map(\.domain)
+        let failures = pending.compactMap { domain in
             agenda.remove(.publish(domain))
             return publish(domain)
         }

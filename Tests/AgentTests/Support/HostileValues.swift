@@ -10,7 +10,7 @@ enum HostileValues {
         "\\\\", "\\\"", "\\n", "C:\\new\\table", "\\U00e9", "\\101", "5", "-5", "1.5", "1e3", "nan", "YES", "true",
         "<0a0b>",
         "<*I5>", "(a)", "{a = b;}", "a = b;", "// comment", "/* comment", "-int", "-string", "--", "--help", "-g",
-        "$HOME",
+        "$HOME", "---", "-=x", "-----BEGIN", "--generate-completion-script", "---completion", "--version",
         "`id`", "%@ %n %s", "a;b,c", "a.b.0", ".", "..", "a\\.b", "é", "e\u{301}", "ß漢字", "🎉", "👩‍👩‍👧‍👦", "🇩🇪",
         "\u{202E}desrever\u{202C}", "\u{2067}x\u{2069}", "\u{200B}\u{200D}\u{FEFF}", "\u{2028}\u{2029}", "\u{A0}",
         "\u{10FFFD}", "\u{1D11E}", "<a>&amp;</a>]]>", String(repeating: "long \\ \" ", count: 500),

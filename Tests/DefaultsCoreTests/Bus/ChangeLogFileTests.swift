@@ -219,14 +219,16 @@ struct ChangeLogFileTests {
         }
     }
 
-    @Test("A file that someone has cut off is written anew from what is in memory")
-    func cutOff() throws {
+    @Test(
+        "A file that someone has cut off, or written to, is written anew from what is in memory",
+        arguments: [100, 10_000])
+    func cutOff(size: Int) throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/log"
             var log = ChangeLog()
             log.count(domain, 1...5)
             let file = try ChangeLogFile.create(at: path, log: log, marks: [], sizeLimit: 1)
-            truncate(path, 100)
+            truncate(path, off_t(size))
             try file.rewrite(log: log, marks: [])
             #expect(ChangeLogFile.recover(from: path, limits: limits)?.records == log.records(after: 0))
         }

@@ -126,6 +126,28 @@ struct RecoveryTests {
     }
 
     @Test(
+        "Leftovers beside a file that a link leads to are that link's, also from the directory to ByHost and back",
+        .enabled(if: ForeignProcess.hasPython), arguments: [true, false], ["displaced", "unpublished"])
+    func linkedAcross(toHosts: Bool, kind: String) throws {
+        try withStoreFixture { fixture in
+            let hosts = "\(fixture.directory)/ByHost"
+            try RawFile.makeDirectory(hosts)
+            let place = toHosts ? hosts : fixture.directory
+            let link = toHosts ? fixture.path : "\(hosts)/org.example.app.ABC.plist"
+            symlink(toHosts ? "ByHost/shared" : "../shared", link)
+            let whole = Array("{ a = whole; }".utf8)
+            var temporary = TemporaryFile(for: link, new: ContentHash(whole), expected: ContentHash(value: 2))
+            temporary.owner = try deadProcess()
+            if kind == "displaced" { temporary.new = ContentHash(value: 1) }
+            try RawFile.write(kind == "displaced" ? "{ a = current; }" : "{ a = to", to: "\(place)/shared")
+            try RawFile.write(whole, to: "\(place)/\(temporary.name)")
+            _ = fixture.store().examineDisplaced(.insist)
+            #expect(try RawFile.read("\(link).\(kind)-1") == whole)
+            #expect(!RawFile.exists("\(place)/\(temporary.name)"))
+        }
+    }
+
+    @Test(
         "After a crash, a version that a program still has open is kept until it has closed it",
         .enabled(if: ForeignProcess.hasPython))
     func openLeftover() throws {

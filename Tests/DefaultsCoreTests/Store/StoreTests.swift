@@ -8,6 +8,20 @@ import Testing
 
 @Suite("The store, on real files")
 struct StoreTests {
+    @Test("Of the domains that are asked for, those are pending that have edits")
+    func pendingAmong() throws {
+        try withStoreFixture { fixture in
+            let store = fixture.store()
+            let (other, unknown) = (try Domain("org.example.other"), try Domain("org.example.unknown"))
+            fixture.edit(store, ["a": 1])
+            store.edit(EditRequest(domain: other, values: ["a": 1], writer: .testApp))
+            #expect(store.pending(among: [fixture.domain, unknown]) == [fixture.domain])
+            #expect(store.pending(among: [other, fixture.domain]) == [fixture.domain, other])
+            try store.publish(other)
+            #expect(store.pending(among: [other, unknown]) == [])
+        }
+    }
+
     @Test("An edit is in force at once, pending until published, and then in the file")
     func editAndPublish() throws {
         try withStoreFixture { fixture in
