@@ -229,6 +229,8 @@ struct ChangeLogFileTests {
             log.count(domain, 1...5)
             let file = try ChangeLogFile.create(at: path, log: log, marks: [], sizeLimit: 1)
             truncate(path, off_t(size))
+            log.count(domain, 6...6)
+            try file.append(log.records(after: 5)?.map { .record($0) } ?? [])
             try file.rewrite(log: log, marks: [])
             #expect(ChangeLogFile.recover(from: path, limits: limits)?.records == log.records(after: 0))
         }
