@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import PropertyList
 
 /// Directories with as many domains as wanted.
@@ -16,6 +17,8 @@ enum DomainFiles {
         for number in 0..<domains {
             try (number == 0 ? first : other).write(to: URL(fileURLWithPath: "\(directory)/\(name(number)).plist"))
         }
+        // What is measured next isn't to wait until the disk has taken all that.
+        sync()
         return directory
     }
 
