@@ -11,24 +11,25 @@ extension Store {
     func keepLeftovers(besides ours: [String]) throws(DefaultsError) -> Bool {
         var isDone = true
         var leftovers: [(temporary: TemporaryFile, path: String)] = []
-        var files: [(path: String, mayBeLink: Bool)] = []
+        // By their names relative to the directory.
+        var entries: [PreferencesDirectory.Entry] = []
         for subdirectory in ["", Domain.hostDirectory] {
             let prefix = subdirectory.isEmpty ? "" : subdirectory + "/"
             do throws(DefaultsError) {
-                let entries = try directory.entries(in: subdirectory)
-                leftovers += Self.leftovers(among: entries.map(\.name)).map { ($1, "\(directory.path)/\(prefix)\($0)") }
-                for entry in entries where Domain(fileName: prefix + entry.name) != nil {
-                    files.append(("\(directory.path)/\(prefix)\(entry.name)", entry.mayBeLink))
-                }
+                let found = try directory.entries(in: subdirectory)
+                leftovers += Self.leftovers(among: found.map(\.name)).map { ($1, "\(directory.path)/\(prefix)\($0)") }
+                entries += found.map { .init(name: prefix + $0.name, mayBeLink: $0.mayBeLink) }
             } catch {
                 // What can't be listed for hosts is no reason to save nothing for any host.
                 if subdirectory.isEmpty { throw error }
                 isDone = false
             }
         }
+        // Nearly always there is nothing: then no name of thousands is looked at further.
+        let files = entries.filter { (!leftovers.isEmpty || $0.mayBeLink) && Domain(fileName: $0.name) != nil }
+            .map { (path: "\(directory.path)/\($0.name)", mayBeLink: $0.mayBeLink) }
         // What a temporary file belongs to is told by the hash in its name: a file beside it, or a link that leads there.
-        let originals =
-            leftovers.isEmpty ? [:] : Dictionary(grouping: files.map(\.path)) { TemporaryFile.hash(ofNameAt: $0) }
+        let originals = Dictionary(grouping: files.map(\.path)) { TemporaryFile.hash(ofNameAt: $0) }
         for (temporary, path) in leftovers where !ours.contains(path) {
             let place = DomainFile.directory(of: path)
             let candidates = originals[temporary.target] ?? []
