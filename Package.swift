@@ -38,15 +38,17 @@ let package = Package(
         .systemLibrary(name: "CInotifyTools", providers: [.apt(["libinotifytools0-dev"])]),
         .target(name: "CLinux"),
         .target(name: "CProcCheck"),
+        .target(name: "Linux", swiftSettings: settings),
         .target(name: "PropertyList", swiftSettings: settings),
 
         // Layer 1: watching a directory, and the engine.
-        .target(name: "DirectoryWatcher", dependencies: ["CInotifyTools", "CLinux"], swiftSettings: settings),
-        .target(name: "DefaultsCore", dependencies: ["CLinux", "PropertyList"], swiftSettings: settings),
+        .target(name: "DirectoryWatcher", dependencies: ["CInotifyTools", "CLinux", "Linux"], swiftSettings: settings),
+        .target(name: "DefaultsCore", dependencies: ["CLinux", "Linux", "PropertyList"], swiftSettings: settings),
 
         // Layer 2: the library for apps.
         .target(
-            name: "DefaultsKit", dependencies: ["CLinux", "DefaultsCore", "PropertyList"], swiftSettings: settings),
+            name: "DefaultsKit", dependencies: ["CLinux", "DefaultsCore", "Linux", "PropertyList"],
+            swiftSettings: settings),
 
         // Layer 3: what needs all of Foundation, the provider (empty without its trait), the agent and the command.
         .target(
@@ -63,7 +65,7 @@ let package = Package(
         .executableTarget(
             name: "defaultsd",
             dependencies: [
-                "CLinux", "DefaultsCore", "DirectoryWatcher", "PropertyList",
+                "CLinux", "DefaultsCore", "DirectoryWatcher", "Linux", "PropertyList",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -75,7 +77,7 @@ let package = Package(
         .target(
             name: "DefaultsCommand",
             dependencies: [
-                "CLinux", "CProcCheck", "DefaultsCore", "DefaultsKit", "PropertyList",
+                "CLinux", "CProcCheck", "DefaultsCore", "DefaultsKit", "Linux", "PropertyList",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings
@@ -119,7 +121,7 @@ let package = Package(
         .testTarget(
             name: "DirectoryWatcherTests", dependencies: ["DirectoryWatcher", "TestSupport"], swiftSettings: settings),
         .testTarget(
-            name: "DefaultsCoreTests", dependencies: ["CLinux", "DefaultsCore", "PropertyList", "TestSupport"],
+            name: "DefaultsCoreTests", dependencies: ["CLinux", "DefaultsCore", "Linux", "PropertyList", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "DefaultsKitTests",

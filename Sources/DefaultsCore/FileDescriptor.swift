@@ -1,4 +1,5 @@
 package import Glibc
+import Linux
 
 /// An open file that is closed when its last owner lets go.
 package struct FileDescriptor: ~Copyable, Sendable {
@@ -66,7 +67,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
     /// Where the file system has no such thing for directories, which EINVAL says (`man 2 fsync`), there is nothing to wait for.
     package static func synchronizeDirectory(of path: String) throws(SystemCall.Failure) {
         do throws(SystemCall.Failure) {
-            try FileDescriptor(opening: DomainFile.directory(of: path), O_RDONLY | O_DIRECTORY).synchronize()
+            try FileDescriptor(opening: Path.directory(of: path), O_RDONLY | O_DIRECTORY).synchronize()
         } catch {
             if error.number != EINVAL { throw error }
         }

@@ -1,3 +1,5 @@
+internal import Linux
+
 /// The names that are links to files, and what each leads to: of its changes a watch of the link's directory says nothing.
 struct Links {
     /// What a link led to when it was last looked at.
@@ -50,8 +52,7 @@ struct Links {
 extension Links.Target {
     /// The directory and the name in it.
     fileprivate var location: (directory: String, entry: String)? {
-        guard let path, let slash = path.lastIndex(of: "/") else { return nil }
-        let directory = slash == path.startIndex ? "/" : String(path[..<slash])
-        return (directory, String(path[path.index(after: slash)...]))
+        guard let path, Path.isAbsolute(path) else { return nil }
+        return (Path.directory(of: path), Path.lastName(of: path))
     }
 }

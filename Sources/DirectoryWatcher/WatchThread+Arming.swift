@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Linux
 
 /// Setting watches where the paths lead to now.
 ///
@@ -111,9 +112,9 @@ extension WatchThread {
     /// - Returns: The path that leads one step down from it, towards the directory; `nil` if there is none above.
     private func armAncestor() -> String? {
         var next = directory
-        while let slash = next.lastIndex(of: "/"), next != "/" {
-            let path = slash == next.startIndex ? "/" : String(next[..<slash])
-            state.awaitedName = String(next[next.index(after: slash)...])
+        while next != "/", Path.hasSeparator(next) {
+            let path = Path.directory(of: next)
+            state.awaitedName = Path.lastName(of: next)
             do {
                 let ancestor = try OpenDirectory(path)
                 // Without a watch here, the identity check does its work.

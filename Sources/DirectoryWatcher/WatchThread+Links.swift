@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Linux
 
 /// Links to files elsewhere: the directories that hold what they lead to are watched as well.
 ///
@@ -48,7 +49,7 @@ extension WatchThread {
     }
 
     private func lookAtLink(_ name: String) {
-        let path = name.hasPrefix("/") ? name : directory + "/" + name
+        let path = Path.isAbsolute(name) ? name : directory + "/" + name
         let signature: FileSignature
         do {
             signature = try FileSignature(path)

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Linux
 
 /// The thread that owns libinotifytools: it waits, reads events into ``WatcherState``, and looks at the paths.
 ///
@@ -242,12 +243,11 @@ final class WatchThread {
 
     private static func absolutePath(_ path: String) -> String {
         var path = path
-        if !path.hasPrefix("/"), let current = getcwd(nil, 0) {
+        if !Path.isAbsolute(path), let current = getcwd(nil, 0) {
             path = String(cString: current) + "/" + path
             free(current)
         }
-        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-        return path
+        return Path.withoutTrailingSlashes(path)
     }
 
     /// Names the thread, for `top -H` and /proc; Swift's Glibc module hides `pthread_setname_np`.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import DefaultsCore
 import DefaultsKit
+import Linux
 
 /// What a shell may complete a word to: the names of domains, and a domain's keys, as they are now.
 ///
@@ -29,7 +30,7 @@ enum Candidates {
         // What follows the key is a value, or a new name; tail alone takes several keys.
         if operands.count > 1, !Arguments.isPlural(verb), verb != "tail", verb != "watch" { return [] }
         guard let domain = Arguments.isPlural(verb) ? nil : operands.first else {
-            let isPath = prefix.contains("/") || prefix.hasPrefix("~")
+            let isPath = Path.hasSeparator(prefix) || prefix.hasPrefix("~")
             return isPath ? FileCandidates.of(prefix) : shown((try? domains(place)) ?? [])
         }
         return shown((try? keys(of: domain, place)) ?? [])

@@ -1,6 +1,7 @@
 import DefaultsCore
 import DefaultsKit
 import Glibc
+import Linux
 import PropertyList
 
 /// One side of `diff`: a domain's values, or those of a property list in a file.
@@ -11,7 +12,7 @@ struct DiffOperand {
 
     /// Finds an operand: "-" is standard input, a name with "/" or ".plist" is a file, all else a domain.
     init(_ operand: String, _ options: PlaceOptions, _ backend: () throws -> any Backend) throws {
-        if operand == "-" || operand.contains("/") || operand.hasSuffix(".plist") {
+        if operand == "-" || Path.hasSeparator(operand) || operand.hasSuffix(".plist") {
             // A domain's own file is that domain: the agent may know more than it holds.
             guard DomainPlace.isPath(operand), let place = try? options.find(operand), place.directory == nil else {
                 let document = try InputDocument(Self.path(operand))

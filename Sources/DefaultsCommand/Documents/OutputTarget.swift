@@ -1,5 +1,6 @@
 import DefaultsCore
 import Glibc
+import Linux
 
 /// What a path that is to be written leads to.
 enum OutputTarget {
@@ -33,7 +34,7 @@ enum OutputTarget {
                 self = .file(path)
                 return
             }
-            path = link.hasPrefix("/") ? link : path[..<cut] + link
+            path = Path.isAbsolute(link) ? link : path[..<cut] + link
         }
         throw SystemCall.Failure(number: ELOOP)
     }
@@ -42,7 +43,7 @@ enum OutputTarget {
     private static func owner(ofDescriptorsIn directory: String) -> pid_t? {
         guard let resolved = realpath(directory.isEmpty ? "." : directory, nil) else { return nil }
         defer { free(resolved) }
-        let parts = String(cString: resolved).split(separator: "/")
+        let parts = Path.names(of: String(cString: resolved))
         guard parts.count > 2, parts[0] == "proc", parts.last == "fd" else { return nil }
         return pid_t(parts[1])
     }

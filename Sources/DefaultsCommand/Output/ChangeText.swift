@@ -1,5 +1,6 @@
 import DefaultsCore
 import Glibc
+import Linux
 import PropertyList
 
 /// Events of a stream as lines for people.
@@ -81,8 +82,8 @@ struct ChangeText {
         case .file: return "file"
         case .agent: return "agent"
         case .app(let app):
-            let name = app.executable.split(separator: "/").last.map(String.init) ?? "app"
-            return "\(name.printable), pid \(app.pid)"
+            let name = Path.lastName(of: app.executable)
+            return "\(name.isEmpty ? "app" : name.printable), pid \(app.pid)"
         }
     }
 

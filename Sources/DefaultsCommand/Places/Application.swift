@@ -1,5 +1,6 @@
 import DefaultsCore
 import Glibc
+import Linux
 
 /// An application by what people call it, and the domain of its preferences.
 struct Application {
@@ -9,7 +10,7 @@ struct Application {
     /// Finds an application by the name of its desktop file, the name that it has there, the program that this one alone
     /// starts, the path of that file, or the name of an executable in `PATH`; in this order.
     init(named name: String, _ environment: Environment) throws(Failure) {
-        if name.contains("/") {
+        if Path.hasSeparator(name) {
             if let entry = DesktopEntry(path: name) {
                 domain = entry.domain
                 return
@@ -35,7 +36,7 @@ struct Application {
     private static func directories(_ environment: Environment) -> [String] {
         let own = environment["XDG_DATA_HOME"] ?? environment.home.map { "\($0)/.local/share" }
         let shared = (environment["XDG_DATA_DIRS"] ?? "/usr/local/share:/usr/share").split(separator: ":")
-        return ([own].compactMap(\.self) + shared.map(String.init)).filter { $0.hasPrefix("/") }
+        return ([own].compactMap(\.self) + shared.map(String.init)).filter(Path.isAbsolute)
             .map { "\($0)/applications" }
     }
 
@@ -75,12 +76,12 @@ struct Application {
 
     private static func executable(_ name: String, _ environment: Environment) -> String? {
         let candidates =
-            name.contains("/")
+            Path.hasSeparator(name)
             ? [name] : (environment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(name)" }
         let isThere = candidates.contains { path in
             var status = stat()
             return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
         }
-        return isThere ? name.split(separator: "/").last.map(String.init) : nil
+        return isThere ? Path.lastName(of: name) : nil
     }
 }

@@ -1,5 +1,6 @@
 import DefaultsCore
 import Glibc
+import Linux
 
 /// What a desktop file says of its application.
 ///
@@ -18,7 +19,8 @@ struct DesktopEntry {
     /// Reads a desktop file; `nil` when there is none, or it says that there is no such application.
     init?(path: String) {
         let suffix = ".desktop"
-        guard path.hasSuffix(suffix), let file = path.split(separator: "/").last, file.utf8.count > suffix.utf8.count,
+        let file = Path.lastName(of: path)
+        guard path.hasSuffix(suffix), file.utf8.count > suffix.utf8.count,
             let descriptor = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY),
             let bytes = try? descriptor.read(upTo: 1 << 20)
         else { return nil }
@@ -60,7 +62,7 @@ struct DesktopEntry {
                 word.append(character)
             }
         }
-        let names = words.map { $0.split(separator: "/").last.map(String.init) ?? $0 }
+        let names = words.map { Path.lastName(of: $0) }
         guard names.first == "env" else { return names.first }
         return zip(words, names).dropFirst().first { !$0.0.contains("=") && !$0.0.hasPrefix("-") }?.1
     }

@@ -1,5 +1,6 @@
 package import DefaultsCore
 import Glibc
+import Linux
 
 /// Where a domain is: in the preferences directory, or in a file anywhere else.
 package struct DomainPlace: Hashable {
@@ -23,7 +24,7 @@ package struct DomainPlace: Hashable {
     /// - Throws: what is wrong with the name, or with a host beside a path.
     init(_ argument: String, host: DomainHost, in preferences: PreferencesDirectory) throws {
         guard Self.isPath(argument) else {
-            if argument.contains("/") {
+            if Path.hasSeparator(argument) {
                 throw Failure(
                     "\"\(argument)\" can't be a domain's name: a name has no \"/\". The path of a file begins with /, ./, "
                         + "../ or ~/.", .usage)
@@ -60,7 +61,9 @@ package struct DomainPlace: Hashable {
     }
 
     /// Whether an argument is the path of a file, not the name of a domain.
-    static func isPath(_ argument: String) -> Bool { ["/", "./", "../", "~/"].contains(where: argument.hasPrefix) }
+    static func isPath(_ argument: String) -> Bool { 
+        ["/", "./", "../", "~/"].contains { argument.utf8.starts(with: $0.utf8) }
+    }
 
     /// The domain of the preferences directory, or of its `ByHost`, whose file has a path.
     private static func domain(at path: String, in preferences: PreferencesDirectory) -> Domain? {

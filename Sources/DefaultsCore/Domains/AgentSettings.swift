@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 import PropertyList
 
 /// The agent's settings, which are the domain `org.defaultsd.agent`; `Config/org.defaultsd.agent.plist` explains each.
@@ -34,7 +35,7 @@ package struct AgentSettings: Hashable, Sendable {
             case ("LogLevel", .string(let level)) where Self.logLevels.contains(level): logLevel = level
             case ("LogLevel", _):
                 problems.append("LogLevel must be one of \(Self.logLevels.joined(separator: ", ")).")
-            case ("Directory", .string(let path)) where path.hasPrefix("/") || path.hasPrefix("~/"): break
+            case ("Directory", .string(let path)) where Path.isAbsolute(path) || path.utf8.starts(with: "~/".utf8): break
             case ("Directory", _):
                 problems.append("Directory must be a string that begins with \"/\" or \"~/\".")
             default:
@@ -108,8 +109,8 @@ package struct AgentSettings: Hashable, Sendable {
         case .contents(let contents):
             guard let value = contents.values["Directory"] else { return nil }
             if case .string(let text) = value {
-                if text.hasPrefix("/") { return text }
-                if text.hasPrefix("~/"), let home { return home + text.dropFirst() }
+                if Path.isAbsolute(text) { return text }
+                if text.utf8.starts(with: "~/".utf8), let home { return home + String(Substring(text.utf8.dropFirst())) }
             }
             throw DefaultsError(
                 .directory, "\(path): Directory must be a string that begins with \"/\" or \"~/\". \(remedy)")

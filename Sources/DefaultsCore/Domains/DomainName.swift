@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 
 /// A domain's name: 1 to 200 bytes of UTF-8 that can stand in a file's name.
 ///
@@ -61,7 +62,7 @@ package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertib
     private static func ruleBroken(by name: String) -> String? {
         if name.isEmpty { return "a name has at least one character" }
         if name.utf8.count > 200 { return "a name has at most 200 bytes, this one has \(name.utf8.count)" }
-        if name.utf8.contains(UInt8(ascii: "/")) { return "a name has no \"/\"" }
+        if Path.hasSeparator(name) { return "a name has no \"/\"" }
         if name.utf8.contains(0) { return "a name has no NUL" }
         if name.utf8.first == UInt8(ascii: ".") { return "a name doesn't begin with \".\"" }
         return nil

@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 
 /// The environment variables that a process was given, so that tests can pass others.
 package struct Environment: Sendable {
@@ -30,7 +31,7 @@ package struct Environment: Sendable {
 
     /// The user's home directory: `HOME`, or what the user database says.
     package var home: String? {
-        if let home = self["HOME"], home.hasPrefix("/") { return home }
+        if let home = self["HOME"], Path.isAbsolute(home) { return home }
         // A static executable, as the command can be, had to load the C library's modules for other databases.
         if let home = Self.homeInPasswordFile() { return home }
         guard let entry = getpwuid(getuid()), let directory = entry.pointee.pw_dir else { return nil }
@@ -53,7 +54,7 @@ package struct Environment: Sendable {
 
     /// A path whose "~/" at its beginning is the home directory.
     package func expandingTilde(_ path: String) -> String {
-        guard path.hasPrefix("~/"), let home else { return path }
-        return home + path.dropFirst()
+        guard path.utf8.starts(with: "~/".utf8), let home else { return path }
+        return home + String(Substring(path.utf8.dropFirst()))
     }
 }

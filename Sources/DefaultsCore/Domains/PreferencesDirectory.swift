@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 
 /// The directory whose `*.plist` files, and those in its `ByHost`, are the domains: the user's own, or a layer's.
 package struct PreferencesDirectory: Hashable, Sendable {
@@ -24,9 +25,7 @@ package struct PreferencesDirectory: Hashable, Sendable {
 
     /// Names a directory by its absolute path.
     package init(path: String, isExplicit: Bool = true) {
-        var path = path[...]
-        while path.count > 1, path.hasSuffix("/") { path = path.dropLast() }
-        self.path = String(path)
+        self.path = Path.withoutTrailingSlashes(path)
         self.isExplicit = isExplicit
     }
 
@@ -106,7 +105,7 @@ package struct PreferencesDirectory: Hashable, Sendable {
     /// When a domain's file, which is gone, can have gone at the latest: when its directory last changed.
     func lastChange(around domain: Domain, now: Timestamp) -> Timestamp {
         var status = stat()
-        guard stat(DomainFile.directory(of: path(of: domain)), &status) == 0 else { return now }
+        guard stat(Path.directory(of: path(of: domain)), &status) == 0 else { return now }
         return min(now, Timestamp(status.st_mtim))
     }
 
@@ -180,7 +179,7 @@ package struct PreferencesDirectory: Hashable, Sendable {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw DefaultsError(.directory, "The preferences directory's path is empty; name a directory.")
         }
-        return path.hasPrefix("/") ? path : "\(workingDirectory())/\(path)"
+        return Path.isAbsolute(path) ? path : "\(workingDirectory())/\(path)"
     }
 
     /// The working directory; "." where it can't be told.
@@ -192,7 +191,7 @@ package struct PreferencesDirectory: Hashable, Sendable {
 
     private static func standardPath(_ environment: Environment) throws(DefaultsError) -> String {
         // A relative XDG_CONFIG_HOME is to be ignored: https://specifications.freedesktop.org/basedir-spec/latest/
-        if let configured = environment["XDG_CONFIG_HOME"], configured.hasPrefix("/") { return configured }
+        if let configured = environment["XDG_CONFIG_HOME"], Path.isAbsolute(configured) { return configured }
         guard let home = environment.home else {
             throw DefaultsError(.directory, "No home directory is known; set HOME or DEFAULTS_DIRECTORY.")
         }

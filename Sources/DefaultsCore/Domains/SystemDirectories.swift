@@ -1,3 +1,5 @@
+import Linux
+
 /// The directories that hold domains for every user of this system: layers beside the user's own, never written to.
 package struct SystemDirectories: Hashable, Sendable {
     /// The system directories, absolute paths, in the order of search.
@@ -82,7 +84,7 @@ package struct SystemDirectories: Hashable, Sendable {
     }
 
     private static func directory(_ path: String) -> PreferencesDirectory? {
-        path.utf8.first == UInt8(ascii: "/") && !path.utf8.contains(0) ? PreferencesDirectory(path: path) : nil
+        Path.isAbsolute(path) && !path.utf8.contains(0) ? PreferencesDirectory(path: path) : nil
     }
 }
 

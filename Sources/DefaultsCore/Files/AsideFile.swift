@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 
 /// Copies of files that nobody may lose, put beside the original as `<name>.<reason>-<n>`.
 package enum AsideFile {
@@ -39,8 +40,8 @@ package enum AsideFile {
     package static func move(
         _ source: String, of path: String, because reason: Reason
     ) throws(SystemCall.Failure) -> String {
-        let name = path.split(separator: "/").last ?? "recovered"
-        let beside = "\(DomainFile.directory(of: source))/\(name)"
+        let name = Path.lastName(of: path)
+        let beside = "\(Path.directory(of: source))/\(name)"
         return try withFreeName(of: beside, because: reason) { copy throws(SystemCall.Failure) in
             // Not a rename without replacing, which not every file system has; a link refuses an existing name as well.
             try SystemCall.run { link(source, copy) }

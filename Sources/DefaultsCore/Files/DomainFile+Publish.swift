@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Linux
 
 extension DomainFile {
     /// Puts a new version of the file in place, unless the file has changed since it was last seen.
@@ -51,14 +52,8 @@ extension DomainFile {
             }
             guard length > 0 else { return path }
             let target = String(decoding: buffer.prefix(length), as: UTF8.self)
-            path = target.hasPrefix("/") ? target : "\(directory(of: path))/\(target)"
+            path = Path.isAbsolute(target) ? target : "\(Path.directory(of: path))/\(target)"
         }
         return path
-    }
-
-    /// The directory that a path's last name is in.
-    static func directory(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 }

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Linux
 
 /// One attempt to replace a file by a new version, with the steps in the order in which they must happen.
 struct Replacement {
@@ -23,7 +24,7 @@ struct Replacement {
     func run(_ bytes: [UInt8]?) throws(SystemCall.Failure) -> Publication {
         let newHash = bytes.map(ContentHash.init) ?? ContentHash(value: 0)
         let temporary = TemporaryFile(for: original.path, new: newHash, expected: expected?.hash)
-        let temporaryPath = "\(DomainFile.directory(of: target))/\(temporary.name)"
+        let temporaryPath = "\(Path.directory(of: target))/\(temporary.name)"
         guard let bytes else { return try remove(to: temporaryPath) }
 
         if target == original.path { try makeDirectory() }
@@ -197,7 +198,7 @@ struct Replacement {
     /// isn't what was expected.
     var backupPath: String {
         let temporary = TemporaryFile(for: original.path, new: ContentHash(value: 0), expected: expected?.hash)
-        return "\(DomainFile.directory(of: target))/\(temporary.name)"
+        return "\(Path.directory(of: target))/\(temporary.name)"
     }
 
     /// Reserves room for a new content in an open file, which is left as it is.
@@ -253,7 +254,7 @@ struct Replacement {
     }
 
     private func makeDirectory() throws(SystemCall.Failure) {
-        let directory = DomainFile.directory(of: target)
+        let directory = Path.directory(of: target)
         if access(directory, F_OK) == 0 { return }
         do throws(SystemCall.Failure) {
             try SystemCall.run { mkdir(directory, 0o700) }

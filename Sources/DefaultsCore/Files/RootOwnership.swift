@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 
 /// Whether root alone can have written what is at a path: what is forced on users must come from their administrator.
 ///
@@ -13,7 +14,7 @@ enum RootOwnership {
     /// - Returns: what is wrong, with the remedy; `nil` when nothing is.
     static func problem(ofFileAt path: String, _ status: stat, below directory: String) -> DefaultsError? {
         if let problem = problem(of: path, path, status) { return problem }
-        var place = DomainFile.directory(of: path)
+        var place = Path.directory(of: path)
         while place.utf8.count >= directory.utf8.count {
             var status = stat()
             guard stat(place, &status) == 0 else {
@@ -22,7 +23,7 @@ enum RootOwnership {
             }
             if let problem = problem(of: place, path, status) { return problem }
             if place.utf8.count <= 1 { break }
-            place = DomainFile.directory(of: place)
+            place = Path.directory(of: place)
         }
         return nil
     }

@@ -1,4 +1,5 @@
 package import Glibc
+import Linux
 
 /// The hidden name under which a new version waits beside a file, and under which the old one is after the exchange.
 ///
@@ -43,7 +44,6 @@ package struct TemporaryFile: Hashable, Sendable {
 
     /// What a file's name is known by in a temporary file's.
     static func hash(ofNameAt path: String) -> ContentHash {
-        let name = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[path.index(after: $0)...] } ?? path[...]
-        return ContentHash(Array(name.utf8))
+        ContentHash(Array(Path.lastName(of: path).utf8))
     }
 }

@@ -1,3 +1,4 @@
+import Linux
 import Synchronization
 
 extension Store {
@@ -162,7 +163,7 @@ extension Store {
     func isInSight(_ domain: Domain) -> Bool {
         guard let directory = directory(of: domain) else { return true }
         // A system's directory needn't be there, nor one for a host. The user's own, once seen, comes back.
-        let place = PreferencesDirectory(path: DomainFile.directory(of: directory.path(of: domain)))
+        let place = PreferencesDirectory(path: Path.directory(of: directory.path(of: domain)))
         return (directory.isUsable || directory.isMissing && domain.user != .current)
             && (place.isUsable || place.isMissing)
     }

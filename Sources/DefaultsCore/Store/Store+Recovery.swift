@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 import PropertyList
 
 extension Store {
@@ -31,16 +32,16 @@ extension Store {
         // What a temporary file belongs to is told by the hash in its name: a file beside it, or a link that leads there.
         let originals = Dictionary(grouping: files.map(\.path)) { TemporaryFile.hash(ofNameAt: $0) }
         for (temporary, path) in leftovers where !ours.contains(path) {
-            let place = DomainFile.directory(of: path)
+            let place = Path.directory(of: path)
             let candidates = originals[temporary.target] ?? []
-            let original = candidates.first { DomainFile.directory(of: $0) == place } ?? candidates.first
+            let original = candidates.first { Path.directory(of: $0) == place } ?? candidates.first
             if !keepLeftover(temporary, at: path, of: original ?? "\(place)/recovered") { isDone = false }
         }
         var linked: [String: [ContentHash: String]] = [:]
         for (path, mayBeLink) in files where mayBeLink {
             let real = DomainFile.resolvingLinks(path)
             if real == path { continue }
-            linked[DomainFile.directory(of: real), default: [:]][TemporaryFile.hash(ofNameAt: path)] = path
+            linked[Path.directory(of: real), default: [:]][TemporaryFile.hash(ofNameAt: path)] = path
         }
         for (place, originals) in linked {
             // It may be shared with others, whose files are none of ours; and where it can't be read nothing is to be done.

@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 
 /// Where the agent of a preferences directory listens, and keeps its change log.
 package struct AgentAddress: Hashable, Sendable {
@@ -35,7 +36,7 @@ package struct AgentAddress: Hashable, Sendable {
     }
 
     /// The directory that holds the socket and the log.
-    package var directoryPath: String { DomainFile.directory(of: socketPath) }
+    package var directoryPath: String { Path.directory(of: socketPath) }
 
     /// The file of a directory's change log, beside the socket.
     ///
@@ -57,7 +58,7 @@ package struct AgentAddress: Hashable, Sendable {
         var path = directoryPath
         while access(path, F_OK) != 0, path.count > 1 {
             missing.append(path)
-            path = DomainFile.directory(of: path)
+            path = Path.directory(of: path)
             if path.isEmpty { break }
         }
         for path in missing.reversed() where mkdir(path, 0o700) != 0 && errno != EEXIST {

@@ -1,3 +1,4 @@
+import Linux
 package import PropertyList
 
 /// Reads the entries of a dictionary that came from outside; each error names the entry.
@@ -105,7 +106,7 @@ package struct Fields {
     }
 
     private static func isAbsolute(_ path: String) -> Bool {
-        path.utf8.first == UInt8(ascii: "/") && !path.utf8.contains(0)
+        Path.isAbsolute(path) && !path.utf8.contains(0)
     }
 
     package static func wrong(_ key: String, _ expected: String) -> DefaultsError {

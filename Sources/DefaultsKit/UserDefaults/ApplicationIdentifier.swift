@@ -1,4 +1,5 @@
 import DefaultsCore
+import Linux
 import Synchronization
 
 /// The name of the program's own domain.
@@ -37,9 +38,9 @@ package enum ApplicationIdentifier {
     /// The executable's name, as Foundation takes it where there is no bundle.
     private static let ofExecutable: DomainName = {
         let deleted = " (deleted)"
-        var path = AppIdentity.current.executable[...]
-        if path.hasSuffix(deleted) { path = path.dropLast(deleted.count) }
-        let name = path.split(separator: "/").last.map(String.init) ?? ""
+        var path = AppIdentity.current.executable
+        if path.hasSuffix(deleted) { path.removeLast(deleted.count) }
+        let name = Path.lastName(of: path)
         // A file's name may begin with a point, or be longer than a domain's.
         let bytes = String(name.drop { $0 == "." }).utf8.prefix(200)
         return (try? DomainName(String(decoding: bytes, as: UTF8.self))) ?? unknown

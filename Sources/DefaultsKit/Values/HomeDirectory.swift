@@ -1,5 +1,6 @@
 import DefaultsCore
 import Glibc
+import Linux
 
 /// Paths with "~" for a user's home directory.
 struct HomeDirectory {
@@ -10,16 +11,15 @@ struct HomeDirectory {
     static var current: HomeDirectory { HomeDirectory(path: Environment.current.home) }
 
     init(path: String?) {
-        var path = path ?? ""
-        while path.utf8.last == UInt8(ascii: "/") { path.removeLast() }
-        self.path = path.utf8.first == UInt8(ascii: "/") ? path : nil
+        let path = Path.withoutTrailingSlashes(path ?? "")
+        self.path = Path.isAbsolute(path) && path != "/" ? path : nil
     }
 
     /// "~/x" for a path below the home directory, others as they are.
     func abbreviate(_ path: String) -> String {
         guard let home = self.path, path.utf8.starts(with: home.utf8) else { return path }
         let rest = String(decoding: path.utf8.dropFirst(home.utf8.count), as: UTF8.self)
-        return rest.isEmpty || rest.utf8.first == UInt8(ascii: "/") ? "~" + rest : path
+        return rest.isEmpty || Path.isAbsolute(rest) ? "~" + rest : path
     }
 
     /// The path of "~", "~/x", "~user" or "~user/x"; nil where there is no such user; others as they are.
