@@ -121,7 +121,8 @@ let package = Package(
         .testTarget(
             name: "DirectoryWatcherTests", dependencies: ["DirectoryWatcher", "TestSupport"], swiftSettings: settings),
         .testTarget(
-            name: "DefaultsCoreTests", dependencies: ["CLinux", "DefaultsCore", "Linux", "PropertyList", "TestSupport"],
+            name: "DefaultsCoreTests",
+            dependencies: ["CLinux", "DefaultsCore", "Linux", "PropertyList", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "DefaultsKitTests",

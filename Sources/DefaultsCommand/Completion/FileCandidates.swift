@@ -9,6 +9,8 @@ enum FileCandidates {
         let directory = String(typed[..<end])
         let path = Environment.current.expandingTilde(directory)
         let names = (try? PreferencesDirectory(path: path).names(in: "")) ?? []
-        return names.filter { $0.utf8.starts(with: typed[end...].utf8) }.sorted().map { ShellWord.candidate(directory + $0) }
+        return names.filter { $0.utf8.starts(with: typed[end...].utf8) }.sorted().map {
+            ShellWord.candidate(directory + $0)
+        }
     }
 }

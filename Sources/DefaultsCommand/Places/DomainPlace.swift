@@ -61,7 +61,7 @@ package struct DomainPlace: Hashable {
     }
 
     /// Whether an argument is the path of a file, not the name of a domain.
-    static func isPath(_ argument: String) -> Bool { 
+    static func isPath(_ argument: String) -> Bool {
         ["/", "./", "../", "~/"].contains { argument.utf8.starts(with: $0.utf8) }
     }
 

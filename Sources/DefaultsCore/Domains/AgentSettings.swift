@@ -35,7 +35,8 @@ package struct AgentSettings: Hashable, Sendable {
             case ("LogLevel", .string(let level)) where Self.logLevels.contains(level): logLevel = level
             case ("LogLevel", _):
                 problems.append("LogLevel must be one of \(Self.logLevels.joined(separator: ", ")).")
-            case ("Directory", .string(let path)) where Path.isAbsolute(path) || path.utf8.starts(with: "~/".utf8): break
+            case ("Directory", .string(let path)) where Path.isAbsolute(path) || path.utf8.starts(with: "~/".utf8):
+                break
             case ("Directory", _):
                 problems.append("Directory must be a string that begins with \"/\" or \"~/\".")
             default:
@@ -110,7 +111,9 @@ package struct AgentSettings: Hashable, Sendable {
             guard let value = contents.values["Directory"] else { return nil }
             if case .string(let text) = value {
                 if Path.isAbsolute(text) { return text }
-                if text.utf8.starts(with: "~/".utf8), let home { return home + String(Substring(text.utf8.dropFirst())) }
+                if text.utf8.starts(with: "~/".utf8), let home {
+                    return home + String(Substring(text.utf8.dropFirst()))
+                }
             }
             throw DefaultsError(
                 .directory, "\(path): Directory must be a string that begins with \"/\" or \"~/\". \(remedy)")
