@@ -72,6 +72,12 @@ uint64_t linux_mount_id(int fd) {
     return 0;
 }
 
+int64_t linux_birth_time(int fd) {
+    struct statx information;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &information) != 0 || !(information.stx_mask & STATX_BTIME)) return 0;
+    return information.stx_btime.tv_sec * 1000000000 + information.stx_btime.tv_nsec;
+}
+
 int linux_set_attribute(int fd, const char *name, const void *value, size_t size) {
     return fsetxattr(fd, name, value, size, 0);
 }

@@ -9,6 +9,8 @@ enum ProcessSetup {
         signal(SIGCHLD, SIG_DFL)
         // A reader that has gone is told of by the write, which then ends the command in peace.
         signal(SIGPIPE, SIG_IGN)
+        // A file that would grow beyond the limit (ulimit -f) fails to be written, which is reported as any other failure.
+        signal(SIGXFSZ, SIG_IGN)
     }
 
     /// Else the agent's socket, or a file, would get one of their numbers, and the text that was meant for that.

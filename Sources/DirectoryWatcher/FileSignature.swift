@@ -1,23 +1,25 @@
 internal import Glibc
+internal import Linux
 
 /// What tells one state of a file from another: what `lstat` and `stat` say of its name.
 ///
-/// A file that was changed within 20 ms of the look may be changed once more without showing it (the kernel's clock for
-/// times ticks every 4 to 10 ms): it may differ from whatever is seen next.
+/// A file that was changed within a tick of its file system's clock may be changed once more without showing it: it may
+/// differ from whatever is seen next.
 struct FileSignature: Equatable {
     struct Stamp: Equatable {
         var device: UInt64
         var inode: UInt64
         var size: Int64
-        var modified: Duration
-        var changed: Duration
+        /// Nanoseconds since 1970, clamped.
+        var modified: Int64
+        var changed: Int64
 
         init(_ information: stat) {
             device = UInt64(information.st_dev)
             inode = UInt64(information.st_ino)
             size = Int64(information.st_size)
-            modified = Duration(information.st_mtim)
-            changed = Duration(information.st_ctim)
+            modified = nanoseconds(information.st_mtim)
+            changed = nanoseconds(information.st_ctim)
         }
     }
 
@@ -39,8 +41,8 @@ struct FileSignature: Equatable {
         entry = Stamp(information)
         isLink = information.st_mode & S_IFMT == S_IFLNK
         if isLink, fstatat(directory, name, &information, 0) == 0 { target = Stamp(information) }
-        let age = Duration(now) - (target?.changed ?? entry.changed)
-        isFresh = (.milliseconds(-20) ... .milliseconds(20)).contains(age)
+        let stamp = target ?? entry
+        isFresh = FileClock.mayRepeat(modified: stamp.modified, changed: stamp.changed, now: nanoseconds(now))
     }
 
     /// Whether the file was changed since an older look, or may have been.
@@ -49,8 +51,7 @@ struct FileSignature: Equatable {
     }
 }
 
-extension Duration {
-    fileprivate init(_ time: timespec) {
-        self = .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
-    }
+private func nanoseconds(_ time: timespec) -> Int64 {
+    let (product, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
+    return overflow ? (time.tv_sec < 0 ? .min : .max) : product &+ Int64(time.tv_nsec)
 }

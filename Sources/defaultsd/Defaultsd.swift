@@ -32,6 +32,8 @@ struct Defaultsd: ParsableCommand {
     func run() throws {
         // Whatever the agent makes is for its user alone; files it replaces keep their modes.
         umask(0o077)
+        // A file that would grow beyond the limit (ulimit -f) fails to be written, which is reported as any other failure.
+        signal(SIGXFSZ, SIG_IGN)
         SignalService.block()
         do {
             if let endWithParent { try Parent.endWith(endWithParent) }

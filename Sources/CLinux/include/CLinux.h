@@ -51,6 +51,10 @@ int64_t linux_file_system_type(int fd);
 /// The mount that holds an open file (statx, STATX_MNT_ID), or 0 where the kernel doesn't tell.
 uint64_t linux_mount_id(int fd);
 
+/// When the file behind a descriptor was made, in nanoseconds since 1970 (statx, STATX_BTIME); 0 where the file system
+/// doesn't keep that.
+int64_t linux_birth_time(int fd);
+
 /// Sets an extended attribute of an open file (fsetxattr); ENOTSUP where the file system has none.
 int linux_set_attribute(int fd, const char *name, const void *value, size_t size);
 

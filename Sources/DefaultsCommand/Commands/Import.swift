@@ -16,6 +16,7 @@ struct Import: ParsableCommand {
             """)
 
     @OptionGroup var place: PlaceOptions
+    @OptionGroup var force: ForceOption
     @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
     @Argument(help: "The file, or - for standard input.", completion: .file()) var path: String
 
@@ -24,6 +25,7 @@ struct Import: ParsableCommand {
         let document = try InputDocument(path, limits: Frame.requestLimits)
         let values = try document.values("; \(target.name) is unchanged")
         // Standard input may take its time, in which an agent comes or goes.
+        if force.isForced { try place.replaceDamage(of: domain) }
         let open = try place.open(target)
         _ = try open.valuesToReplace()
         try open.edit(values.mapValues { $0 })

@@ -20,6 +20,9 @@ struct Write: ParsableCommand {
             list if it has brackets or quotes, old-style or XML, and else a string, in which "\\n", "\\U00e9" and the like \
             are escapes; -string takes any text as it is.
 
+            A file that a link leads to, or that is named by its path, is not replaced if it is no property list; with \
+            --force it is copied aside and replaced.
+
             \(KeyPathOption.discussion) A path may go on past what is there: dictionaries are made, and an array's next \
             index adds an element.
 
@@ -31,12 +34,14 @@ struct Write: ParsableCommand {
 
     @OptionGroup var place: PlaceOptions
     @OptionGroup var path: KeyPathOption
+    @OptionGroup var force: ForceOption
     @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
     @Argument(parsing: .captureForPassthrough, help: "The key and its value.", completion: Candidates.key)
     var operands: [String] = []
 
     func run() throws {
         if Self.isHelp(operands) { throw CleanExit.helpRequest(self) }
+        if force.isForced { try place.replaceDamage(of: domain) }
         try Self.change(domain, operands, isPath: path.isPath, place)
     }
 

@@ -42,7 +42,7 @@ extension PlaceChoice {
     /// A domain with what reads and writes it: the agent's are its alone, a file elsewhere is nobody's.
     func open(_ place: DomainPlace) throws(DefaultsError) -> OpenDomain {
         guard let directory = place.directory else { return OpenDomain(place: place, backend: try open()) }
-        return OpenDomain(place: place, backend: EmbeddedStore(directory, system: .none))
+        return OpenDomain(place: place, backend: EmbeddedStore(directory, system: .none, mayReplaceDamage: false))
     }
 
     /// The host that the options name.

@@ -37,7 +37,7 @@ struct ChildProcess {
         var (none, standard) = (sigset_t(), sigset_t())
         sigemptyset(&none)
         sigemptyset(&standard)
-        for signal in [SIGPIPE, SIGINT, SIGQUIT, SIGCHLD] { sigaddset(&standard, signal) }
+        for signal in [SIGPIPE, SIGINT, SIGQUIT, SIGCHLD, SIGXFSZ] { sigaddset(&standard, signal) }
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setsigdefault(&attributes, &standard)
         let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (leadsGroup ? POSIX_SPAWN_SETPGROUP : 0)

@@ -1,11 +1,13 @@
 import Glibc
+import Linux
 package import PropertyList
 
 /// The change log's copy in a file, so that cursors and unsaved edits outlive a crash or an upgrade of the agent.
 ///
 /// The file is a header and then entries, each with its length and hash. It is appended to, and written anew when it has
-/// grown to twice what is kept. It lies in the runtime directory, which is memory: it needn't outlive the machine, and
-/// is never waited for.
+/// grown to twice what is kept. It lies in the runtime directory, which is memory as a rule: it needn't outlive the machine,
+/// and is never waited for. Where it does outlive it, on a disk, its last records may be lost: so a log of another boot goes
+/// on under another epoch.
 package final class ChangeLogFile {
     /// An entry.
     package enum Entry: Sendable {
@@ -13,15 +15,18 @@ package final class ChangeLogFile {
         case mark(FileMark)
     }
 
-    private static let magic = Array("defaultsd log 1\n".utf8)
-    /// The magic, the epoch, the revision before the first record, and the hash of all that.
-    private static let headerSize = magic.count + 24
+    private static let magic = Array("defaultsd log 2\n".utf8)
+    /// The magic, the epoch, the revision before the first record, the boot, and the hash of all that.
+    private static let headerSize = magic.count + 32
     private let path: String
     private var file: FileDescriptor
     private var size: Int
     /// The revision of the first record, and where each is.
     private var first: Revision
     private var places: [Range<Int>] = []
+
+    /// The last revision that is taken from a file.
+    fileprivate static let mostRevision = Revision(Int64.max)
 
     /// The number of bytes after which the file wants to be written anew.
     package var sizeLimit: Int
@@ -39,10 +44,10 @@ package final class ChangeLogFile {
     private init(
         at path: String, _ log: ChangeLog, _ marks: [FileMark], sizeLimit: Int, keeping old: ChangeLogFile?
     ) throws(SystemCall.Failure) {
-        let temporary = path + ".new"
-        // Not one that is there already, with whatever mode and owner.
-        unlink(temporary)
+        // A name that nobody can have taken.
+        let temporary = "\(path).new-\(ContentHash(value: .random(in: 0 ... .max)))"
         var header = Self.magic + Frame.bigEndian(log.epoch.value) + Frame.bigEndian(log.oldest - 1)
+        header += Frame.bigEndian(Self.boot.value)
         header += Frame.bigEndian(ContentHash(header).value)
         self.path = path
         self.sizeLimit = sizeLimit
@@ -60,6 +65,19 @@ package final class ChangeLogFile {
             throw error
         }
         self.sizeLimit = max(sizeLimit, size * 2)
+    }
+
+    /// The boot of the machine, as the kernel names it; the same in every container.
+    package static let boot = ContentHash(
+        (try? FileDescriptor(opening: "/proc/sys/kernel/random/boot_id", O_RDONLY).read(upTo: 64)) ?? [])
+
+    /// Removes what a crash left of files that were to take the log's place.
+    package static func removeLeftovers(of path: String) {
+        let directory = PreferencesDirectory(path: Path.directory(of: path))
+        let prefix = "\(Path.lastName(of: path)).new-"
+        for name in (try? directory.names(in: "")) ?? [] where name.utf8.starts(with: prefix.utf8) {
+            unlink("\(directory.path)/\(name)")
+        }
     }
 
     /// Adds entries at the end.
@@ -127,6 +145,7 @@ package final class ChangeLogFile {
 
     /// What was in a file that an earlier agent left.
     package struct Recovered: Sendable {
+        /// The log's epoch; a new one, if it is of another boot.
         package var epoch: Epoch
         /// The revision of the last record, or of the last one that was let go.
         package var head: Revision
@@ -138,18 +157,24 @@ package final class ChangeLogFile {
     /// Reads what an earlier agent left; `nil` when there is nothing, or nothing that can be trusted.
     ///
     /// A torn entry at the end is what a crash leaves, and is let go. Damage before the end makes the log untrustworthy:
-    /// then a new epoch must begin, so that every cursor meets an explicit gap.
-    package static func recover(from path: String, limits: PropertyListLimits) -> Recovered? {
+    /// then a new epoch must begin, so that every cursor meets an explicit gap. So must it for a log of another boot, since a
+    /// power failure may have taken records from its end that followers had seen; its edits are taken up all the same.
+    package static func recover(
+        from path: String, limits: PropertyListLimits, boot: ContentHash = ChangeLogFile.boot
+    ) -> Recovered? {
         guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK), let status = try? file.status(),
             // The socket's directory may be one in which others make files too.
             status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
             let bytes = try? file.read(upTo: Int(status.st_size)), bytes.count >= headerSize,
             bytes.starts(with: magic),
-            ContentHash(Array(bytes[..<(magic.count + 16)])).value == Frame.number(bytes, at: magic.count + 16)
+            ContentHash(Array(bytes[..<(headerSize - 8)])).value == Frame.number(bytes, at: headerSize - 8)
         else { return nil }
         let epoch = Epoch(value: Frame.number(bytes, at: magic.count))
-        var recovered = Recovered(
-            epoch: epoch, head: Frame.number(bytes, at: magic.count + 8), records: [], marks: [:])
+        let head = Frame.number(bytes, at: magic.count + 8)
+        // Anyone who may write the file may have named any revision; none of ours comes near the end of the numbers.
+        guard head <= mostRevision else { return nil }
+        let isOfThisBoot = Frame.number(bytes, at: magic.count + 16) == boot.value
+        var recovered = Recovered(epoch: isOfThisBoot ? epoch : .random(), head: head, records: [], marks: [:])
         var position = headerSize
         while position < bytes.count {
             guard bytes.count - position >= 12 else { break }
@@ -175,7 +200,9 @@ extension ChangeLogFile.Recovered {
             marks[mark.domain, default: []].append(mark)
             return true
         }
-        guard head < .max, let record = try? LogRecord(fields), record.revision == head + 1 else { return false }
+        guard head < ChangeLogFile.mostRevision, let record = try? LogRecord(fields), record.revision == head + 1 else {
+            return false
+        }
         head = record.revision
         records.append(record)
         return true

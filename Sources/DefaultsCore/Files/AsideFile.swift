@@ -14,13 +14,13 @@ package enum AsideFile {
         case unpublished
     }
 
-    /// Writes bytes to the first free name, durably, readable by the user alone.
+    /// Writes bytes to the first free name, durably, readable by the user alone: beside the file that a link leads to.
     ///
     /// - Returns: the path.
     package static func keep(
         _ bytes: [UInt8], of path: String, because reason: Reason
     ) throws(SystemCall.Failure) -> String {
-        try withFreeName(of: path, because: reason) { copy throws(SystemCall.Failure) in
+        try withFreeName(of: try DomainFile.resolvingLinks(path), because: reason) { copy throws(SystemCall.Failure) in
             let file = try FileDescriptor(opening: copy, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
             do throws(SystemCall.Failure) {
                 try file.write(bytes)
@@ -40,7 +40,7 @@ package enum AsideFile {
     package static func move(
         _ source: String, of path: String, because reason: Reason
     ) throws(SystemCall.Failure) -> String {
-        let name = Path.lastName(of: path)
+        let name = Path.lastName(of: try DomainFile.resolvingLinks(path))
         let beside = "\(Path.directory(of: source))/\(name)"
         return try withFreeName(of: beside, because: reason) { copy throws(SystemCall.Failure) in
             // Not a rename without replacing, which not every file system has; a link refuses an existing name as well.
@@ -55,7 +55,8 @@ package enum AsideFile {
     ) throws(SystemCall.Failure) -> String {
         var number = 1
         while true {
-            let copy = "\(path).\(reason.rawValue)-\(number)"
+            let suffix = ".\(reason.rawValue)-\(number)"
+            let copy = "\(Path.directory(of: path))/\(fitting(Path.lastName(of: path), before: suffix))\(suffix)"
             do throws(SystemCall.Failure) {
                 try take(copy)
                 return copy
@@ -64,5 +65,12 @@ package enum AsideFile {
                 number += 1
             }
         }
+    }
+
+    /// As much of a name as leaves room for a suffix, where a name has at most 255 bytes.
+    private static func fitting(_ name: String, before suffix: String) -> String {
+        var scalars = name.unicodeScalars[...]
+        while String(scalars).utf8.count + suffix.utf8.count > Int(NAME_MAX) { scalars.removeLast() }
+        return String(scalars)
     }
 }

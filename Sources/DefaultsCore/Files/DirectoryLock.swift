@@ -1,49 +1,81 @@
 import Glibc
 
-/// The lock that whoever publishes into a preferences directory holds while at it: `flock` on the directory itself.
+/// The lock that a process holds while it saves into a preferences directory: `flock` on a file in it.
 ///
-/// It keeps our own processes (agent, embedded stores) from publishing at once, and leaves no file behind. It doesn't
-/// keep foreign writers out: they don't ask for it.
+/// It keeps our own processes (agent, embedded stores) from saving at once, also from other containers and by other paths
+/// to the directory, and on NFS from other hosts. It doesn't keep foreign writers out: they don't ask for it. The file is
+/// the user's alone, so that nobody else can hold it, and there only as long as the lock is held.
 package struct DirectoryLock: ~Copyable {
-    private let directory: FileDescriptor
+    /// The file's name.
+    package static let fileName = ".defaultsd.lock"
+
+    private let file: FileDescriptor
+    private let path: String
 
     /// Waits for the lock.
     ///
-    /// - Throws: `locked` when it isn't free within `patience` milliseconds, `directory` when the directory can't be opened.
-    package init(_ directory: PreferencesDirectory, patience milliseconds: Int = 10_000) throws(DefaultsError) {
+    /// - Throws: `locked` when it isn't free within `timeout` milliseconds, `directory` when the file can't be made.
+    package init(_ directory: PreferencesDirectory, timeout milliseconds: Int = 10_000) throws(DefaultsError) {
+        path = "\(directory.path)/\(Self.fileName)"
         do throws(SystemCall.Failure) {
-            let file = try FileDescriptor(opening: directory.path, O_RDONLY | O_DIRECTORY)
-            try Self.lock(file, patience: milliseconds)
-            self.directory = file
+            file = try Self.lock(path, timeout: milliseconds)
         } catch {
             if error.number == EWOULDBLOCK {
                 throw DefaultsError(
                     .locked,
-                    "Another process has held the lock of \(directory.path) for \(milliseconds) ms; "
-                        + "`lsof \(directory.path)` names it.")
+                    "Another process holds the lock of \(directory.path); `lsof \(path)` names it.",
+                    errno: EWOULDBLOCK)
             }
-            throw DefaultsError(.directory, errno: error.number, "The directory \(directory.path) can't be opened")
+            let what =
+                error.number == ENOENT || error.number == ENOTDIR
+                ? "The directory \(directory.path) can't be opened" : "The lock file \(path) can't be used"
+            throw DefaultsError(.directory, errno: error.number, what)
         }
     }
 
     deinit {
-        flock(directory.number, LOCK_UN)
+        // Only the holder of the lock removes the file; who waits for it finds that it has, and begins anew.
+        unlink(path)
     }
 
     /// A blocking `flock` could wait for ever behind a stopped process; so it is tried, at growing distances.
-    private static func lock(_ file: borrowing FileDescriptor, patience: Int) throws(SystemCall.Failure) {
+    private static func lock(_ path: String, timeout: Int) throws(SystemCall.Failure) -> FileDescriptor {
         var waited = 0
         var pause: Int32 = 1
         while true {
             do throws(SystemCall.Failure) {
-                try SystemCall.run { flock(file.number, LOCK_EX | LOCK_NB) }
-                return
+                if let file = try tryLock(path) { return file }
+                continue
             } catch {
-                guard error.number == EWOULDBLOCK, waited < patience else { throw error }
+                guard error.number == EWOULDBLOCK, waited < timeout else { throw error }
             }
             poll(nil, 0, pause)
             waited += Int(pause)
             pause = min(pause * 2, 20)
+        }
+    }
+
+    /// - Returns: the locked file; `nil` when it was removed meanwhile by the process that held it.
+    private static func tryLock(_ path: String) throws(SystemCall.Failure) -> FileDescriptor? {
+        let file = try openFile(path)
+        let status = try file.status()
+        guard status.st_mode & S_IFMT == S_IFREG else { throw SystemCall.Failure(number: EEXIST) }
+        try SystemCall.run { flock(file.number, LOCK_EX | LOCK_NB) }
+        var current = stat()
+        guard lstat(path, &current) == 0, current.st_ino == status.st_ino, current.st_dev == status.st_dev else {
+            return nil
+        }
+        return file
+    }
+
+    private static func openFile(_ path: String) throws(SystemCall.Failure) -> FileDescriptor {
+        do throws(SystemCall.Failure) {
+            return try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
+        } catch {
+            // Another user's, who works on the directory at the moment: root, as a rule.
+            var owner = stat()
+            let isForeign = error.number == EACCES && lstat(path, &owner) == 0 && owner.st_uid != geteuid()
+            throw isForeign ? SystemCall.Failure(number: EWOULDBLOCK) : error
         }
     }
 }

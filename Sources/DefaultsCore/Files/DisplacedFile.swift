@@ -1,9 +1,11 @@
 import Glibc
 
-/// A version of a file that was replaced, kept open until it is sure that nobody wrote to it any more.
+/// A version of a file that was replaced, kept open and under its hidden name until it is sure that nobody writes to it any
+/// more.
 ///
 /// A writer that had resolved the file's name before the exchange may open, or go on writing, the displaced inode
-/// afterwards. So it is read once the last writer has closed it, and once more a second later.
+/// afterwards. So it is read once the last writer has closed it, and once more a second later. As long as this value lives
+/// the file is locked with `flock`, so that no other process takes it for a crash's leftover.
 package final class DisplacedFile: Sendable {
     /// Where the file was, before it was displaced.
     package let original: DomainFile
@@ -14,17 +16,17 @@ package final class DisplacedFile: Sendable {
         self.original = original
         self.file = file
         self.temporaryPath = temporaryPath
+        // Shared: a program that locks its files this way may hold it, too.
+        flock(self.file.number, LOCK_SH | LOCK_NB)
     }
 
     /// Reads what the displaced file holds now.
     ///
-    /// - Parameters:
-    ///   - known: the state that is merged already.
-    ///   - patience: what to do while someone has it open for writing.
-    /// - Returns: what came of it.
-    package func examine(known: FileVersion?, patience: DomainFile.Patience) -> FileReading {
+    /// - Parameter known: the state that is merged already.
+    /// - Returns: the outcome; `beingWritten` while someone has it open for writing.
+    package func examine(known: FileVersion?) -> FileReading {
         do throws(SystemCall.Failure) {
-            guard let (bytes, version, _) = try original.readWhole(file, patience: patience) else {
+            guard let (bytes, version, _) = try original.readWhole(file, patience: .wait) else {
                 return .beingWritten
             }
             if known?.hash == version.hash { return .unchanged(version) }

@@ -15,6 +15,8 @@ package struct DomainFile: Sendable {
     package let limits: PropertyListLimits
     /// The directory that root alone may write to, down to the file, or the file isn't taken; `nil` where anyone may.
     private let managedDirectory: String?
+    /// Whether a file that is no property list may be replaced once it is copied aside; one behind a link never is.
+    private let mayReplaceDamage: Bool
 
     /// What a file may be, unless the settings say otherwise.
     ///
@@ -27,10 +29,15 @@ package struct DomainFile: Sendable {
     ///   - path: its absolute path.
     ///   - limits: what it may be.
     ///   - managedDirectory: a directory above it, for a file that is only taken where root alone can have written it.
-    package init(path: String, limits: PropertyListLimits = standardLimits, managedDirectory: String? = nil) {
+    ///   - mayReplaceDamage: false for a file that need not be one of preferences at all.
+    package init(
+        path: String, limits: PropertyListLimits = standardLimits, managedDirectory: String? = nil,
+        mayReplaceDamage: Bool = true
+    ) {
         self.path = path
         self.limits = limits
         self.managedDirectory = managedDirectory
+        self.mayReplaceDamage = mayReplaceDamage
     }
 
     /// How hard to insist on reading a file that someone has open for writing.
@@ -46,8 +53,10 @@ package struct DomainFile: Sendable {
     /// - Parameters:
     ///   - known: the state that is known already; equal bytes are not parsed again.
     ///   - patience: what to do about a file that is open for writing.
-    /// - Returns: what came of it; a failure of the system too is something that came of it.
-    package func read(known: FileVersion?, patience: Patience = .wait) -> FileReading {
+    ///   - isTold: whether an event has told of the file. Then it is read whatever its times say, which on a file system with
+    ///     a coarse clock may be that nothing has happened.
+    /// - Returns: the outcome; a failure of the system is one, too.
+    package func read(known: FileVersion?, patience: Patience = .wait, isTold: Bool = false) -> FileReading {
         do throws(SystemCall.Failure) {
             // O_NONBLOCK, so that a FIFO in the file's place blocks nobody.
             let file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
@@ -62,7 +71,7 @@ package struct DomainFile: Sendable {
                 return .unusable(damage(.unreadable, "\(path) is no regular file; move it away or write a file there."))
             }
             let identity = FileIdentity(status)
-            if let known, known.isSettled, known.identity == identity { return .unchanged(known) }
+            if !isTold, let known, known.isSettled, known.identity == identity { return .unchanged(known) }
             guard identity.size <= limits.bytes else { return .unusable(tooLarge("has \(identity.size) bytes")) }
             guard let (bytes, version, isOpen) = try readWhole(file, patience: patience) else { return .beingWritten }
             if known?.hash == version.hash { return .unchanged(version) }
@@ -88,7 +97,7 @@ package struct DomainFile: Sendable {
 
     /// Why a link can't be taken that leads nowhere: it may lead to a file system that isn't mounted.
     private var missingTarget: FileDamage {
-        let target = Self.resolvingLinks(path)
+        let target = (try? Self.resolvingLinks(path)) ?? "a name that is not UTF-8"
         let sentence =
             "\(path) is a link to \(target), where nothing is. Mount the file system that it is on, or have "
             + "`defaults export` write the last good values there; to remove the link is to remove the domain."
@@ -160,6 +169,8 @@ package struct DomainFile: Sendable {
     }
 
     private func damage(_ code: DefaultsError.Code, _ sentence: String, _ version: FileVersion? = nil) -> FileDamage {
-        FileDamage(error: DefaultsError(code, sentence), version: version)
+        FileDamage(
+            error: DefaultsError(code, sentence), version: version,
+            isProtected: code == .damaged && (!mayReplaceDamage || isLink))
     }
 }

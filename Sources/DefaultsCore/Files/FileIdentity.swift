@@ -1,4 +1,5 @@
 package import Glibc
+import Linux
 
 /// What tells one state of a file from another without reading it.
 ///
@@ -21,10 +22,8 @@ package struct FileIdentity: Hashable, Sendable {
 
     /// Whether the file changed so shortly before `now` that another change could bear the same times.
     ///
-    /// The kernel stamps files with a clock of 1 to 10 ms a tick; git calls such an index entry "racy". A time in the
-    /// future says nothing, and counts as fresh.
+    /// Git calls such an index entry "racy".
     package func isFresh(at now: Timestamp) -> Bool {
-        let newest = max(modified, changed)
-        return newest.nanoseconds > now.nanoseconds - 20_000_000
+        FileClock.mayRepeat(modified: modified.nanoseconds, changed: changed.nanoseconds, now: now.nanoseconds)
     }
 }

@@ -35,4 +35,13 @@ package struct FileDamage: Hashable, Sendable {
     package var error: DefaultsError
     /// The state of the file, where it could be read at all.
     package var version: FileVersion?
+    /// Whether the file isn't replaced even after a copy: it is behind a link, or was named by its path, and may never have
+    /// been meant for preferences.
+    package var isProtected = false
+
+    /// The error of an edit that would have to replace the file.
+    package var refusal: DefaultsError {
+        DefaultsError(
+            .damaged, "\(error) It may not be meant for preferences, so it is not replaced. Mend it or move it away.")
+    }
 }

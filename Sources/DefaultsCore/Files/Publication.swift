@@ -20,14 +20,27 @@ package enum Publisher: Sendable {
     }
 }
 
+/// The way to deal with what stands in the way of a save for a moment: another process holds the directory's lock, or has
+/// the file open for writing.
+package enum ObstaclePolicy: Sendable {
+    /// Wait: for the lock ten seconds, for a writer one second, or three where nobody stays to see what it does. Then a
+    /// store that stays replaces the file all the same.
+    case wait
+    /// Throw `locked` at once, for a thread that must not wait.
+    case report
+    /// Throw `locked` at once for the lock, and replace a file that is open for writing: its writer has had its time.
+    case override
+}
+
 /// What came of an attempt to publish a version of a file.
 package enum Publication: Sendable {
     /// The file isn't what it was expected to be, and was left as it is. Read it, merge, try again.
     case overtaken
-    /// Someone has the file open for writing, and it was left as it is, since nobody stays to see what comes of that.
+    /// Someone has the file open for writing, and it was left as it is.
     case openForWriting
     /// The new version is in place and durable; `nil` when the file was removed. The version it replaced is still to be
-    /// examined: someone may have written it in the last moment.
+    /// examined: someone may have written it in the last moment. One that was replaced and isn't handed back is left to
+    /// recovery, under its hidden name.
     case done(FileVersion?, displaced: DisplacedFile?)
     /// The new version is in place, but its directory couldn't be made durable: a crash may bring the old one back. What
     /// it displaced is to be examined all the same.

@@ -9,16 +9,18 @@ struct Replacement {
     private let expected: FileVersion?
     private let newest: Timestamp?
     private let publisher: Publisher
+    private let policy: ObstaclePolicy
 
     init(
         of original: DomainFile, at target: String, expecting expected: FileVersion?, newest: Timestamp?,
-        by publisher: Publisher
+        by publisher: Publisher, _ policy: ObstaclePolicy
     ) {
         self.original = original
         self.target = target
         self.expected = expected
         self.newest = newest
         self.publisher = publisher
+        self.policy = policy
     }
 
     func run(_ bytes: [UInt8]?) throws(SystemCall.Failure) -> Publication {
@@ -28,13 +30,6 @@ struct Replacement {
         guard let bytes else { return try remove(to: temporaryPath) }
 
         if target == original.path { try makeDirectory() }
-        // The name may be that of a copy that a broken-off writing in place has left. It goes when the file is whole.
-        if let expected, access(temporaryPath, F_OK) == 0 {
-            guard let old = try openTarget() else { return .overtaken }
-            if let obstacle = try obstacle(to: old, expected) { return obstacle }
-        }
-        // A version displaced a moment ago may still bear the name. It is open, and must keep its content.
-        unlink(temporaryPath)
         let new = try FileDescriptor(opening: temporaryPath, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         var isNeeded = false
         defer { if !isNeeded { unlink(temporaryPath) } }
@@ -73,7 +68,13 @@ struct Replacement {
         guard try exchange(temporaryPath) else { return .overtaken }
         isNeeded = true
         linux_lease_release(old.number)
-        return finish(try version(of: new, newHash), displaced: try displaced(at: temporaryPath))
+        guard Self.isFile(temporaryPath) else {
+            // A directory or a link has come into the file's place in the last moment: nothing of ours to replace.
+            try SystemCall.run { linux_rename_exchange(AT_FDCWD, temporaryPath, AT_FDCWD, target) }
+            isNeeded = false
+            return .overtaken
+        }
+        return finish(try version(of: new, newHash), displaced: displaced(old, at: temporaryPath))
     }
 
     /// Removes the file: moves it aside, so that it can be examined like a displaced one.
@@ -85,7 +86,11 @@ struct Replacement {
         if let obstacle = try obstacle(to: old, expected) { return obstacle }
         try SystemCall.run { rename(target, temporaryPath) }
         linux_lease_release(old.number)
-        return finish(nil, displaced: try displaced(at: temporaryPath))
+        guard Self.isFile(temporaryPath) else {
+            try SystemCall.run { linux_rename_noreplace(AT_FDCWD, temporaryPath, AT_FDCWD, target) }
+            return .overtaken
+        }
+        return finish(nil, displaced: displaced(old, at: temporaryPath))
     }
 
     private func openTarget(
@@ -99,6 +104,11 @@ struct Replacement {
         }
     }
 
+    private static func isFile(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
     /// Waits until nobody has the file open for writing, and compares it with what was last seen.
     ///
     /// - Returns: `nil` when it is as expected. Then its read lease is held, where leases are to be had, so that no writer
@@ -109,9 +119,13 @@ struct Replacement {
         var pause: Int32 = 1
         var waited: Int32 = 0
         while linux_lease_read(old.number) != 0, errno == EAGAIN {
-            if waited >= (publisher == .lasting ? 1_000 : 3_000) {
-                if publisher == .lasting { break }
-                return .openForWriting
+            switch policy {
+            case .override: return try hasContent(old, of: expected) ? nil : .overtaken
+            case .report where waited >= 10: return .openForWriting
+            case .wait where waited >= (publisher == .lasting ? 1_000 : 3_000):
+                if publisher == .passing { return .openForWriting }
+                return try hasContent(old, of: expected) ? nil : .overtaken
+            case .report, .wait: break
             }
             poll(nil, 0, pause)
             waited += pause
@@ -247,9 +261,20 @@ struct Replacement {
         }
     }
 
-    /// Opens what was displaced; if that fails, it stays under its hidden name for recovery.
-    private func displaced(at temporaryPath: String) throws(SystemCall.Failure) -> DisplacedFile {
-        let file = try FileDescriptor(opening: temporaryPath, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+    /// What was displaced: the file that was open already, or one that has come into its place since.
+    ///
+    /// The latter must be opened, for which there may be no descriptor left: then it stays under its hidden name for
+    /// recovery, which `nil` says.
+    private func displaced(_ old: consuming FileDescriptor, at temporaryPath: String) -> DisplacedFile? {
+        var status = stat()
+        if let known = try? old.status(), lstat(temporaryPath, &status) == 0, known.st_ino == status.st_ino,
+            known.st_dev == status.st_dev
+        {
+            return DisplacedFile(original, file: old, temporaryPath: temporaryPath)
+        }
+        guard let file = try? FileDescriptor(opening: temporaryPath, O_RDONLY | O_NONBLOCK | O_NOCTTY) else {
+            return nil
+        }
         return DisplacedFile(original, file: file, temporaryPath: temporaryPath)
     }
 

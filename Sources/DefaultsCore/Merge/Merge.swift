@@ -56,17 +56,20 @@ package struct Merge: Sendable {
     ///   - written: when a foreign writer wrote it, if not just then.
     ///   - placed: when that came into the file, if not at once.
     ///   - isWhole: whether its writer had loaded `base`, or what came since: then every difference is its change.
+    ///   - mayBeRestore: whether a file that equals an older version was put back on purpose.
     /// - Returns: what changed in the values in force, and what lost.
     package mutating func reload(
         _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp,
-        writtenAt written: Timestamp? = nil, placedAt placed: Timestamp? = nil, isWhole: Bool = false
+        writtenAt written: Timestamp? = nil, placedAt placed: Timestamp? = nil, isWhole: Bool = false,
+        mayBeRestore: Bool = true
     ) -> Result {
         let difference = Difference(from: base, to: disk, readFrom: format)
         let changed =
             isWhole
             ? Set(difference.keys)
             : history.keysChanged(
-                by: disk, differing: Set(difference.keys), at: time, writtenAt: written ?? time, readFrom: format)
+                by: disk, differing: Set(difference.keys), at: time, writtenAt: written ?? time, readFrom: format,
+                mayBeRestore: mayBeRestore)
         var result = Result()
         for key in changed {
             // Where the file holds `base` as well as it can, it is `base` that comes into force.

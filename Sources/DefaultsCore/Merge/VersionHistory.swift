@@ -32,8 +32,15 @@ package struct VersionHistory: Sendable {
 
     package init() {}
 
-    /// Begins with a version that a foreign writer wrote.
-    package init(writtenAt time: Timestamp) { (written, latest) = ((0, time), time) }
+    /// The versions of a domain that the log's records tell of, each as it was when its record was made.
+    package init(of records: [LogRecord], in domain: Domain) {
+        for record in records {
+            guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
+            var back: Difference = [:]
+            for change in changeSet.changes { back[change.key] = .some(change.old) }
+            append(back: back, at: record.time, isForeign: changeSet.source == .file)
+        }
+    }
 
     /// How many versions before the newest are known.
     package var count: Int { steps.count }
@@ -86,10 +93,11 @@ package struct VersionHistory: Sendable {
     ///   - writing: when it was written: it may have been moved, or its owner changed, later on.
     ///   - format: its format.
     ///   - skipped: how many of the newest versions the writer can't have loaded, nor put another back in place of.
+    ///   - mayBeRestore: whether a file that equals an older version was put back; false where it is known in part alone.
     /// - Returns: the keys that the writer set or removed, perhaps to what they are anyway.
     package func keysChanged(
         by disk: DomainValues, differing: Set<String>, at time: Timestamp, writtenAt writing: Timestamp,
-        readFrom format: PropertyListFormat, skipping skipped: Int = 0
+        readFrom format: PropertyListFormat, skipping skipped: Int = 0, mayBeRestore: Bool = true
     ) -> Set<String> {
         var current = differing
         var newest = differing
@@ -115,7 +123,7 @@ package struct VersionHistory: Sendable {
             if index < skipped { continue }
             if index == skipped { (newest, nearest) = (current, current) }
             if let written, index == total - written.total { sinceWritten = current }
-            if current.isEmpty {
+            if current.isEmpty, mayBeRestore || index == skipped {
                 guard let sinceWritten, sinceWritten.count <= newest.count, mayGoOn(with: sinceWritten, at: time) else {
                     return newest
                 }

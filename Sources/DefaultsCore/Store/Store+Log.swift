@@ -12,6 +12,7 @@ extension Store {
     package func keepLog(at path: String, sizeLimit: Int? = nil) throws(DefaultsError) {
         try logFile.withLock { keeping throws(DefaultsError) in
             keeping.place = (path, sizeLimit)
+            ChangeLogFile.removeLeftovers(of: path)
             do throws(DefaultsError) {
                 try create(&keeping, path, sizeLimit)
             } catch {

@@ -39,14 +39,15 @@ extension Store {
     /// - patience: what to do about files that are open for writing.
     /// - haste: what to do about files that are gone or don't parse.
     /// - isBaseline: what a domain holds that was never seen is no change.
+    /// - isTold: an event has told of the files: they are read whatever their times say.
     package func look(
         at domains: some Sequence<Domain>, patience: DomainFile.Patience = .wait, haste: Haste = .patient,
-        isBaseline: Bool = false
+        isBaseline: Bool = false, isTold: Bool = false
     ) -> Unsettled {
         files.withLock { _ in
             var unsettled = Unsettled()
             for domain in domains {
-                look(at: domain, patience, haste, isBaseline: isBaseline, &unsettled)
+                look(at: domain, patience, haste, isBaseline: isBaseline, isTold: isTold, &unsettled)
             }
             return unsettled
         }
@@ -82,12 +83,12 @@ extension Store {
     }
 
     private func look(
-        at domain: Domain, _ patience: DomainFile.Patience, _ haste: Haste, isBaseline: Bool,
+        at domain: Domain, _ patience: DomainFile.Patience, _ haste: Haste, isBaseline: Bool, isTold: Bool,
         _ unsettled: inout Unsettled
     ) {
         let (file, isKnown) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain] != nil) }
         let isFirst = isBaseline && !isKnown
-        let reading = read(domain, known: file, patience: isFirst ? .insist : patience)
+        let reading = read(domain, known: file, patience: isFirst ? .insist : patience, isTold: isTold)
         if reading.isBadNews, !isInSight(domain) {
             unsettled.unreadable.insert(domain)
             return
@@ -95,7 +96,8 @@ extension Store {
         if haste == .patient {
             switch reading {
             case .missing where file != nil:
-                doubt(domain)
+                let time = directory(of: domain)?.lastChange(around: domain, now: .now())
+                doubt(domain, missingSince: time ?? .now())
                 unsettled.doubtful.insert(domain)
                 return
             case .unusable where file != nil || !isBaseline:
@@ -135,16 +137,17 @@ extension Store {
     }
 
     /// Notes since when a domain's file is gone, which isn't believed yet.
-    func doubt(_ domain: Domain) {
-        let time = directory(of: domain)?.lastChange(around: domain, now: .now())
-        state.withLock { $0.doubt(domain, missingSince: time ?? .now()) }
+    func doubt(_ domain: Domain, missingSince time: Timestamp) {
+        state.withLock { $0.doubt(domain, missingSince: time) }
     }
 
     // MARK: Files
 
     /// Reads a domain's file.
-    func read(_ domain: Domain, known: FileVersion?, patience: DomainFile.Patience = .wait) -> FileReading {
-        file(of: domain)?.read(known: known, patience: patience) ?? .missing
+    func read(
+        _ domain: Domain, known: FileVersion?, patience: DomainFile.Patience = .wait, isTold: Bool = false
+    ) -> FileReading {
+        file(of: domain)?.read(known: known, patience: patience, isTold: isTold) ?? .missing
     }
 
     /// A domain's file; `nil` when it would be in a directory that isn't one of the store's.
@@ -152,7 +155,7 @@ extension Store {
         guard let directory = directory(of: domain) else { return nil }
         return DomainFile(
             path: directory.path(of: domain), limits: limits,
-            managedDirectory: domain.user == .managed ? directory.path : nil)
+            managedDirectory: domain.user == .managed ? directory.path : nil, mayReplaceDamage: mayReplaceDamage)
     }
 
     private func directory(of domain: Domain) -> PreferencesDirectory? {

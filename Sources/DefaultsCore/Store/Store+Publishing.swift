@@ -9,9 +9,19 @@ extension Store {
     ///
     /// When it returns, every edit that was made before the call is durable. On an error the edits stay pending, the
     /// error is kept for `failures()`, and the file is as it was, unless it is only its durability that failed.
-    package func publish(_ domain: Domain) throws(DefaultsError) {
+    ///
+    /// - Parameters:
+    ///   - domain: the domain.
+    ///   - policy: the way to deal with the lock and with writers.
+    /// - Throws: why edits aren't saved; `locked`, which isn't kept, when the policy isn't to wait.
+    package func publish(_ domain: Domain, _ policy: ObstaclePolicy = .wait) throws(DefaultsError) {
         guard domain.user == .current, state.withLock({ $0.plan(for: domain) }) != nil else { return }
-        if let failure = try publish(domain, taking: nil).failure { throw failure }
+        if let failure = try publish(domain, taking: nil, policy).failure { throw failure }
+    }
+
+    /// Notes that a domain's edits can't be saved, since something has stood in the way for too long.
+    package func giveUp(_ domain: Domain, _ failure: DefaultsError) {
+        transition { state in ((), state.failed(domain, publisher.told(failure), now: .now())) }
     }
 
     /// Takes an edit and publishes it, and no other store of the directory comes between: what the edit expects is what
@@ -22,19 +32,20 @@ extension Store {
     /// - Returns: the revision of its record, or the log's head when it changed nothing; and why it isn't saved, if it isn't.
     /// - Throws: what `submit` throws, or why the directory can't be had; then the edit isn't made.
     package func commit(
-        _ request: EditRequest
+        _ request: EditRequest, _ policy: ObstaclePolicy = .wait
     ) throws(DefaultsError) -> (revision: Revision, failure: DefaultsError?) {
         try request.check()
-        let (taken, failure) = try publish(request.domain, taking: request)
+        let (taken, failure) = try publish(request.domain, taking: request, policy)
         return (taken ?? cursor.revision, failure)
     }
 
     /// - Returns: the revision of an edit that was taken, and why edits are left unsaved, if they are.
     /// - Throws: why an edit wasn't taken.
     private func publish(
-        _ domain: Domain, taking request: EditRequest?
+        _ domain: Domain, taking request: EditRequest?, _ policy: ObstaclePolicy
     ) throws(DefaultsError) -> (taken: Revision?, failure: DefaultsError?) {
         var taken: Revision?
+        let isPatient = if case .wait = policy { true } else { false }
         do throws(DefaultsError) {
             try files.withLock { inHand throws(DefaultsError) in
                 // Not where it has held files: it is gone, and comes back with them, or they would seem to be removed.
@@ -42,17 +53,20 @@ extension Store {
                     state.domains.contains { $0.user == .current && $1.file != nil }
                 }
                 if !hasHeldFiles { try directory.makeIfUsual() }
-                let lock = try DirectoryLock(directory)
-                if !inHand.hasRecovered {
-                    inHand.hasRecovered = try keepLeftovers(besides: inHand.displaced.map(\.file.temporaryPath))
+                // Before the lock's own file changes the directory.
+                inHand.directoryChange = directory.lastChange(around: domain, now: .now())
+                let lock = try DirectoryLock(directory, timeout: isPatient ? 10_000 : 0)
+                if !inHand.hasLooked {
+                    inHand.hasLooked = true
+                    inHand.hasRecovered = try keepLeftovers(besides: inHand.temporaryPaths)
                 }
                 if let request {
                     var unsettled = Unsettled()
-                    relook(at: domain, &unsettled)
+                    relook(at: domain, inHand, &unsettled)
                     taken = try take(request)
                 }
                 do throws(DefaultsError) {
-                    try publish(domain, &inHand)
+                    try publish(domain, policy, &inHand)
                 } catch {
                     keepForeignEdits(of: domain, inHand)
                     throw error
@@ -62,6 +76,7 @@ extension Store {
         } catch {
             // An edit that wasn't taken says nothing of those that wait.
             if request != nil, taken == nil { throw error }
+            if !isPatient, error.code == .locked { return (taken, error) }
             let failure = publisher.told(error)
             transition { state in ((), state.failed(domain, failure, now: .now())) }
             return (taken, failure)
@@ -85,7 +100,9 @@ extension Store {
         }
     }
 
-    private func publish(_ domain: Domain, _ inHand: inout FilesInHand) throws(DefaultsError) {
+    private func publish(
+        _ domain: Domain, _ policy: ObstaclePolicy, _ inHand: inout FilesInHand
+    ) throws(DefaultsError) {
         guard let file = file(of: domain) else { return }
         // Each round that doesn't end it was overtaken by a foreign writer. One that writes all the time is let win for
         // a while; the edits stay pending, and the next attempt comes soon.
@@ -97,44 +114,39 @@ extension Store {
                 if round == 0, damage.version == nil {
                     // It couldn't be read when it was last looked at; perhaps it is out of the way by now.
                     var unsettled = Unsettled()
-                    relook(at: domain, &unsettled)
+                    relook(at: domain, inHand, &unsettled)
                     continue
                 }
+                if damage.isProtected { throw damage.refusal }
                 try keepAside(domain, file, damage)
             }
             let (bytes, format) = try encode(plan, for: domain, in: file)
             let hash = bytes.map(ContentHash.init)
             state.withLock { $0.intend(plan, for: domain, hash: hash) }
             writeLog()
-            switch try file.publish(bytes, expecting: plan.expected, newest: plan.newest, by: publisher) {
+            switch try file.publish(bytes, expecting: plan.expected, newest: plan.newest, by: publisher, policy) {
             case .overtaken:
                 var unsettled = Unsettled()
-                relook(at: domain, &unsettled)
+                relook(at: domain, inHand, &unsettled)
                 if unsettled.unreadable.contains(domain), let problem = directory.problem { throw problem }
                 if !unsettled.isEmpty { poll(nil, 0, 5) }
             case .openForWriting:
                 throw DefaultsError(
-                    .notSaved,
+                    publisher == .passing ? .notSaved : .locked,
                     "\(file.path) is open for writing in another program, so it is left as it is; `lsof \(file.path)` "
                         + "names it: have it close the file, then try again.")
             case .done(let version, let displaced):
                 transition { state in
                     ((), state.published(plan, for: domain, as: version, format: format, now: .now()))
                 }
-                if let displaced {
-                    examine(
-                        Displaced(file: displaced, domain: domain, known: plan.expected, total: plan.total), &inHand)
-                }
+                examine(displaced, of: domain, plan, &inHand)
             case .doneUnsafely(let version, let error, let displaced):
                 // The edits stay pending, and are written once more on top of this version.
                 state.withLock { state in
                     state.domains[domain]?.file = version
                     state.domains[domain]?.damage = nil
                 }
-                if let displaced {
-                    examine(
-                        Displaced(file: displaced, domain: domain, known: plan.expected, total: plan.total), &inHand)
-                }
+                examine(displaced, of: domain, plan, &inHand)
                 throw error
             }
         }
@@ -147,18 +159,18 @@ extension Store {
     ///
     /// What it holds now is final for this purpose: it is about to be replaced. Of one that is being written that is what it
     /// was last known to hold.
-    private func relook(at domain: Domain, _ unsettled: inout Unsettled) {
+    private func relook(at domain: Domain, _ inHand: FilesInHand, _ unsettled: inout Unsettled) {
         let (known, damage, isFirst) = state.withLock { state in
             (state.domains[domain]?.file, state.domains[domain]?.damage, state.domains[domain] == nil)
         }
-        var reading = read(domain, known: known)
+        var reading = read(domain, known: known, isTold: true)
         // Editors move a file away for a moment, and some writers finish it in a second step.
         var waited: Int32 = 0
         while reading.isNews(after: known, damage), waited < 250 {
-            if case .missing = reading { doubt(domain) }
+            if case .missing = reading { doubt(domain, missingSince: inHand.directoryChange) }
             poll(nil, 0, 10)
             waited += 10
-            reading = read(domain, known: known)
+            reading = read(domain, known: known, isTold: true)
         }
         if reading.isBadNews, !isInSight(domain) {
             unsettled.unreadable.insert(domain)
@@ -225,54 +237,72 @@ extension Store {
     /// Reads a version that was just replaced.
     ///
     /// If a foreign writer wrote it, its changes become pending.
-    private func examine(_ displaced: Displaced, _ inHand: inout FilesInHand) {
-        var displaced = displaced
+    private func examine(
+        _ file: DisplacedFile?, of domain: Domain, _ plan: PublicationPlan, _ inHand: inout FilesInHand
+    ) {
+        guard let file else {
+            // It couldn't be opened, and is a leftover now, as of a crash.
+            if plan.expected != nil { inHand.hasRecovered = false }
+            return
+        }
+        var displaced = Displaced(file: file, domain: domain, known: plan.expected, total: plan.total)
         var pause: Int32 = 1
         var waited: Int32 = 0
         while waited < 200 {
-            switch displaced.file.examine(known: displaced.known, patience: .wait) {
-            case .beingWritten:
+            let reading = displaced.file.examine(known: displaced.known)
+            if case .beingWritten = reading {
                 poll(nil, 0, pause)
                 waited += pause
                 pause = min(pause * 2, 50)
                 continue
-            case let reading:
-                displaced.known = take(reading, displaced) ?? displaced.known
-                displaced.file.removeName()
             }
+            displaced.known = take(reading, displaced) ?? displaced.known
             break
         }
         inHand.displaced.append(displaced)
+        // Each is an open file.
+        if inHand.displaced.count > FilesInHand.capacity { examineDisplaced(olderThan: .zero, &inHand) }
     }
 
-    /// Looks once more at versions that were replaced a while ago, and lets them go; who stays does the same with what a
-    /// crash left behind.
+    /// Examines replaced versions once more, and lets those go that nobody has open for writing; a store that stays does
+    /// the same with what a crash left behind.
+    ///
+    /// One that is still being written keeps its hidden name, so that it is there for the next store if this one ends.
     ///
     /// Reads from the disk.
     ///
-    /// - Parameter patience: `insist` to have none left, at the end.
-    /// - Returns: whether some are still being written, or can't be removed, and must be looked at again.
-    package func examineDisplaced(_ patience: DomainFile.Patience) -> Bool {
+    /// - Parameter age: the time since its replacement after which a version is let go.
+    /// - Returns: whether any are left, or can't be removed, and must be examined again.
+    package func examineDisplaced(olderThan age: Duration = .zero) -> Bool {
         files.withLock { inHand in
-            var hasRemovedAll = true
-            inHand.displaced.removeAll { displaced in
-                let reading = displaced.file.examine(known: displaced.known, patience: patience)
-                if case .beingWritten = reading { return false }
-                _ = take(reading, displaced)
-                if !displaced.file.removeName() { hasRemovedAll = false }
-                return true
-            }
-            // It is a leftover now, as of a crash.
-            if !hasRemovedAll { inHand.hasRecovered = false }
+            examineDisplaced(olderThan: age, &inHand)
             if publisher == .passing || inHand.hasRecovered { return !inHand.displaced.isEmpty }
-            if let lock = try? DirectoryLock(directory, patience: 0) {
-                let ours = inHand.displaced.map(\.file.temporaryPath)
-                inHand.hasRecovered = (try? keepLeftovers(besides: ours)) ?? false
+            if let lock = try? DirectoryLock(directory, timeout: 0) {
+                inHand.hasLooked = true
+                inHand.hasRecovered = (try? keepLeftovers(besides: inHand.temporaryPaths)) ?? false
                 _ = consume lock
             }
             return !inHand.displaced.isEmpty || !inHand.hasRecovered
         }
     }
+
+    private func examineDisplaced(olderThan age: Duration, _ inHand: inout FilesInHand) {
+        let now = ContinuousClock.now
+        var hasRemovedAll = true
+        inHand.displaced.removeAll { displaced in
+            if now - displaced.since < age { return false }
+            let reading = displaced.file.examine(known: displaced.known)
+            if case .beingWritten = reading { return false }
+            _ = take(reading, displaced)
+            if !displaced.file.removeName() { hasRemovedAll = false }
+            return true
+        }
+        // It is a leftover now, as of a crash.
+        if !hasRemovedAll { inHand.hasRecovered = false }
+    }
+
+    /// The paths of replaced versions that are still being written, and stay for the next store.
+    package var displacedPaths: [String] { files.withLock { $0.temporaryPaths } }
 
     /// Keeps replaced versions that a foreign writer wrote, where their changes could not be published and nobody stays
     /// to try again.

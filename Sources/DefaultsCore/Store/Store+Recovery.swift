@@ -3,8 +3,15 @@ import Linux
 import PropertyList
 
 extension Store {
-    /// Keeps or removes the temporary files that a crash left behind, or a process that could not wait for a writer: in the
-    /// directory, in `ByHost`, and beside the files that links in them lead to.
+    /// The file that a leftover belongs to.
+    private struct Original {
+        var path: String
+        /// `nil` where no file is known that it could belong to.
+        var domain: Domain?
+    }
+
+    /// Merges, keeps or removes the temporary files that a crash left behind, or a process that could not wait for a writer:
+    /// in the directory, in `ByHost`, and beside the files that links in them lead to.
     ///
     /// - Parameter ours: the paths of those that this store has displaced itself.
     /// - Returns: whether none is left that someone still has open for writing, or that can't be removed or found.
@@ -27,21 +34,27 @@ extension Store {
             }
         }
         // Nearly always there is nothing: then no name of thousands is looked at further.
-        let files = entries.filter { (!leftovers.isEmpty || $0.mayBeLink) && Domain(fileName: $0.name) != nil }
-            .map { (path: "\(directory.path)/\($0.name)", mayBeLink: $0.mayBeLink) }
+        let files = entries.filter { !leftovers.isEmpty || $0.mayBeLink }.compactMap { entry in
+            Domain(fileName: entry.name).map { domain in
+                let path = "\(directory.path)/\(entry.name)"
+                return (original: Original(path: path, domain: domain), mayBeLink: entry.mayBeLink)
+            }
+        }
         // What a temporary file belongs to is told by the hash in its name: a file beside it, or a link that leads there.
-        let originals = Dictionary(grouping: files.map(\.path)) { TemporaryFile.hash(ofNameAt: $0) }
+        let originals = Dictionary(grouping: files.map(\.original)) { TemporaryFile.hash(ofNameAt: $0.path) }
         for (temporary, path) in leftovers where !ours.contains(path) {
             let place = Path.directory(of: path)
             let candidates = originals[temporary.target] ?? []
-            let original = candidates.first { Path.directory(of: $0) == place } ?? candidates.first
-            if !keepLeftover(temporary, at: path, of: original ?? "\(place)/recovered") { isDone = false }
+            let original =
+                candidates.first { Path.directory(of: $0.path) == place } ?? candidates.first
+                ?? Original(path: "\(place)/recovered")
+            if !keepLeftover(temporary, at: path, of: original) { isDone = false }
         }
-        var linked: [String: [ContentHash: String]] = [:]
-        for (path, mayBeLink) in files where mayBeLink {
-            let real = DomainFile.resolvingLinks(path)
-            if real == path { continue }
-            linked[Path.directory(of: real), default: [:]][TemporaryFile.hash(ofNameAt: path)] = path
+        var linked: [String: [ContentHash: Original]] = [:]
+        for (original, mayBeLink) in files where mayBeLink {
+            let path = original.path
+            guard let real = try? DomainFile.resolvingLinks(path), real != path else { continue }
+            linked[Path.directory(of: real), default: [:]][TemporaryFile.hash(ofNameAt: path)] = original
         }
         for (place, originals) in linked {
             // It may be shared with others, whose files are none of ours; and where it can't be read nothing is to be done.
@@ -55,44 +68,58 @@ extension Store {
         return isDone
     }
 
-    /// The temporary files whose process is gone, or is this one: numbers come again, and a version that is in hand here is
-    /// open, and does without its name.
     private static func leftovers(among names: [String]) -> [(name: String, TemporaryFile)] {
-        names.compactMap { name in
-            guard let temporary = TemporaryFile(name: name),
-                temporary.owner == getpid() || (kill(temporary.owner, 0) != 0 && errno == ESRCH)
-            else { return nil }
-            return (name, temporary)
-        }
+        names.compactMap { name in TemporaryFile(name: name).map { (name, $0) } }
     }
 
-    /// - Returns: false when someone has it open for writing, or it can't be removed.
-    private func keepLeftover(_ temporary: TemporaryFile, at path: String, of original: String) -> Bool {
+    /// Merges, keeps or removes one leftover.
+    ///
+    /// - Returns: false when a process still has it in hand, or it can't be removed.
+    private func keepLeftover(_ temporary: TemporaryFile, at path: String, of original: Original) -> Bool {
         guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK) else { return true }
+        // A process that lives, and looks at it again, has it locked: see `DisplacedFile`.
+        if flock(file.number, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { return false }
         do throws(SystemCall.Failure) {
             let leftover = DomainFile(path: path, limits: limits)
             guard let (bytes, version, _) = try leftover.readWhole(file, patience: .wait) else { return false }
             if version.hash == temporary.new {
                 // The file may have been torn when it was written in place. It isn't written here all the same: someone may
                 // have damaged it since, and be about to mend it; and a domain's file is replaced for its own edits alone.
-                switch DomainFile(path: original, limits: limits).read(known: nil, patience: .insist) {
+                switch DomainFile(path: original.path, limits: limits).read(known: nil, patience: .insist) {
                 case .beingWritten: return false
-                case .unusable: tellKept(try AsideFile.keep(bytes, of: original, because: .unpublished))
+                case .unusable: tellKept(try AsideFile.keep(bytes, of: original.path, because: .unpublished))
                 case .missing, .unchanged, .contents: break
                 }
-            } else if version.hash != temporary.expected, !bytes.isEmpty,
-                (try? PropertyListValue.read(bytes, limits: limits)) != nil
+            } else if version.hash != temporary.expected, case .contents(let contents) = leftover.parse(bytes, version)
             {
-                // A foreign writer's, displaced in the moment of the crash.
-                tellKept(try AsideFile.keep(bytes, of: original, because: .displaced))
+                // A foreign writer's, who still wrote to it when it was replaced.
+                if !merge(contents, replacedBy: temporary.new, of: original.domain) {
+                    tellKept(try AsideFile.keep(bytes, of: original.path, because: .displaced))
+                }
             }
             return unlink(path) == 0 || errno == ENOENT
         } catch {
             // Left for another time; but one too large to be read would be so then, too.
-            if error.number == EFBIG, let copy = try? AsideFile.move(path, of: original, because: .displaced) {
+            if error.number == EFBIG, let copy = try? AsideFile.move(path, of: original.path, because: .displaced) {
                 tellKept(copy)
             }
         }
         return true
+    }
+
+    /// Merges a version that an earlier agent replaced while its writer was still at it.
+    ///
+    /// - Returns: false when it isn't known what its writer had loaded: the file isn't the one that took its place any more,
+    ///   or nothing of its history is left.
+    private func merge(_ contents: FileContents, replacedBy new: ContentHash, of domain: Domain?) -> Bool {
+        guard publisher == .lasting, let domain else { return false }
+        return transition { state in
+            guard let known = state.domains[domain], known.file?.hash == new, known.merge.history.count > 0 else {
+                return (false, [])
+            }
+            let actions = state.takeDisplaced(
+                contents, of: domain, loadedBefore: known.merge.history.total, now: .now())
+            return (true, actions)
+        }
     }
 }

@@ -7,7 +7,7 @@ extension Store {
     package func subscribe(
         _ start: Subscription.Start, filter: SubscriptionFilter, mode: Subscription.Mode
     ) -> Subscription {
-        state.withLock { Subscription(start, filter: filter, mode: mode, log: $0.log) }
+        withWrittenLog { Subscription(start, filter: filter, mode: mode, log: $0.log) }
     }
 
     /// What comes next for a subscriber.

@@ -17,6 +17,8 @@ package final class Store: Sendable {
     package let limits: PropertyListLimits
     /// Whether the store stays to see what comes of its publications.
     let publisher: Publisher
+    /// Whether files that are no property lists may be replaced once they are copied aside.
+    let mayReplaceDamage: Bool
 
     /// What only one thread at a time may do: look at files and publish them.
     ///
@@ -39,8 +41,15 @@ package final class Store: Sendable {
     struct FilesInHand {
         /// Replaced versions that a late writer may still write to, with what they were seen to hold.
         var displaced: [Displaced] = []
-        /// Whether what a crash left behind has been looked for.
+        /// The number of them at which the oldest are let go early, since each is an open file.
+        static let capacity = 256
+        /// Whether what a crash left behind has been looked for, and whether nothing of it is left.
+        var hasLooked = false
         var hasRecovered = false
+        /// When the directory of the domain at hand had last changed before it was locked.
+        var directoryChange = Timestamp(nanoseconds: 0)
+
+        var temporaryPaths: [String] { displaced.map(\.file.temporaryPath) }
     }
 
     /// A version that was replaced.
@@ -51,6 +60,8 @@ package final class Store: Sendable {
         var known: FileVersion?
         /// `VersionHistory.total` before the publication that replaced it.
         var total: Int
+        /// When it was replaced.
+        let since = ContinuousClock.now
     }
 
     /// Where the log is kept.
@@ -70,12 +81,13 @@ package final class Store: Sendable {
     package init(
         directory: PreferencesDirectory, system: SystemDirectories = .none,
         limits: PropertyListLimits = DomainFile.standardLimits, log: ChangeLog = ChangeLog(),
-        publisher: Publisher = .lasting
+        publisher: Publisher = .lasting, mayReplaceDamage: Bool = true
     ) {
         self.directory = directory
         self.system = system.excluding(directory)
         self.limits = limits
         self.publisher = publisher
+        self.mayReplaceDamage = mayReplaceDamage
         self.state = Mutex(StoreState(log: log))
     }
 
@@ -116,9 +128,9 @@ package final class Store: Sendable {
 
     /// A domain's values in force.
     ///
-    /// No I/O: what was last seen.
+    /// Reads no file: what was last seen.
     package func snapshot(of domain: Domain) -> DomainSnapshot {
-        state.withLock { $0.snapshot(of: domain) }
+        withWrittenLog { $0.snapshot(of: domain) }
     }
 
     /// The current user's domains that have values or are damaged, in order.
@@ -126,11 +138,11 @@ package final class Store: Sendable {
 
     /// The current user's domains that have values or are damaged, as they are in force, in order.
     package func snapshots() -> [DomainSnapshot] {
-        state.withLock { $0.snapshots(SubscriptionFilter()) }.filter { $0.domain.user == .current }
+        withWrittenLog { $0.snapshots(SubscriptionFilter()) }.filter { $0.domain.user == .current }
     }
 
-    /// Where the log ends.
-    package var cursor: Cursor { state.withLock { $0.log.cursor } }
+    /// Where the log ends, as far as it is in its file.
+    package var cursor: Cursor { withWrittenLog { $0.log.cursor } }
 
     /// Keeps more or less of the log, from the next record on.
     package func setLogCapacity(_ capacity: ChangeLog.Capacity) {
@@ -142,7 +154,7 @@ package final class Store: Sendable {
     /// Takes an app's edit as `edit` does, unless there is something against it.
     ///
     /// - Returns: the revision of its record, or the log's head when it changed nothing.
-    /// - Throws: `readOnly` or `invalidValue`; `late`, when it comes so late that it would undo what others have done since it was set; or
+    /// - Throws: `readOnly` or `invalidValue`; `damaged`, when the file may not be replaced; `late`, when it comes so late that it would undo what others have done since it was set; or
     ///   `changed`, when it expects other values than those in force.
     package func submit(_ request: EditRequest) throws(DefaultsError) -> Revision {
         try request.check()
@@ -153,6 +165,7 @@ package final class Store: Sendable {
     func take(_ request: EditRequest) throws(DefaultsError) -> Revision {
         let outcome: Result<Revision, DefaultsError> = transition { state in
             let now = Timestamp.now()
+            if let refusal = state.refusal(of: request.domain) { return (.failure(refusal), []) }
             if state.isLate(request, now: now) {
                 let error = DefaultsError(
                     .late,
@@ -170,6 +183,9 @@ package final class Store: Sendable {
         }
         return try outcome.get()
     }
+
+    /// Why edits of a domain are refused at present: its file is damaged and may not be replaced.
+    package func refusal(of domain: Domain) -> DefaultsError? { state.withLock { $0.refusal(of: domain) } }
 
     /// Takes an app's edits: they are in force at once, and pending until published.
     ///

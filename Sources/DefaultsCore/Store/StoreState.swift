@@ -169,6 +169,12 @@ struct StoreState {
         return standing.count < request.values.count
     }
 
+    /// Why edits of a domain are refused at present: its file is damaged and may not be replaced.
+    func refusal(of domain: Domain) -> DefaultsError? {
+        guard let damage = domains[domain]?.damage, damage.isProtected else { return nil }
+        return damage.refusal
+    }
+
     /// Whether an edit is made on a condition that doesn't hold, and hasn't been made already.
     func isRefuted(_ request: EditRequest) -> Bool {
         guard let expected = request.expecting, !(request.identity.map(ledger.holds) ?? false) else { return false }
@@ -248,13 +254,10 @@ struct StoreState {
         // The file holds what it last held for certain, or one of the versions that were to replace it since.
         let certain = marks.lastIndex { !$0.isIntent } ?? marks.startIndex
         var mark: FileMark?
-        // When the file came to be as it is; a file that is gone tells no time, and overrules nothing.
-        var time = Timestamp(nanoseconds: .min)
         var isKnown = true
         switch reading {
         case .contents(let contents):
             mark = marks[certain...].last { $0.hash == contents.version.hash }
-            time = contents.time
             if mark == nil, marks[certain].hash == nil {
                 // There was no file: this one came since, and all that is in it.
                 let (pending, _) = unsaved(since: marks[certain], of: domain, in: records)
@@ -270,23 +273,30 @@ struct StoreState {
             isKnown = false
         }
         var (pending, replaced) = unsaved(since: mark ?? marks[certain], of: domain, in: records)
-        var actions = take(reading, of: domain, isBaseline: true, now: now)
-        if mark == nil, let disk = domains[domain]?.merge.base {
-            // Nobody knows what the file held before. An edit is still to be published if it is younger than the file, or
-            // if the file holds what the edit was to replace: then whoever wrote the file changed something else.
-            pending = pending.filter { key, edit in
-                edit.time >= time || replaced[key].map { $0 == disk[key] } ?? false
-            }
+        var history = VersionHistory(
+            of: records.filter { $0.revision <= (mark ?? marks[certain]).revision }, in: domain)
+        if mark == nil, case .contents(let contents) = reading {
+            // Of what the file held before, no more is known than the log's records tell.
+            let isRestored = marks.contains { $0.hash == contents.version.hash }
+            let actions = merge(
+                contents, of: domain, pending, replacing: replaced, history, marks[certain], in: records,
+                isRestored: isRestored, now: now)
+            return actions + post(.unknown(domain), at: now)
+                + takeUpTrouble(of: domain, marks[certain], isKnown: true, now: now)
         }
+        var actions = take(reading, of: domain, isBaseline: true, now: now)
         if mark == nil || !isKnown { actions += post(.unknown(domain), at: now) }
         let base = domains[domain]?.merge.base ?? [:]
         if isKnown { pending = pending.filter { $1.value != base[$0] } }
+        if case .contents(let contents) = reading, domains[domain] != nil {
+            // A foreign writer knows nothing of edits that are pending, and may still have an older version in hand.
+            if contents.publication == nil, !pending.isEmpty || history.count > 0 {
+                history.append(back: [:], at: contents.time, isForeign: true)
+            }
+            domains[domain]?.merge.history = history
+        }
         if !pending.isEmpty {
             domains[domain, default: DomainState()].merge.pending = pending
-            if case .contents(let contents) = reading, contents.publication == nil {
-                // Who wrote it knows nothing of these edits.
-                domains[domain]?.merge.history = VersionHistory(writtenAt: contents.time)
-            }
             note(domain)
             // A file that can't be taken is left alone until it is mended, or edited again.
             if isKnown { actions.append(.publish(domain, .atOnce)) }
@@ -296,6 +306,44 @@ struct StoreState {
             domains[domain] = DomainState()
         }
         return actions + takeUpTrouble(of: domain, marks[certain], isKnown: isKnown, now: now)
+    }
+
+    /// Merges a file that was written while no agent ran with what the log's records tell of the version before: the keys
+    /// that they name.
+    ///
+    /// The mark says how the version before stands to the log; it didn't hold the pending edits, and before them the history.
+    /// A restored file is, byte by byte, one that was there before.
+    private mutating func merge(
+        _ contents: FileContents, of domain: Domain, _ pending: [String: Edit], replacing replaced: Difference,
+        _ history: VersionHistory, _ mark: FileMark, in records: [LogRecord], isRestored: Bool, now: Timestamp
+    ) -> [StoreAction] {
+        var state = DomainState()
+        state.merge = Merge(base: contents.values, history: history)
+        var known: Set<String> = []
+        for record in records where record.revision <= mark.revision {
+            guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
+            state.merge.baseTime = record.time
+            for change in changeSet.changes where mark.pending[change.key] == nil {
+                state.merge.base[change.key] = change.new
+                known.insert(change.key)
+            }
+        }
+        for (key, value) in replaced {
+            state.merge.base[key] = value
+            known.insert(key)
+        }
+        // Where it isn't known what an edit was to replace, times alone decide.
+        state.merge.pending = pending.filter { known.contains($0) || $1.time >= contents.time }
+        domains[domain] = state
+        var actions = change(domain, source: .file, at: now) { state in
+            (state.file, state.format) = (contents.version, contents.format)
+            return state.merge.reload(
+                contents.values, format: contents.format, changedAt: contents.time,
+                writtenAt: contents.version.identity.modified, placedAt: contents.version.identity.changed,
+                isWhole: contents.publication != nil, mayBeRestore: isRestored)
+        }
+        actions += tellRecovery(of: domain, at: now)
+        return actions
     }
 
     /// Notes that an earlier agent told of something wrong; it is over unless the file can't be taken yet, or isn't as it is

@@ -18,10 +18,12 @@ extension FileMark {
         var pending: [String: Edit] = [:]
         for value in try fields.array("pending") {
             let entry = try Fields(value, of: "A pending edit")
+            let sequence = try entry.unsigned("sequence")
+            guard sequence <= UInt64(Int64.max) else { throw Fields.wrong("sequence", "at most 2^63 - 1") }
             pending[try entry.string("key")] = Edit(
                 value: entry.values["value"], time: Timestamp(nanoseconds: try entry.integer("time")),
                 writer: try Writer(Fields(.dictionary(entry.dictionary("source")), of: "A source")),
-                sequence: try entry.unsigned("sequence"))
+                sequence: sequence)
         }
         self.init(
             domain: try fields.domain(),

@@ -13,12 +13,14 @@ package final class EmbeddedStore: Backend {
     ///   - directory: the user's preferences.
     ///   - system: the layers below them.
     ///   - capacity: how much of the change log is kept, for who reads it.
+    ///   - mayReplaceDamage: whether a file that is no property list may be replaced once it is copied aside.
     package init(
         _ directory: PreferencesDirectory, system: SystemDirectories = SystemDirectories(environment: .current),
-        keeping capacity: ChangeLog.Capacity = .init(records: 1)
+        keeping capacity: ChangeLog.Capacity = .init(records: 1), mayReplaceDamage: Bool = true
     ) {
         self.store = Store(
-            directory: directory, system: system, log: ChangeLog(capacity: capacity), publisher: .passing)
+            directory: directory, system: system, log: ChangeLog(capacity: capacity), publisher: .passing,
+            mayReplaceDamage: mayReplaceDamage)
         self.identity = .current
         store.observe(with: copies)
     }
@@ -62,7 +64,7 @@ package final class EmbeddedStore: Backend {
         // Who opened the file just before it was replaced is waited for now, since no one stays to look a second later.
         // Who is still not done keeps its version, under the hidden name, for the next process to find.
         var waited: Int32 = 0
-        while store.examineDisplaced(.wait), waited < 3_000 {
+        while store.examineDisplaced(), waited < 3_000 {
             poll(nil, 0, 20)
             waited += 20
         }

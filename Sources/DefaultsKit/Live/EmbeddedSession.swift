@@ -54,6 +54,10 @@ final class EmbeddedSession: Session {
             events.append(.refused(number, error))
             return
         }
+        if let refusal = store.refusal(of: request.domain) {
+            events.append(.refused(number, refusal))
+            return
+        }
         edited.insert(request.domain)
         store.edit(request)
         takeStreams()
@@ -131,6 +135,6 @@ final class EmbeddedSession: Session {
     }
 
     func end() {
-        while store.examineDisplaced(.insist) {}
+        _ = store.examineDisplaced()
     }
 }

@@ -22,6 +22,9 @@ final class AgentChild {
 
     var pid: pid_t { process.pid }
 
+    /// Ends it as a service manager does.
+    func terminate() { process.terminate() }
+
     /// Ends it as a crash does.
     func kill() { process.kill() }
 

@@ -40,7 +40,7 @@ struct CooperatingSoak {
                     lines += 1
                     if lines == toggle {
                         if hasAgent { place.stopAgent() } else { try place.startAgent() }
-                        result.kills += hasAgent ? 1 : 0
+                        result.ends += hasAgent ? 1 : 0
                         hasAgent.toggle()
                     }
                     if lines == death, writing.contains(index) {
@@ -48,7 +48,7 @@ struct CooperatingSoak {
                         while let line = apps[index].line(within: 1_000) {
                             note(line, number, &saved[index], &result)
                         }
-                        result.kills += 1
+                        result.ends += 1
                         apps[index] = try startApp(index)
                         writing.remove(index)
                     }

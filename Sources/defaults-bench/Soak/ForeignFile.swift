@@ -39,6 +39,27 @@ struct ForeignFile {
         try SystemCall.run { ftruncate(file.number, off_t(bytes.count)) }
     }
 
+    /// Reads the file, and a while later writes it with a key set: to the file as it was opened, or by renaming.
+    ///
+    /// It calls back once the file is read.
+    func rewrite(
+        _ key: String, to value: PropertyListValue, isInPlace: Bool, pause: UInt32, hasRead: () -> Void
+    ) throws {
+        let file = try FileDescriptor(opening: path, isInPlace ? O_RDWR : O_RDONLY)
+        let bytes = try file.read(upTo: Int(file.status().st_size))
+        guard case .dictionary(var values) = try PropertyListValue(parsing: bytes) else {
+            throw CocoaError(.fileReadCorruptFile)
+        }
+        hasRead()
+        usleep(pause)
+        values[key] = value
+        guard isInPlace else { return try replace(with: values) }
+        let new = try PropertyListValue.dictionary(values).write(as: .xml)
+        try SystemCall.run { lseek(file.number, 0, SEEK_SET) }
+        try file.write(new)
+        try SystemCall.run { ftruncate(file.number, off_t(new.count)) }
+    }
+
     /// Truncates the file, and writes the first half of what it held.
     func breakOff() throws {
         let bytes = [UInt8](FileManager.default.contents(atPath: path) ?? Data())

@@ -63,7 +63,7 @@ struct ForeignSoak {
                 try writer.send("half")
                 guard writer.line(within: 10_000) == "half" else { throw BenchFailure("The writer is silent.") }
                 writer.kill()
-                result.kills += 2
+                result.ends += 2
                 // An edit has the agent repair the file.
                 try set("a0", to: nil, editor, domain)
                 try set("a0", to: .integer(number), editor, domain)
@@ -125,9 +125,9 @@ struct ForeignSoak {
     }
 }
 
-/// Asks until something is so, for ten seconds at most.
-func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
-    for _ in 0..<10_000 {
+/// Asks until something is so, for some seconds at most.
+func eventually(within seconds: Int = 10, _ condition: () throws -> Bool) rethrows -> Bool {
+    for _ in 0..<seconds * 1_000 {
         if try condition() { return true }
         usleep(1_000)
     }

@@ -19,6 +19,9 @@ enum SoakKind: String, CaseIterable, ExpressibleByArgument, Sendable {
     /// What a writer destroys by truncating the file that held it can be saved only as far as anyone has read it; so the
     /// agent is let see the file before.
     case killed
+    /// Reads the file, takes up to 2.5 seconds, and writes it whole, in place or by renaming, while keys are set and the
+    /// agent ends, by SIGTERM or SIGKILL, and another starts.
+    case restarted
     /// Apps with the library, while the agent is killed and started.
     case cooperating
     /// The same, and the apps are killed as well, and begun again.
@@ -27,6 +30,6 @@ enum SoakKind: String, CaseIterable, ExpressibleByArgument, Sendable {
     /// Whether the writer leaves the file half written.
     var mayTear: Bool { self == .killed }
 
-    /// Whether the writer knows nothing of the agent.
-    var isForeign: Bool { self != .cooperating && self != .storm }
+    /// Whether one agent serves the whole soak, beside a writer that knows nothing of it.
+    var hasOneAgent: Bool { ![.restarted, .cooperating, .storm].contains(self) }
 }

@@ -40,9 +40,9 @@ final class SoakPlace {
         agent = try AgentChild(environment: environment)
     }
 
-    /// Kills the agent.
+    /// Ends the agent, by SIGTERM or SIGKILL at random.
     func stopAgent() {
-        agent?.kill()
+        if Bool.random() { agent?.terminate() } else { agent?.kill() }
         agent = nil
     }
 

@@ -8,17 +8,18 @@ struct SoakResult {
     /// Those of them that weren't there at the end of their round.
     var foreignLost = 0
     var ownLost = 0
-    var kills = 0
+    /// How often an agent, an app or a writer was ended by a signal.
+    var ends = 0
     var records = 0
     var findings: [String] = []
 
     var isClean: Bool { foreignLost == 0 && ownLost == 0 && findings.isEmpty }
 
-    static let header = "kind          rounds   writes     lost    edits     lost    kills  records"
+    static let header = "kind          rounds   writes     lost    edits     lost     ends  records"
 
     var line: String {
         let name = kind.rawValue.padding(to: 12)
-        let numbers = [rounds, foreign, foreignLost, own, ownLost, kills, records]
+        let numbers = [rounds, foreign, foreignLost, own, ownLost, ends, records]
         return name + numbers.map { " " + "\($0)".leftPadding(to: 8) }.joined()
     }
 }

@@ -40,6 +40,11 @@ struct WriteForeign: ParsableCommand {
 
     private func write(_ key: Int, _ number: Int64, _ turn: Int) throws {
         let file = ForeignFile(path: path)
+        if kind == .restarted {
+            return try file.rewrite(
+                "f\(key)", to: .integer(number), isInPlace: turn.isMultiple(of: 2), pause: .random(in: 0...2_500_000)
+            ) { ChildLines.say("read") }
+        }
         var values = file.read()
         // Who else writes is soon done; a file that a killed writer left half written is repaired by the next edit.
         while values == nil { values = file.read() }

@@ -35,10 +35,7 @@ extension Engine {
             _ = try? await eventLoop.scheduleTask(deadline: due) {}.futureResult.get()
         }
         let pending = domains.map(store.pending(among:)) ?? store.pending().map(\.domain)
-        let failures = pending.compactMap { domain in
-            agenda.remove(.publish(domain))
-            return publish(domain)
-        }
+        let failures = await publish(pending).map(\.error)
         return (store.cursor, failures)
     }
 
@@ -55,7 +52,7 @@ extension Engine {
     /// call, may come too early. When that call has returned, it is closed.
     private func lookAtWritten() {
         for case .look(let domain) in agenda.items where refusals[domain] == nil {
-            let unsettled = store.look(at: [domain])
+            let unsettled = store.look(at: [domain], isTold: true)
             // Not closed yet: its time comes, and counts.
             guard unsettled.beingWritten.isEmpty else { continue }
             agenda.remove(.look(domain))

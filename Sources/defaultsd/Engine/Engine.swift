@@ -27,6 +27,8 @@ actor Engine: Service {
     /// Whose is in it is planned to be published, or about to be. It is taken out before that begins: an edit that comes while
     /// the file is being written is planned anew.
     private nonisolated let waiting = Mutex(WaitingEdits())
+    /// Since when something has stood in the way of saving a domain: a lock, or a program that has the file open.
+    private var blockedSince: [Domain: NIODeadline] = [:]
     /// How often in a row publishing has failed.
     private var failures: [Domain: Int] = [:]
     /// How often in a row a file couldn't be read.
@@ -94,17 +96,23 @@ actor Engine: Service {
         } onGracefulShutdown: {
             self.watcher.stop()
         }
-        end()
+        await end()
     }
 
     /// Saves what is pending.
-    private func end() {
+    private func end() async {
         timer?.cancel()
         takeDirty()
-        _ = store.publishAll()
-        _ = store.examineDisplaced(.insist)
-        for (domain, error) in store.publishAll() {
+        _ = await publish(store.pending().map(\.domain), until: .now() + .seconds(5))
+        _ = store.examineDisplaced()
+        // What foreign writers left in the versions that were replaced is pending now.
+        for (domain, error) in await publish(store.pending().map(\.domain), until: .now() + .seconds(5)) {
             log.logger.error("Edits of \(domain) are left to the next agent, in the change log: \(error)")
+        }
+        _ = store.examineDisplaced()
+        for path in store.displacedPaths {
+            log.logger.notice(
+                "A program is still writing to a version that was replaced; it is kept in \(path) for the next agent.")
         }
     }
 
@@ -120,7 +128,7 @@ actor Engine: Service {
             tellOfSystem()
         }
         let changed = domains(dirty.changed)
-        revisit(store.look(at: changed))
+        revisit(store.look(at: changed, isTold: true))
         // What stood in the way of publishing may be gone. A file's own event says nothing of that: it may come of the attempt.
         if dirty.rescan != nil {
             failures.keys.forEach { plan(.publish($0), in: .zero) }
@@ -193,7 +201,7 @@ actor Engine: Service {
     func look(at domain: Domain, haste: Store.Haste) {
         // Long open for writing: take what two equal readings say, since its writer may never close it.
         let isLong = attempts[domain, default: 0] >= 10
-        let unsettled = store.look(at: [domain], patience: isLong ? .insist : .wait, haste: haste)
+        let unsettled = store.look(at: [domain], patience: isLong ? .insist : .wait, haste: haste, isTold: true)
         if unsettled.beingWritten.isEmpty { attempts[domain] = nil }
         if unsettled.isEmpty { refusals[domain] = nil }
         revisit(unsettled)
@@ -249,24 +257,100 @@ actor Engine: Service {
         }
     }
 
-    @discardableResult
-    func publish(_ domain: Domain) -> DefaultsError? {
-        var failure: DefaultsError?
-        waiting.withLock { $0.remove(domain) }
-        do throws(DefaultsError) { try store.publish(domain) } catch { failure = error }
-        noteAttempt(domain, failure)
-        return failure
+    /// The outcome of an attempt to save a domain's edits.
+    private enum SaveAttempt {
+        case saved
+        /// Something stands in the way for the moment; it is tried again in a few milliseconds.
+        case blocked(DefaultsError)
+        case failed(DefaultsError)
     }
 
-    /// Plans what follows an attempt to publish.
-    private func noteAttempt(_ domain: Domain, _ failure: DefaultsError?) {
+    /// What may stand in the way of a save, and for how many seconds, before it counts as a failure or is passed over.
+    private enum Obstacle: Int64 {
+        /// A program that has the file open for writing.
+        case writer = 1
+        /// A process that holds the directory's lock.
+        case lock = 10
+    }
+
+    private static let blockedPause = TimeAmount.milliseconds(5)
+
+    /// Saves a domain's edits, without waiting for what stands in the way.
+    @discardableResult
+    private func publish(_ domain: Domain) -> SaveAttempt {
+        waiting.withLock { $0.remove(domain) }
+        do throws(DefaultsError) {
+            try store.publish(domain, policy(for: domain))
+            return noteAttempt(domain, nil)
+        } catch {
+            return noteAttempt(domain, error)
+        }
+    }
+
+    /// Saves the edits of domains, trying again while something stands in the way.
+    ///
+    /// - Parameters:
+    ///   - domains: the domains.
+    ///   - end: when to leave what is still blocked.
+    /// - Returns: what couldn't be saved, and why.
+    func publish(
+        _ domains: [Domain], until end: NIODeadline = .distantFuture
+    ) async -> [(domain: Domain, error: DefaultsError)] {
+        var failures: [(Domain, DefaultsError)] = []
+        var left = domains
+        while !left.isEmpty {
+            let isLast = NIODeadline.now() >= end
+            var blocked: [Domain] = []
+            for domain in left {
+                agenda.remove(.publish(domain))
+                switch publish(domain) {
+                case .saved: break
+                case .blocked where !isLast: blocked.append(domain)
+                case .blocked(let error), .failed(let error): failures.append((domain, error))
+                }
+            }
+            left = blocked
+            if !left.isEmpty { await pause() }
+        }
+        return failures
+    }
+
+    private func policy(for domain: Domain) -> ObstaclePolicy {
+        isBlocked(domain, longerThan: .writer) ? .override : .report
+    }
+
+    private func isBlocked(_ domain: Domain, longerThan obstacle: Obstacle) -> Bool {
+        blockedSince[domain].map { NIODeadline.now() - $0 >= .seconds(obstacle.rawValue) } ?? false
+    }
+
+    private func pause() async {
+        _ = try? await eventLoop.scheduleTask(in: Self.blockedPause) {}.futureResult.get()
+    }
+
+    /// Plans what follows an attempt to save.
+    @discardableResult
+    private func noteAttempt(_ domain: Domain, _ failure: DefaultsError?) -> SaveAttempt {
+        if let failure, failure.code == .locked {
+            guard isBlocked(domain, longerThan: .lock) else {
+                blockedSince[domain] = blockedSince[domain] ?? .now()
+                plan(.publish(domain), in: Self.blockedPause)
+                return .blocked(failure)
+            }
+            store.giveUp(domain, failure)
+        } else {
+            blockedSince[domain] = nil
+        }
         let count = failures.removeValue(forKey: domain) ?? 0
         if failure != nil {
             failures[domain] = count + 1
             plan(.publish(domain), in: Self.pause(after: count))
         }
-        plan(.examineDisplaced, in: .seconds(1))
+        plan(.examineDisplaced, in: Self.displacedAge)
+        return failure.map { .failed($0) } ?? .saved
     }
+
+    /// The time after which a replaced version is let go: a writer that had found the file by its name has opened it by then.
+    private static let displacedAge = TimeAmount.seconds(1)
 
     // MARK: The agenda
 
@@ -291,8 +375,9 @@ actor Engine: Service {
             case .keepLog: keepLog()
             case .examineDisplaced:
                 // Someone may hold one open for ever.
-                examinations = store.examineDisplaced(.wait) ? examinations + 1 : 0
-                if examinations > 0 { plan(.examineDisplaced, in: .seconds(min(1 << min(examinations - 1, 3), 5))) }
+                let isLeft = store.examineDisplaced(olderThan: .nanoseconds(Self.displacedAge.nanoseconds))
+                examinations = isLeft ? examinations + 1 : 0
+                if isLeft { plan(.examineDisplaced, in: .seconds(min(1 << min(examinations - 1, 3), 5))) }
             }
         }
         armTimer()
@@ -319,10 +404,19 @@ actor Engine: Service {
     /// hand; and the later of the two would undo what the other has been told is saved.
     ///
     /// - Returns: the revision of its record, as `Store.commit` does.
-    func commit(_ request: EditRequest) throws(DefaultsError) -> Revision {
-        let (revision, failure) = try store.commit(request)
-        noteAttempt(request.domain, failure)
-        return revision
+    /// - Throws: `locked` when another process has held the lock for ten seconds, and else as `Store.commit`.
+    func commit(_ request: EditRequest) async throws(DefaultsError) -> Revision {
+        let end = NIODeadline.now() + .seconds(Obstacle.lock.rawValue)
+        while true {
+            do throws(DefaultsError) {
+                let (revision, failure) = try store.commit(request, policy(for: request.domain))
+                noteAttempt(request.domain, failure)
+                return revision
+            } catch {
+                guard error.code == .locked, .now() < end else { throw error }
+            }
+            await pause()
+        }
     }
 
     // MARK: Settings

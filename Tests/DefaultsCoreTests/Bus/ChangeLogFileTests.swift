@@ -1,5 +1,6 @@
 import Glibc
 import PropertyList
+import Synchronization
 import TestSupport
 import Testing
 
@@ -30,7 +31,7 @@ struct ChangeLogFileTests {
             at: Timestamp(nanoseconds: 1_234_567_890))
         log.append(.damaged(Domain(.global, host: .only("AB-1")), reason: "torn"), at: Timestamp(nanoseconds: -1))
         log.append(.unknown(domain), at: Timestamp(nanoseconds: .max))
-        let edit = Edit(value: "new", time: Timestamp(nanoseconds: 5), writer: app, sequence: .max)
+        let edit = Edit(value: "new", time: Timestamp(nanoseconds: 5), writer: app, sequence: UInt64(Int64.max))
         let removal = Edit(value: nil, time: Timestamp(nanoseconds: 6), writer: .agent, sequence: 0)
         let marks = [
             FileMark(domain: domain, hash: ContentHash(value: .max), revision: 1, pending: ["a": edit, "b": removal]),
@@ -262,6 +263,75 @@ struct ChangeLogFileTests {
             #expect(namesOfFiles(in: directory) == ["log"])
             #expect(file.abandon())
             #expect(namesOfFiles(in: directory) == [])
+        }
+    }
+
+    @Test("A log of another boot, whose end may be lost, goes on under another epoch with all that is left of it")
+    func anotherBoot() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/log"
+            let (log, marks) = sample()
+            _ = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1 << 20)
+            let same = try #require(ChangeLogFile.recover(from: path, limits: limits))
+            #expect(same.epoch == log.epoch)
+            let other = try #require(ChangeLogFile.recover(from: path, limits: limits, boot: ContentHash(value: 1)))
+            #expect(other.epoch != log.epoch)
+            #expect(other.head == same.head)
+            #expect(other.records == same.records)
+            #expect(other.marks == same.marks)
+        }
+    }
+
+    @Test("A forged header or mark whose numbers can't be counted on from is not taken")
+    func forged() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/log"
+            _ = try ChangeLogFile.create(at: path, log: ChangeLog(), marks: [], sizeLimit: 1 << 20)
+            var bytes = try RawFile.read(path)
+            let position = Array("defaultsd log 2\n".utf8).count
+            for index in 0..<8 { bytes[position + 8 + index] = 0xFF }
+            let hash = ContentHash(Array(bytes[..<(bytes.count - 8)])).value
+            bytes.replaceSubrange((bytes.count - 8)..., with: Frame.bigEndian(hash))
+            try RawFile.write(bytes, to: path)
+            #expect(ChangeLogFile.recover(from: path, limits: limits) == nil)
+
+            let edit = Edit(value: 1, time: Timestamp(nanoseconds: 1), writer: .agent, sequence: .max)
+            let mark = FileMark(domain: domain, hash: nil, revision: 0, pending: ["a": edit])
+            #expect(throws: DefaultsError.self) { try FileMark(Fields(mark.fields)) }
+        }
+    }
+
+    @Test("Something in the way of a temporary file is passed over, and what a crash left of one is removed")
+    func squatted() throws {
+        try withStoreFixture { fixture in
+            try RawFile.makeDirectory(fixture.logPath + ".new")
+            try RawFile.write("left", to: fixture.logPath + ".new-1")
+            let store = try fixture.storeWithLog()
+            #expect(store.logProblem == nil)
+            #expect(!RawFile.exists(fixture.logPath + ".new-1"))
+        }
+    }
+
+    @Test("A place is handed to nobody before its record is in the file")
+    func writtenBeforeTold() throws {
+        try withStoreFixture { fixture in
+            let tellers: [(String, (Store) -> Revision)] = [
+                ("cursor", { $0.cursor.revision }),
+                ("values", { $0.snapshot(of: fixture.domain).cursor.revision }),
+                ("subscribed", { $0.subscribe(.now, filter: .init(), mode: .everything).revision }),
+                ("domains", { $0.snapshots().map(\.cursor.revision).max() ?? 0 }),
+            ]
+            let store = try fixture.storeWithLog()
+            for (name, tell) in tellers {
+                // Another thread has made the transition, and hasn't come to write the log.
+                store.state.withLock { state in
+                    let request = EditRequest(domain: fixture.domain, values: [name: 1], writer: .testApp)
+                    _ = state.edit(request, now: .now())
+                }
+                let told = tell(store)
+                let recovered = try #require(ChangeLogFile.recover(from: fixture.logPath, limits: limits))
+                #expect(told == recovered.head, "\(name)")
+            }
         }
     }
 }

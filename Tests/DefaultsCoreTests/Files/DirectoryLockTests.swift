@@ -1,4 +1,7 @@
 import DefaultsCore
+import Dispatch
+import Glibc
+import Synchronization
 import TestSupport
 import Testing
 
@@ -11,18 +14,19 @@ struct DirectoryLockTests {
             let other = try ForeignProcess(
                 python: """
                     import fcntl, os, sys
-                    fd = os.open(sys.argv[1], os.O_RDONLY)
                     for line in sys.stdin:
                         if line == "lock\\n":
                             try:
+                                fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o600)
                                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                                 print("locked", flush=True)
                             except BlockingIOError:
                                 print("busy", flush=True)
                         else:
+                            os.unlink(sys.argv[1])
                             fcntl.flock(fd, fcntl.LOCK_UN)
                             print("unlocked", flush=True)
-                    """, [path])
+                    """, ["\(path)/\(DirectoryLock.fileName)"])
             do {
                 let lock = try DirectoryLock(directory)
                 try other.send("lock")
@@ -31,14 +35,14 @@ struct DirectoryLockTests {
             }
             try other.send("lock")
             #expect(other.line() == "locked")
-            let error = #expect(throws: DefaultsError.self) { _ = try DirectoryLock(directory, patience: 30) }
+            let error = #expect(throws: DefaultsError.self) { _ = try DirectoryLock(directory, timeout: 30) }
             #expect(error?.code == .locked)
             #expect(
                 error?.description
-                    == "Another process has held the lock of \(path) for 30 ms; `lsof \(path)` names it.")
+                    == "Another process holds the lock of \(path); `lsof \(path)/\(DirectoryLock.fileName)` names it.")
             try other.send("unlock")
             #expect(other.line() == "unlocked")
-            _ = try DirectoryLock(directory, patience: 0)
+            _ = try DirectoryLock(directory, timeout: 0)
             try other.remainder()
             #expect(namesOfFiles(in: path) == [])
         }
@@ -49,9 +53,9 @@ struct DirectoryLockTests {
         try withTemporaryDirectory { path in
             let directory = PreferencesDirectory(path: path)
             let lock = try DirectoryLock(directory)
-            #expect(throws: DefaultsError.self) { _ = try DirectoryLock(directory, patience: 0) }
+            #expect(throws: DefaultsError.self) { _ = try DirectoryLock(directory, timeout: 0) }
             _ = consume lock
-            _ = try DirectoryLock(directory, patience: 0)
+            _ = try DirectoryLock(directory, timeout: 0)
         }
     }
 
@@ -65,6 +69,54 @@ struct DirectoryLockTests {
                 }
                 #expect(error?.code == .directory)
             }
+        }
+    }
+
+    @Test("A lock on the directory itself, which anyone who can read it can take, keeps nobody out")
+    func directoryLocked() throws {
+        try withTemporaryDirectory { path in
+            let directory = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY)
+            #expect(flock(directory.number, LOCK_EX | LOCK_NB) == 0)
+            _ = try DirectoryLock(PreferencesDirectory(path: path), timeout: 0)
+        }
+    }
+
+    @Test("The lock's file is for the user alone, and a link in its place is not followed")
+    func file() throws {
+        try withTemporaryDirectory { path in
+            let directory = PreferencesDirectory(path: path)
+            let file = "\(path)/\(DirectoryLock.fileName)"
+            do {
+                let lock = try DirectoryLock(directory)
+                #expect(try RawFile.status(file).st_mode & 0o7777 == 0o600)
+                _ = consume lock
+            }
+            #expect(!RawFile.exists(file))
+            symlink(path + "/elsewhere", file)
+            #expect(throws: DefaultsError.self) { _ = try DirectoryLock(directory, timeout: 0) }
+            #expect(!RawFile.exists(path + "/elsewhere"))
+        }
+    }
+
+    @Test("Of many who want the lock at once, each gets it, and one at a time", .timeLimit(.minutes(1)))
+    func turns() throws {
+        try withTemporaryDirectory { path in
+            let inside = Mutex(0)
+            DispatchQueue.concurrentPerform(iterations: 4) { _ in
+                for _ in 0..<100 {
+                    guard let lock = try? DirectoryLock(PreferencesDirectory(path: path)) else {
+                        Issue.record("It wasn't locked.")
+                        return
+                    }
+                    #expect(
+                        inside.withLock {
+                            $0 += 1; return $0
+                        } == 1)
+                    inside.withLock { $0 -= 1 }
+                    _ = consume lock
+                }
+            }
+            #expect(namesOfFiles(in: path) == [])
         }
     }
 }

@@ -140,7 +140,7 @@ struct DomainFileReadingTests {
                 _ = try file(path, bytes: 1_000).readWhole(open, patience: .insist)
             }
             let displaced = DisplacedFile(file(path, bytes: 1_000), file: open, temporaryPath: path)
-            guard case .unusable(let damage) = displaced.examine(known: nil, patience: .insist) else {
+            guard case .unusable(let damage) = displaced.examine(known: nil) else {
                 Issue.record("It was taken.")
                 return
             }

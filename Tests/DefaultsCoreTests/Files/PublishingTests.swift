@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import PropertyList
 import TestSupport
@@ -67,7 +68,7 @@ struct PublishingTests {
                 #expect(try ForeignProcess.run(python: getting, [path]) == "b'kept'\n")
             }
             #expect(try displaced.bytes() == old)
-            #expect(displaced.examine(known: expected, patience: .wait).kind == "unchanged")
+            #expect(displaced.examine(known: expected).kind == "unchanged")
             displaced.removeName()
             #expect(namesOfFiles(in: directory) == ["a.plist"])
             #expect(try displaced.bytes() == old)
@@ -90,11 +91,11 @@ struct PublishingTests {
             if !hasNameLeft { displaced.removeName() }
             let writer = open("/proc/self/fd/\(late)", O_WRONLY | O_TRUNC)
             try RawFile.write(Array("{ a = late".utf8), to: writer)
-            #expect(displaced.examine(known: expected, patience: .wait).kind == "beingWritten")
+            #expect(displaced.examine(known: expected).kind == "beingWritten")
             try RawFile.write(Array("; }".utf8), to: writer)
             close(writer)
             RawFile.settle("/proc/self/fd/\(late)")
-            guard case .contents(let contents) = displaced.examine(known: expected, patience: .wait) else {
+            guard case .contents(let contents) = displaced.examine(known: expected) else {
                 Issue.record("The late writer's version wasn't seen.")
                 return
             }
@@ -190,10 +191,10 @@ struct PublishingTests {
             let path = directory + "/a.plist"
             try RawFile.write(old, to: path)
             let expected = try version(of: path)
-            let replacement = Replacement(of: file(path), at: path, expecting: expected, newest: nil, by: .lasting)
+            let replacement = Replacement(
+                of: file(path), at: path, expecting: expected, newest: nil, by: .lasting, .wait)
             let name = try #require(replacement.backupPath.split(separator: "/").last.map(String.init))
             let backup = try #require(TemporaryFile(name: name))
-            #expect(backup.owner == getpid())
             #expect(backup.target == TemporaryFile.hash(ofNameAt: path))
             #expect(backup.expected == expected.hash)
 
@@ -303,12 +304,53 @@ struct PublishingTests {
                 Issue.record("It wasn't published.")
                 return
             }
-            // The first and the last bear the same name, if both still have one.
             #expect(try first.bytes() == old)
             #expect(try between.bytes() == new)
             #expect(try last.bytes() == old)
             for displaced in [first, between, last] { displaced.removeName() }
             #expect(namesOfFiles(in: directory) == ["a.plist"])
+        }
+    }
+
+    @Test("A directory that takes the file's place in the last moment is not displaced", .timeLimit(.minutes(1)))
+    func directoryInstead() throws {
+        try withTemporaryDirectory { directory in
+            let (path, other) = (directory + "/a.plist", directory + "/other")
+            try RawFile.write(old, to: path)
+            try RawFile.makeDirectory(other)
+            try RawFile.write("kept", to: other + "/inside")
+            // It swaps the two without a pause, so that some saves have it between the last look and the exchange.
+            withBackgroundThread { mayGoOn in
+                while mayGoOn() { linux_rename_exchange(AT_FDCWD, path, AT_FDCWD, other) }
+            } while: {
+                for number in 0..<300 {
+                    let bytes = Array("{ a = \(number); }".utf8)
+                    guard case .contents(let contents) = file(path).read(known: nil) else { continue }
+                    let publication = try? file(path).publish(bytes, expecting: contents.version)
+                    if case .done(_, let displaced)? = publication { displaced?.removeName() }
+                }
+            }
+            let places = [path, other].filter { RawFile.exists($0 + "/inside") }
+            #expect(places.count == 1)
+            #expect(namesOfFiles(in: directory) == ["a.plist", "other"])
+        }
+    }
+
+    @Test("A link to a name that is not UTF-8 is read, and saving through it fails with that reason")
+    func undecodableTarget() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            try ForeignProcess.run(
+                python: """
+                    import os, sys
+                    os.chdir(sys.argv[1])
+                    open(b"caf\\xe9.plist", "w").write("{ a = old; }")
+                    os.symlink(b"caf\\xe9.plist", b"a.plist")
+                    """, [directory])
+            let expected = try version(of: path)
+            let error = #expect(throws: DefaultsError.self) { try file(path).publish(new, expecting: expected) }
+            #expect(error?.description.contains("is a link to a name that is not UTF-8") == true)
+            #expect(try RawFile.read(path) == old)
         }
     }
 }

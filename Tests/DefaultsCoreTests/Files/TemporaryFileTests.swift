@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 import TestSupport
 import Testing
 
@@ -6,13 +7,12 @@ import Testing
 
 @Suite("Names beside a file")
 struct TemporaryFileTests {
-    @Test("A temporary file's name says whose it is, for what, and which versions it stands between")
+    @Test("A temporary file's name says what it is for and which versions it stands between, and no two are the same")
     func bothWays() {
         let (new, expected) = (ContentHash(Array("new".utf8)), ContentHash(Array("old".utf8)))
         let file = TemporaryFile(for: "/some/where/a.plist", new: new, expected: expected)
-        #expect(file.owner == getpid())
+        #expect(file.serial != TemporaryFile(for: "/some/where/a.plist", new: new, expected: expected).serial)
         #expect(file.target == ContentHash(Array("a.plist".utf8)))
-        #expect(file.name.hasPrefix(".defaultsd.\(getpid())."))
         #expect(TemporaryFile(name: file.name) == file)
         let first = TemporaryFile(for: "a.plist", new: new, expected: nil)
         #expect(first.expected == ContentHash(value: 0))
@@ -28,6 +28,21 @@ struct TemporaryFileTests {
         ])
     func others(name: String) {
         #expect(TemporaryFile(name: name) == nil)
+    }
+
+    @Test("A copy of a file with the longest name that a domain can have gets a shorter one")
+    func longName() throws {
+        try withTemporaryDirectory { directory in
+            let host = "0123456789ABCDEF0123456789ABCDEF0123"
+            let name = try Domain(DomainName(String(repeating: "é", count: 100)), host: .only(host)).fileName
+            let path = "\(directory)/\(Path.lastName(of: name))"
+            for reason in [AsideFile.Reason.damaged, .displaced, .unpublished] {
+                let copy = try AsideFile.keep([1], of: path, because: reason)
+                #expect(copy.hasSuffix(".\(reason.rawValue)-1"))
+                #expect(Path.directory(of: copy) == directory)
+                #expect(try RawFile.read(copy) == [1])
+            }
+        }
     }
 
     @Test("A copy goes to the first free name, for the user alone, with the same bytes")

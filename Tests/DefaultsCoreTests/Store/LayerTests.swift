@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 import PropertyList
 import Synchronization
 import TestSupport
@@ -213,7 +214,7 @@ struct LayerTests {
     func managed(distrust: Distrust) throws {
         try withFixture { fixture in
             let path = fixture.path("managed")
-            let place = distrust.place == "." ? DomainFile.directory(of: path) : path
+            let place = distrust.place == "." ? Path.directory(of: path) : path
             try fixture.write("{ a = 1; }", to: "managed")
             _ = try fixture.store.lookAtAll(isBaseline: true)
             #expect(fixture.values(fixture.managed) == ["a": "1"])

@@ -7,24 +7,16 @@ import Testing
 
 @Suite("Recovery of what a crash left behind")
 struct RecoveryTests {
-    /// Another process that has ended, so that its number is nobody's.
-    private func deadProcess() throws -> pid_t {
-        let number = try ForeignProcess.run(python: "import os; print(os.getpid())")
-        return try #require(pid_t(number.dropLast()))
-    }
-
     @Test(
         "After a crash, what was never published or was rightly replaced is removed, and a foreign version is kept",
         .enabled(if: ForeignProcess.hasPython))
     func leftovers() throws {
         try withStoreFixture { fixture in
             let contents = ["new", "expected", "foreign", "torn"].map { Array("{ a = \($0); }".utf8) }
-            let dead = try deadProcess()
             try RawFile.write("{ a = current; }", to: fixture.path)
             for (number, bytes) in contents.enumerated() {
                 var temporary = TemporaryFile(
                     for: fixture.path, new: ContentHash(contents[0]), expected: ContentHash(contents[1]))
-                temporary.owner = dead
                 // Four crashes, at four versions; each file is told apart by its content alone.
                 if number == 2 { temporary.new = ContentHash(value: 2) }
                 if number == 3 { temporary.new = ContentHash(value: 3) }
@@ -32,21 +24,34 @@ struct RecoveryTests {
                 try RawFile.write(
                     number == 3 ? Array(bytes.dropLast(3)) : bytes, to: "\(fixture.directory)/\(temporary.name)")
             }
-            // One whose process lives is none of ours to touch.
-            var living = TemporaryFile(for: fixture.path, new: ContentHash(value: 9), expected: nil)
-            living.owner = getppid()
+            // One that a living process has locked is none of ours to touch.
+            let living = TemporaryFile(for: fixture.path, new: ContentHash(value: 9), expected: nil)
             try RawFile.write("{ b = 1; }", to: "\(fixture.directory)/\(living.name)")
+            let owner = try ForeignProcess(
+                python: """
+                    import fcntl, sys
+                    file = open(sys.argv[1])
+                    fcntl.flock(file, fcntl.LOCK_SH)
+                    print("locked", flush=True)
+                    sys.stdin.readline()
+                    """, ["\(fixture.directory)/\(living.name)"])
+            #expect(owner.line() == "locked")
 
             let store = fixture.store()
             _ = try store.lookAtAll(isBaseline: true)
             fixture.edit(store, ["b": 1])
             try store.publish(fixture.domain)
-            _ = store.examineDisplaced(.insist)
+            _ = store.examineDisplaced()
             #expect(
                 namesOfFiles(in: fixture.directory)
                     == [living.name, "org.example.app.plist", "org.example.app.plist.displaced-1"].sorted())
             #expect(try RawFile.read(fixture.path + ".displaced-1") == contents[2])
             #expect(try DomainValues.read(fixture.path) == ["a": "current", "b": 1])
+
+            // Once that process has ended, without having let it go, it is a leftover, too.
+            try owner.remainder()
+            #expect(!store.examineDisplaced())
+            #expect(try RawFile.read(fixture.path + ".displaced-2") == Array("{ b = 1; }".utf8))
         }
     }
 
@@ -57,7 +62,7 @@ struct RecoveryTests {
         _ = try store.lookAtAll(isBaseline: true)
         fixture.edit(store, ["edited": 1])
         try store.publish(fixture.domain)
-        _ = store.examineDisplaced(.insist)
+        _ = store.examineDisplaced()
         return namesOfFiles(in: fixture.directory)
     }
 
@@ -67,9 +72,8 @@ struct RecoveryTests {
     func brokenOffInPlace(isWhole: Bool) throws {
         try withStoreFixture { fixture in
             let new = Array("{ a = new; b = (1, 2, 3); }".utf8)
-            var temporary = TemporaryFile(
+            let temporary = TemporaryFile(
                 for: fixture.path, new: ContentHash(new), expected: ContentHash(Array("{ a = old; }".utf8)))
-            temporary.owner = try deadProcess()
             try RawFile.write(new, to: "\(fixture.directory)/\(temporary.name)")
             try RawFile.write(isWhole ? "{ a = later; }" : "{ a = new; b =", to: fixture.path)
             let names = try recover(fixture)
@@ -84,9 +88,8 @@ struct RecoveryTests {
         .enabled(if: ForeignProcess.hasPython))
     func tooLarge() throws {
         try withStoreFixture { fixture in
-            var temporary = TemporaryFile(
+            let temporary = TemporaryFile(
                 for: fixture.path, new: ContentHash(value: 1), expected: ContentHash(value: 2))
-            temporary.owner = try deadProcess()
             try RawFile.write("{ a = current; }", to: fixture.path)
             let path = "\(fixture.directory)/\(temporary.name)"
             try RawFile.write("{ a = foreign; }", to: path)
@@ -109,18 +112,17 @@ struct RecoveryTests {
             try RawFile.makeDirectory(elsewhere)
             try RawFile.write("{ a = current; }", to: elsewhere + "/real")
             symlink("../d-elsewhere/real", fixture.path)
-            let dead = try deadProcess()
             var names: [String] = []
             for path in [fixture.path, "other.plist"] {
-                var temporary = TemporaryFile(for: path, new: ContentHash(value: 1), expected: ContentHash(value: 2))
-                temporary.owner = dead
+                let temporary = TemporaryFile(for: path, new: ContentHash(value: 1), expected: ContentHash(value: 2))
                 names.append(temporary.name)
                 try RawFile.write("{ a = foreign; }", to: "\(elsewhere)/\(temporary.name)")
             }
             let name = "org.example.app.plist"
-            #expect(try recover(fixture) == [name, "\(name).displaced-1"])
-            #expect(namesOfFiles(in: elsewhere) == [names[1], "real"])
-            #expect(try RawFile.read("\(fixture.path).displaced-1") == Array("{ a = foreign; }".utf8))
+            #expect(try recover(fixture) == [name])
+            // The copy is beside the file, not beside the link.
+            #expect(namesOfFiles(in: elsewhere) == [names[1], "real", "real.displaced-1"])
+            #expect(try RawFile.read(elsewhere + "/real.displaced-1") == Array("{ a = foreign; }".utf8))
             #expect(try DomainValues.read(fixture.path) == ["a": "current", "edited": 1])
         }
     }
@@ -137,12 +139,11 @@ struct RecoveryTests {
             symlink(toHosts ? "ByHost/shared" : "../shared", link)
             let whole = Array("{ a = whole; }".utf8)
             var temporary = TemporaryFile(for: link, new: ContentHash(whole), expected: ContentHash(value: 2))
-            temporary.owner = try deadProcess()
             if kind == "displaced" { temporary.new = ContentHash(value: 1) }
             try RawFile.write(kind == "displaced" ? "{ a = current; }" : "{ a = to", to: "\(place)/shared")
             try RawFile.write(whole, to: "\(place)/\(temporary.name)")
-            _ = fixture.store().examineDisplaced(.insist)
-            #expect(try RawFile.read("\(link).\(kind)-1") == whole)
+            _ = fixture.store().examineDisplaced()
+            #expect(try RawFile.read("\(place)/shared.\(kind)-1") == whole)
             #expect(!RawFile.exists("\(place)/\(temporary.name)"))
         }
     }
@@ -153,9 +154,8 @@ struct RecoveryTests {
     func openLeftover() throws {
         try withStoreFixture { fixture in
             let old = Array("{ a = old; }".utf8)
-            var temporary = TemporaryFile(
+            let temporary = TemporaryFile(
                 for: fixture.path, new: ContentHash(value: 1), expected: ContentHash(old))
-            temporary.owner = try deadProcess()
             let leftover = "\(fixture.directory)/\(temporary.name)"
             try RawFile.write(old, to: leftover)
             let writer = open(leftover, O_RDWR | O_CLOEXEC)

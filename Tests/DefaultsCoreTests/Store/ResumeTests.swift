@@ -105,12 +105,14 @@ struct ResumeTests {
             let log = ChangeLog(epoch: recovered.epoch, head: recovered.head, records: recovered.records)
             let second = Store(directory: PreferencesDirectory(path: fixture.directory), log: log)
             // A directory is in the way of the new file.
-            #expect(mkdir(fixture.logPath + ".new", 0o700) == 0)
-            defer { rmdir(fixture.logPath + ".new") }
+            unlink(fixture.logPath)
+            #expect(mkdir(fixture.logPath, 0o700) == 0)
+            try RawFile.write("", to: fixture.logPath + "/inside")
+            defer { removeTree(fixture.logPath) }
             #expect(throws: DefaultsError.self) { try second.keepLog(at: fixture.logPath) }
             #expect(second.cursor.epoch != recovered.epoch)
             #expect(second.state.withLock { $0.outbox == nil })
-            #expect(!RawFile.exists(fixture.logPath))
+            #expect(namesOfFiles(in: fixture.logPath) == ["inside"])
         }
     }
 
@@ -166,11 +168,12 @@ struct ResumeTests {
             try RawFile.write("{ a = 2; z = 3; }", to: fixture.path)
 
             let second = try fixture.resumedStore()
-            #expect(second.events == ["app: a", "unknown"])
+            // The key that the log knows is told with its old value; of all others nobody knows.
+            #expect(second.events == ["app: a", "file: a", "unknown"])
             #expect(fixture.values(second) == ["a": "2", "z": "3"])
             #expect(second.pending().isEmpty)
             // Said once.
-            #expect(try fixture.resumedStore().events == ["app: a", "unknown"])
+            #expect(try fixture.resumedStore().events == ["app: a", "file: a", "unknown"])
         }
     }
 
@@ -349,6 +352,82 @@ struct ResumeTests {
             try crash(first, fixture, isReplaced: false)
             let second = try fixture.resumedStore()
             #expect(second.pending().map(\.edits) == [1])
+        }
+    }
+
+    /// A program that has read the file writes what it read, with a key of its own.
+    private func rewrite(_ fixture: StoreFixture, _ loaded: DomainValues) throws {
+        let values = loaded.merging(["theirs": 1]) { $1 }
+        try RawFile.replace(fixture.path, with: PropertyListValue.dictionary(values).write(as: .xml))
+    }
+
+    @Test(
+        "A program that read the file before an edit takes nothing back, though an agent's restart comes between",
+        arguments: ["after the start", "before the start"], [true, false])
+    func staleWriter(writing: String, isForeignBase: Bool) throws {
+        try withStoreFixture { fixture in
+            if isForeignBase {
+                try RawFile.write(PropertyListValue.dictionary(["old": 1]).write(as: .xml), to: fixture.path)
+            }
+            let first = try fixture.storeWithLog()
+            if !isForeignBase {
+                fixture.edit(first, ["old": 1])
+                try first.publish(fixture.domain)
+            }
+            let loaded = try DomainValues.read(fixture.path)
+            fixture.edit(first, ["mine": 1])
+            try first.publish(fixture.domain)
+
+            if writing == "before the start" { try rewrite(fixture, loaded) }
+            let second = try fixture.resumedStore()
+            if writing == "after the start" {
+                try rewrite(fixture, loaded)
+                fixture.look(second)
+            }
+            #expect(fixture.values(second) == ["old": 1, "mine": 1, "theirs": 1])
+            try second.publish(fixture.domain)
+            #expect(try DomainValues.read(fixture.path) == ["old": 1, "mine": 1, "theirs": 1])
+            #expect(!second.events.contains("file: mine"))
+        }
+    }
+
+    @Test("A program that removes what it read before a restart has removed it")
+    func staleRemoval() throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["a": 1, "b": 1])
+            try first.publish(fixture.domain)
+            let second = try fixture.resumedStore()
+            try RawFile.replace(fixture.path, with: PropertyListValue.dictionary(["b": 1]).write(as: .xml))
+            fixture.look(second)
+            #expect(fixture.values(second) == ["b": 1])
+        }
+    }
+
+    @Test("A version that was still being written when an agent ended is merged by the next one")
+    func displacedAcrossRestart() throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["old": 1])
+            try first.publish(fixture.domain)
+            _ = first.examineDisplaced()
+            let writer = open(fixture.path, O_RDWR | O_CLOEXEC)
+            fixture.edit(first, ["mine": 1])
+            try first.publish(fixture.domain, .override)
+            #expect(first.examineDisplaced())
+            #expect(first.displacedPaths.count == 1)
+
+            let second = try fixture.resumedStore()
+            #expect(second.examineDisplaced())
+            let bytes = try PropertyListValue.dictionary(["old": 1, "theirs": 1]).write(as: .xml)
+            #expect(ftruncate(writer, 0) == 0)
+            try RawFile.write(bytes, to: writer)
+            close(writer)
+            #expect(eventually { !second.examineDisplaced() })
+            #expect(fixture.values(second) == ["old": 1, "mine": 1, "theirs": 1])
+            try second.publish(fixture.domain)
+            #expect(eventually { !second.examineDisplaced() })
+            #expect(namesOfFiles(in: fixture.directory) == ["org.example.app.plist"])
         }
     }
 }

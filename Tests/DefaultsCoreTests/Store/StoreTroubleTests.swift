@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 import PropertyList
 import TestSupport
 import Testing
@@ -65,7 +66,7 @@ struct StoreTroubleTests {
             #expect(try DomainValues.read(fixture.path) == ["a": "1", "b": 2])
             #expect(try RawFile.read(fixture.path + ".damaged-1") == Array(text.utf8))
             #expect(store.failures().isEmpty)
-            _ = store.examineDisplaced(.insist)
+            _ = store.examineDisplaced()
             #expect(
                 namesOfFiles(in: fixture.directory) == ["org.example.app.plist", "org.example.app.plist.damaged-1"])
         }
@@ -96,7 +97,7 @@ struct StoreTroubleTests {
             let hosts = fixture.directory + "/ByHost"
             try RawFile.makeDirectory(hosts)
             if geteuid() == 0 { chown(fixture.directory, 65_534, 65_534) }
-            chmod(DomainFile.directory(of: fixture.directory), 0o755)
+            chmod(Path.directory(of: fixture.directory), 0o755)
             chmod(hosts, 0)
             defer { chmod(hosts, 0o755) }
             let store = fixture.store()
@@ -116,7 +117,7 @@ struct StoreTroubleTests {
             try RawFile.write("{ a = 1; }", to: fixture.path)
             _ = try store.lookAtAll(isBaseline: true)
             fixture.edit(store, ["b": 2])
-            let parent = DomainFile.directory(of: fixture.directory)
+            let parent = Path.directory(of: fixture.directory)
             chmod(parent, 0o755)
             chmod(fixture.directory, 0o555)
             for _ in 0..<2 {
@@ -148,7 +149,7 @@ struct StoreTroubleTests {
             let store = fixture.store()
             _ = try store.lookAtAll(isBaseline: true)
             fixture.edit(store, ["b": 2])
-            for path in [DomainFile.directory(of: fixture.directory), fixture.directory] { chmod(path, 0o755) }
+            for path in [Path.directory(of: fixture.directory), fixture.directory] { chmod(path, 0o755) }
             // Names may be changed in it, but it can't be opened, and so can't be synchronized.
             chmod(elsewhere, 0o333)
             let failures = asUnprivileged { store.publishAll().map(\.error) }

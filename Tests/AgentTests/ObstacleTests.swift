@@ -1,0 +1,101 @@
+import DefaultsCore
+import DefaultsKit
+import Foundation
+import Glibc
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+/// What stands in an agent's way, and must hold up nobody who has nothing to do with it.
+@Suite("Obstacles", .enabled(if: ForeignProcess.hasPython))
+struct ObstacleTests {
+    private static let domain = "org.example.app"
+
+    /// The next change set that a follower is told of.
+    private func next(_ follower: Follower) throws -> String? {
+        while let event = try follower.connection.nextEvent(within: 10_000) {
+            if case .bookmark = event { continue }
+            return Follower.text(event)
+        }
+        return nil
+    }
+
+    @Test("While another process holds the lock, foreign changes are told, and edits are saved once it lets go")
+    func lock() throws {
+        try AgentProcess.withAgent { agent in
+            let follower = try agent.follow()
+            let holder = try ForeignProcess(
+                python: """
+                    import fcntl, os, sys
+                    file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o600)
+                    fcntl.flock(file, fcntl.LOCK_EX)
+                    print("locked", flush=True)
+                    sys.stdin.readline()
+                    os.unlink(sys.argv[1])
+                    """, ["\(agent.place.preferences)/\(DirectoryLock.fileName)"])
+            #expect(holder.line() == "locked")
+            let write = try agent.start("write", Self.domain, "a", "1")
+            #expect(try next(follower) == "\(Self.domain): a ->1 (app)")
+            // Only an agent that doesn't wait for the lock can tell of these before it is let go.
+            for number in 1...3 {
+                try agent.shell("printf '{ n = \(number); }' > ../new; mv ../new other.plist")
+                #expect(try next(follower) == "other: n \(number == 1 ? "-" : "\(number - 1)")>\(number) (file)")
+            }
+            #expect(!RawFile.exists(agent.place.path(Self.domain)))
+            try holder.remainder()
+            #expect(write.status(within: 30) == 0)
+            #expect(try PropertyListValue(parsing: RawFile.read(agent.place.path(Self.domain))) == ["a": "1"])
+        }
+    }
+
+    @Test("A lock on the directory itself, by a user who can read it, holds up nothing")
+    func directoryLock() throws {
+        try AgentProcess.withAgent { agent in
+            let directory = open(agent.place.preferences, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            defer { close(directory) }
+            #expect(flock(directory, LOCK_EX | LOCK_NB) == 0)
+            let outcome = try agent.defaults("write", Self.domain, "a", "1")
+            #expect(outcome.status == 0)
+        }
+    }
+
+    /// An ext4 file system with inodes of 128 bytes, whose times are whole seconds, for one test.
+    private func withCoarseFileSystem(_ body: (AgentProcess.Place) throws -> Void) throws {
+        try AgentProcess.withPlace { place in
+            try Programs.shell(
+                """
+                truncate -s 8M image
+                mkfs.ext4 -q -I 128 image
+                mount -o loop image p
+                """, in: place.root)
+            defer { _ = try? Programs.shell("umount p", in: place.root) }
+            try body(place)
+        }
+    }
+
+    /// Whether such a file system can be made and mounted here, which takes root and loop devices.
+    private static let hasCoarseFileSystem: Bool = {
+        let script = "truncate -s 8M image; mkfs.ext4 -q -I 128 image; mkdir p; mount -o loop image p; umount p"
+        let isPossible = try? withTemporaryDirectory { try Programs.shell(script, in: $0).status == 0 }
+        return isPossible ?? false
+    }()
+
+    @Test(
+        "Where files bear whole seconds, no rewrite of the same size is missed", .enabled(if: hasCoarseFileSystem))
+    func coarseTimes() throws {
+        try withCoarseFileSystem { place in
+            let agent = try AgentProcess(place)
+            defer { agent.kill() }
+            try agent.shell("printf '{ size = 10; }' > a.b.plist")
+            #expect(try agent.defaults("sync").status == 0)
+            let follower = try agent.follow()
+            for size in 11...30 {
+                try follower.expect(["a.b: size \(size - 1)>\(size) (file)"]) {
+                    try agent.shell("printf '{ size = \(size); }' > a.b.plist")
+                }
+                #expect(try agent.defaults("read", "a.b", "size").output == "\(size)\n")
+            }
+        }
+    }
+}

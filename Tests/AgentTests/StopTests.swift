@@ -1,0 +1,115 @@
+import DefaultsCore
+import Glibc
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+/// What an agent's end, by a signal or a crash, must not cost.
+@Suite("An agent's end", .enabled(if: ForeignProcess.hasPython))
+struct StopTests {
+    private static let domain = "org.example.app"
+
+    /// A program that reads the file, and writes what it read with a key of its own when it is told to.
+    private func writer(_ path: String, opening: String) throws -> ForeignProcess {
+        let script = """
+            import os, plistlib, sys
+            path, way = sys.argv[1:]
+            if way == "in place":
+                file = open(path, "r+b")
+                values = plistlib.load(file)
+            else:
+                with open(path, "rb") as source: values = plistlib.load(source)
+            print("read", flush=True)
+            sys.stdin.readline()
+            values["theirs"] = 1
+            if way == "in place":
+                file.seek(0)
+                file.truncate()
+                plistlib.dump(values, file)
+                file.close()
+            else:
+                with open(path + ".new", "wb") as target: plistlib.dump(values, target)
+                os.replace(path + ".new", path)
+            print("written", flush=True)
+            """
+        let process = try ForeignProcess(python: script, [path, opening])
+        #expect(process.line() == "read")
+        return process
+    }
+
+    private func values(_ place: AgentProcess.Place) -> PropertyListValue? {
+        (try? RawFile.read(place.path(Self.domain))).flatMap { try? PropertyListValue(parsing: $0) }
+    }
+
+    private static let merged: PropertyListValue = ["old": "1", "mine": "1", "theirs": 1]
+
+    @Test(
+        "A program that has the file open across an edit and the agent's end keeps its change, and the edit stays",
+        arguments: [SIGTERM, SIGKILL], ["in place", "by renaming"])
+    func openWriter(signal: Int32, way: String) throws {
+        try AgentProcess.withPlace { place in
+            let first = try AgentProcess(place)
+            #expect(try first.defaults("write", Self.domain, "old", "1").status == 0)
+            let writer = try writer(place.path(Self.domain), opening: way)
+            #expect(try first.defaults("write", Self.domain, "mine", "1").status == 0)
+            if signal == SIGTERM { #expect(first.terminate() == 0) } else { first.kill() }
+
+            // Twice, so that the version that was replaced outlives more than one end.
+            let second = try AgentProcess(place)
+            if signal == SIGTERM { #expect(second.terminate() == 0) } else { second.kill() }
+            let third = try AgentProcess(place)
+            defer { third.kill() }
+            try writer.send("write")
+            #expect(writer.line() == "written")
+            #expect(eventually { values(place) == Self.merged }, "\(String(describing: values(place)))")
+            #expect(try third.defaults("read", Self.domain, "mine").output == "1\n")
+            // Nothing is left but the file.
+            #expect(eventually { namesOfFiles(in: place.preferences) == ["\(Self.domain).plist"] })
+        }
+    }
+
+    @Test("What a program writes to a replaced version when no agent is left is kept beside the file")
+    func nobodyLeft() throws {
+        try AgentProcess.withPlace { place in
+            let agent = try AgentProcess(place)
+            #expect(try agent.defaults("write", Self.domain, "old", "1").status == 0)
+            let writer = try writer(place.path(Self.domain), opening: "in place")
+            #expect(try agent.defaults("write", Self.domain, "mine", "1").status == 0)
+            #expect(agent.terminate() == 0)
+            try writer.send("write")
+            #expect(writer.line() == "written")
+            let environment = place.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 }
+            let outcome = try Programs.run(
+                Programs.defaults, ["write", Self.domain, "next", "1"], environment: environment)
+            #expect(outcome.status == 0)
+            let copy = place.path(Self.domain) + ".displaced-1"
+            #expect(outcome.errors.contains(copy))
+            #expect(try PropertyListValue(parsing: RawFile.read(copy)) == ["old": "1", "theirs": 1])
+        }
+    }
+
+    @Test(
+        "A limit on the size of files ends neither the agent nor an app nor the command, and says what isn't saved")
+    func fileSizeLimit() throws {
+        let limited = ["/bin/sh", "-c", "ulimit -f 24; exec \"$0\" \"$@\""]
+        try AgentProcess.withPlace { place in
+            let alone = place.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 }
+            let large = String(repeating: "x", count: 100_000)
+            let script = "ulimit -f 24; exec \"$0\" \"$@\""
+            let command = try Programs.run(
+                limited[0], ["-c", script, Programs.defaults, "write", Self.domain, "a", large], environment: alone)
+            #expect(command.status == 74)
+            #expect(command.errors.hasPrefix("defaults: "))
+            let app = try Programs.run(
+                limited[0], ["-c", script, Programs.liveWriter, Self.domain, large, "1"], environment: alone)
+            #expect(app.status < 128, "\(app.errors)")
+
+            let agent = try AgentProcess(place, launcher: limited)
+            defer { agent.kill() }
+            #expect(try agent.defaults("write", Self.domain, "a", large).status == 74)
+            #expect(agent.isRunning)
+            #expect(try agent.defaults("write", "org.example.other", "a", "1").status == 0)
+        }
+    }
+}
