@@ -59,7 +59,7 @@ struct SecrecyTests {
             try agent.defaults("write", "a.b", "secret", "new")
             fault.end(afterDeath: true)
             agent.kill()
-            let waiting = namesOfFiles(in: place.preferences).filter { $0.hasPrefix(".defaultsd") }
+            let waiting = place.files.filter { $0.hasPrefix(".defaultsd") }
             #expect(waiting.count == 1)
             for name in waiting {
                 #expect(try RawFile.status("\(place.preferences)/\(name)").st_mode & 0o077 == 0)

@@ -1,7 +1,9 @@
 import DefaultsCore
 import Glibc
 
-/// An agent that `tail` starts where none answers, and that ends with it.
+/// A private agent, which `tail` starts where none answers.
+///
+/// It ends with this process, once nobody else is connected to it, and leaves its place to an ordinary agent that starts.
 struct ChildAgent {
     private let process: ChildProcess
 
@@ -28,7 +30,9 @@ struct ChildAgent {
         if address.isExplicit { arguments += ["--socket", address.socketPath] }
         process = try ChildProcess.start(
             executable, arguments,
-            variables: ["NOTIFY_SOCKET": notifications.name])
+            variables: ["NOTIFY_SOCKET": notifications.name],
+            // What the terminal sends is meant for this process; others may follow the agent.
+            leadsSession: true)
     }
 
     private static func executable(until end: ContinuousClock.Instant?) throws(Failure) -> String? {
