@@ -62,7 +62,9 @@ struct Agent: Sendable {
         let (settings, problems) = AgentSettings.read(from: directory)
         let log = AgentLog(level: logLevel, settings: settings)
         problems.forEach { log.logger.warning("\($0)") }
-        if let unclaimed { log.logger.warning("\(unclaimed) Another agent would not know that this one serves the directory.") }
+        if let unclaimed {
+            log.logger.warning("\(unclaimed) Another agent would not know that this one serves the directory.")
+        }
 
         // All that is there is read next: of what the watcher has seen so far nothing need be looked at twice.
         _ = watcher.take()

@@ -13,7 +13,9 @@ struct ClaimTests {
     /// Whether namespaces can be made.
     private static let hasNamespaces = (try? Programs.run(unshare, ["-Urmn", "true"]).status) == 0
 
-    @Test("An agent in another network namespace is refused, and the first keeps its socket", .enabled(if: hasNamespaces))
+    @Test(
+        "An agent in another network namespace is refused, and the first keeps its socket",
+        .enabled(if: hasNamespaces))
     func networkNamespace() throws {
         try AgentProcess.withAgent { agent in
             for arguments in [[], ["--socket", agent.place.runtime + "/second"]] {
@@ -72,7 +74,9 @@ struct ClaimTests {
         }
     }
 
-    @Test("A link in the place of a claim's file is neither followed nor removed", arguments: ["p/.defaultsd.agent", "r/socket.lock"])
+    @Test(
+        "A link in the place of a claim's file is neither followed nor removed",
+        arguments: ["p/.defaultsd.agent", "r/socket.lock"])
     func link(name: String) throws {
         try AgentProcess.withPlace { place in
             try RawFile.write("precious", to: place.root + "/victim")
@@ -118,7 +122,9 @@ struct ClaimTests {
         }
     }
 
-    @Test("An agent that ends leaves a socket alone that has taken the place of its own", .enabled(if: ForeignProcess.hasPython))
+    @Test(
+        "An agent that ends leaves a socket alone that has taken the place of its own",
+        .enabled(if: ForeignProcess.hasPython))
     func replacedSocket() throws {
         try AgentProcess.withAgent { agent in
             unlink(agent.place.socket)

@@ -74,7 +74,11 @@ struct LifeTests {
             #expect(isEnding)
             // Who goes on asking has it wait a second before it saves; meanwhile the signals come.
             var number: Int64 = 1
-            while (try? client.send(["type": "status", "request": .integer(number)])) != nil, try client.receive() != nil {
+            func isAnswered() throws -> Bool {
+                guard (try? client.send(["type": "status", "request": .integer(number)])) != nil else { return false }
+                return try client.receive() != nil
+            }
+            while try isAnswered() {
                 agent.signal([SIGTERM, SIGINT][Int(number % 2)])
                 number += 1
             }

@@ -61,6 +61,7 @@ struct TailSession {
         var deadline = start + .seconds(10)
         var backoff = Duration.seconds(1)
         var isStarting = false
+        var wasRefused = false
         var pause: Int32 = 10
         let notifications = try NotifySocket()
         while true {
@@ -83,7 +84,8 @@ struct TailSession {
                 guard status == 0 || status == ChildAgent.isSurplus || status > 128 else {
                     throw Failure("The agent that was started has ended at once; it says above why.", .unavailable)
                 }
-                if status == ChildAgent.isSurplus { try checkHolder() }
+                wasRefused = status == ChildAgent.isSurplus
+                if wasRefused { try checkHolder() }
                 // Another one answers in a moment, unless it has ended too. That isn't hoped for without end.
                 if backoff == .seconds(1) { deadline = max(start, .now) + .seconds(5) }
                 start = max(start, .now + backoff)
@@ -94,7 +96,8 @@ struct TailSession {
             guard .now < deadline else {
                 if let obstacle { throw obstacle }
                 throw Failure(
-                    "No agent answers at \(address.socketPath), and none can be started\(others).", .unavailable)
+                    "No agent answers at \(address.socketPath), and none can be started\(wasRefused ? others : "").",
+                    .unavailable)
             }
             if child == nil, obstacle == nil, .now >= start {
                 child = try ChildAgent(directory, address, telling: notifications, until: end)
@@ -121,8 +124,8 @@ struct TailSession {
     /// What is said of an agent that has the directory, and isn't to be seen here.
     private var others: String {
         guard let holder = AgentClaim.lastHolder(ofDirectory: directory) else { return "" }
-        return ": \(directory.path) is served by another agent (\(holder.description)), in another container, or without "
-            + "its socket. End it with `kill \(holder.pid)`, or follow changes where it runs"
+        return ": another agent (\(holder.description)) serves \(directory.path), in another container or without its "
+            + "socket. End it with `kill \(holder.pid)`, or follow changes where it runs"
     }
 
     /// The milliseconds that are left, -1 for no end.

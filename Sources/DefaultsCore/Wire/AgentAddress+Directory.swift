@@ -27,6 +27,8 @@ extension AgentAddress {
     /// - Parameters:
     ///   - makesIt: whether to make what is missing of it.
     ///   - mode: the mode that components of the user's own get, if any.
+    /// - Returns: the open directory.
+    /// - Throws: `directory` when it is missing, can't be made, or others may put something into it.
     private func openDirectory(makingIt makesIt: Bool, mode: mode_t?) throws(DefaultsError) -> FileDescriptor {
         var path = root ?? directoryPath
         var names = directoryPath.dropFirst(path.count).split(separator: "/")

@@ -122,7 +122,8 @@ package final class AgentClaim {
                 throw DefaultsError(
                     .directory, "\(path), by which an agent claims its place, is no file of yours; remove it.")
             }
-            let reason = DefaultsError(.directory, errno: error.number, "The agent's file \(path) can't be made or locked")
+            let reason = DefaultsError(
+                .directory, errno: error.number, "The agent's file \(path) can't be made or locked")
             guard Self.impossibilities.contains(error.number) else { throw reason }
             return .impossible(reason)
         }
