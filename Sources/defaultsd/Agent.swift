@@ -83,10 +83,19 @@ struct Agent: Sendable {
         let ready = ReadyService(
             directory: directory, address: address, watcher: watcher, log: log,
             serviceManager: ServiceManager(environment))
+        // Where the directory could not be claimed, that is tried again; the claim is held until all else has ended.
+        let claiming: [ServiceGroupConfiguration.ServiceConfiguration] =
+            unclaimed == nil
+            ? []
+            : [
+                .init(
+                    service: ClaimService(directory: directory, address: address, log: log, eventLoop: eventLoop),
+                    successTerminationBehavior: .gracefullyShutdownGroup)
+            ]
         // They end in the reverse order: the server takes no more edits when the engine saves the last ones.
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: [
+                services: claiming + [
                     .init(service: engine), .init(service: server), .init(service: ready),
                     .init(
                         service: LifeService(events: events, continuation: happens, watcher: watcher, server: server),

@@ -88,7 +88,7 @@ struct ClaimTests {
         }
     }
 
-    @Test("A directory in which no file can be made is served, with a warning", .enabled(if: AgentProcess.hasNobody))
+    @Test("A directory in which no file can be made is served, with a warning, and claimed when one can", .enabled(if: AgentProcess.hasNobody))
     func readOnly() throws {
         try AgentProcess.withPlace { place in
             try place.giveToNobody()
@@ -103,7 +103,11 @@ struct ClaimTests {
             let second = AgentProcess.asNobody + [Programs.defaultsd]
             let refused = try Programs.run(second[0], Array(second[1...]), environment: place.environment)
             #expect(refused.status == 75 && refused.errors.contains("serves the socket"), "\(refused)")
+            chmod(place.preferences, 0o755)
+            let isClaimed = eventually { RawFile.exists(place.preferences + "/.defaultsd.agent") }
+            #expect(isClaimed)
             agent.terminate()
+            #expect(!RawFile.exists(place.preferences + "/.defaultsd.agent"))
             #expect(agent.complaints().contains("Another agent would not know"))
         }
     }
