@@ -88,7 +88,9 @@ struct ClaimTests {
         }
     }
 
-    @Test("A directory in which no file can be made is served, with a warning, and claimed when one can", .enabled(if: AgentProcess.hasNobody))
+    @Test(
+        "A directory in which no file can be made is served, with a warning, and claimed when one can",
+        .enabled(if: AgentProcess.hasNobody))
     func readOnly() throws {
         try AgentProcess.withPlace { place in
             try place.giveToNobody()
