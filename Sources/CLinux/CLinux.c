@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -32,7 +34,17 @@ int linux_lease_read(int fd) {
 
 int linux_lease_release(int fd) { return fcntl(fd, F_SETLEASE, F_UNLCK); }
 
-int linux_end_with_parent(void) { return prctl(PR_SET_PDEATHSIG, SIGTERM); }
+int linux_signal_at_end_of_parent(int signal) { return prctl(PR_SET_PDEATHSIG, signal); }
+
+void linux_close_from(int lowest) {
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, (unsigned)lowest, ~0U, 0) == 0) return;
+#endif
+    long limit = sysconf(_SC_OPEN_MAX);
+    for (int fd = lowest; fd < limit; fd += 1) close(fd);
+}
+
+short linux_spawn_in_new_session(void) { return POSIX_SPAWN_SETSID; }
 
 int linux_start_thread(pthread_t *thread, void *(*main)(void *), void *argument) {
     sigset_t blocked, restored;

@@ -13,17 +13,21 @@ struct Agent: Sendable {
     private let system: SystemDirectories
     private let address: AgentAddress
     private let logLevel: Logger.Level?
+    /// Whether it was started for the duration of another process, and leaves its place to an agent that wasn't.
+    private let isPrivate: Bool
     private let environment: Environment
 
-    /// Takes what it serves, where it listens and keeps the change log, what is logged whatever the settings say, and the
-    /// environment that names the system's directories and the service manager.
+    /// Takes what it serves, where it listens and keeps the change log, what is logged whatever the settings say, whether it
+    /// leaves its place to others, and the environment that names the system's directories and the service manager.
     init(
-        _ directory: PreferencesDirectory, _ address: AgentAddress, logLevel: Logger.Level?, _ environment: Environment
+        _ directory: PreferencesDirectory, _ address: AgentAddress, logLevel: Logger.Level?, isPrivate: Bool,
+        _ environment: Environment
     ) {
         self.directory = directory
         system = SystemDirectories(environment: environment).excluding(directory)
         self.address = address
         self.logLevel = logLevel
+        self.isPrivate = isPrivate
         self.environment = environment
     }
 
@@ -32,12 +36,18 @@ struct Agent: Sendable {
     /// Throws a `DefaultsError` when the directory, the socket or enough open files can't be had.
     func run() throws {
         try OpenFiles.prepare()
+        try directory.prepare()
+        try address.makeDirectory()
+        // Nobody else serves the directory, or the socket, while these live.
+        let claims = try AgentClaims(on: directory, at: address, asksOthers: !isPrivate)
+        defer { withExtendedLifetime(claims) {} }
+        let unclaimed = claims.problem
         // The engine's loop, and every task's: see `LoopExecutor`.
         let eventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
         let end = eventLoop.makePromise(of: Void.self)
         Task(executorPreference: LoopExecutor(eventLoop)) {
             do {
-                try await serve(on: eventLoop)
+                try await serve(on: eventLoop, unclaimed: unclaimed)
                 end.succeed()
             } catch {
                 end.fail(error)
@@ -46,27 +56,26 @@ struct Agent: Sendable {
         try end.futureResult.wait()
     }
 
-    private func serve(on eventLoop: any EventLoop) async throws {
-        try directory.prepare()
-        try address.makeDirectory()
-        // Nobody else serves the directory, or the socket, while these live.
-        let claims = [try AgentClaim(onDirectory: directory), try AgentClaim(onSocket: address)]
-        defer { withExtendedLifetime(claims) {} }
-
+    private func serve(on eventLoop: any EventLoop, unclaimed: DefaultsError?) async throws {
         // Before files and connections are opened, since libinotifytools can't use a descriptor above 1023.
         let watcher = try Self.watch(directory, system)
         let (settings, problems) = AgentSettings.read(from: directory)
         let log = AgentLog(level: logLevel, settings: settings)
         problems.forEach { log.logger.warning("\($0)") }
+        if let unclaimed {
+            log.logger.warning("\(unclaimed) Another agent would not know that this one serves the directory.")
+        }
 
         // All that is there is read next: of what the watcher has seen so far nothing need be looked at twice.
         _ = watcher.take()
         let (store, unsettled) = try Self.open(directory, system, address, settings, log)
         let engine = Engine(
             store: store, watcher: watcher, settings: settings, problems: problems, log: log, on: eventLoop)
+        let (events, happens) = AsyncStream<LifeEvent>.makeStream()
+        let end: @Sendable () -> Void = { _ = happens.yield(.end) }
         let server = Server(
             store: store, engine: engine, watcher: watcher, directory: directory, address: address,
-            settings: settings, log: log)
+            settings: settings, log: log, ending: isPrivate ? end : nil)
         engine.tell(server)
         await engine.begin(unsettled)
         try await server.listen()
@@ -74,13 +83,22 @@ struct Agent: Sendable {
         let ready = ReadyService(
             directory: directory, address: address, watcher: watcher, log: log,
             serviceManager: ServiceManager(environment))
+        // Where the directory could not be claimed, that is tried again; the claim is held until all else has ended.
+        let claiming: [ServiceGroupConfiguration.ServiceConfiguration] =
+            unclaimed == nil
+            ? []
+            : [
+                .init(
+                    service: ClaimService(directory: directory, address: address, log: log, eventLoop: eventLoop),
+                    successTerminationBehavior: .gracefullyShutdownGroup)
+            ]
         // They end in the reverse order: the server takes no more edits when the engine saves the last ones.
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: [
+                services: claiming + [
                     .init(service: engine), .init(service: server), .init(service: ready),
                     .init(
-                        service: SignalService(watcher: watcher),
+                        service: LifeService(events: events, continuation: happens, watcher: watcher, server: server),
                         successTerminationBehavior: .gracefullyShutdownGroup),
                 ], logger: log.lifecycle))
         try await group.run()

@@ -11,8 +11,8 @@ struct Defaultsd: ParsableCommand {
         abstract: "Keeps a directory of preferences live: watches its files, merges edits, posts changes.",
         discussion: """
             It serves the commands and apps of one user, from $XDG_CONFIG_HOME or ~/.config, at \
-            $XDG_RUNTIME_DIR/defaultsd/socket. SIGTERM and SIGINT save what is pending and end it; SIGHUP has it look at \
-            every file. Its settings are the domain org.defaultsd.agent, and are live.
+            $XDG_RUNTIME_DIR/defaultsd/socket. SIGTERM and SIGINT save what is pending and end it, however often they come; \
+            SIGHUP has it look at every file. Its settings are the domain org.defaultsd.agent, and are live.
             """,
         version: "0.1.0 (protocol \(Request.protocolVersion))"
     )
@@ -34,13 +34,14 @@ struct Defaultsd: ParsableCommand {
         umask(0o077)
         // A file that would grow beyond the limit (ulimit -f) fails to be written, which is reported as any other failure.
         signal(SIGXFSZ, SIG_IGN)
-        SignalService.block()
+        LifeService.blockSignals()
         do {
-            if let endWithParent { try Parent.endWith(endWithParent) }
+            if let endWithParent { try Parent.follow(endWithParent) }
             let environment = Environment.current
             let directory = try PreferencesDirectory(option: directory, environment: environment)
             let address = try AgentAddress(option: socket, for: directory, environment: environment)
-            let agent = Agent(directory, address, logLevel: logLevel?.level, environment)
+            let agent = Agent(
+                directory, address, logLevel: logLevel?.level, isPrivate: endWithParent != nil, environment)
             try agent.run()
         } catch let error as DefaultsError {
             // Whoever starts an agent to end with it takes another one's as well, and needn't be told.

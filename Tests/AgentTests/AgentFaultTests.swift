@@ -84,7 +84,7 @@ struct AgentFaultTests {
 
     /// Nothing is left in the directory but the domains' files.
     private func expectNoLeftovers(_ place: AgentProcess.Place, _ comment: String) {
-        let names = Set(namesOfFiles(in: place.preferences))
+        let names = Set(place.files)
         #expect(names == ["\(Self.domain).plist", "\(AgentSettings.domainName).plist"], "\(comment)")
         let left = namesOfFiles(in: place.runtime).filter { $0.hasSuffix(".new") }
         #expect(left == [], "\(comment)")
@@ -140,7 +140,7 @@ struct AgentFaultTests {
                 #expect(try values(agent.place) == found, "\(call)")
                 let status = try next.status()
                 #expect(status["errors"] == [] && status["pending"] == [], "\(call)")
-                #expect(eventually { namesOfFiles(in: agent.place.preferences).count == 2 }, "\(call)")
+                #expect(eventually { agent.place.files.count == 2 }, "\(call)")
                 expectNoLeftovers(agent.place, "\(call)")
             }
         }
@@ -222,7 +222,7 @@ struct AgentFaultTests {
             let events = try follower.changes()
             #expect(isSaved || events.contains("\(Self.domain): unsaved"), "\(error.name): \(events)")
             expectOnce(events, error.name)
-            #expect(eventually { namesOfFiles(in: agent.place.preferences).count == 2 }, "\(error.name)")
+            #expect(eventually { agent.place.files.count == 2 }, "\(error.name)")
             expectNoLeftovers(agent.place, error.name)
         }
     }
@@ -240,7 +240,7 @@ struct AgentFaultTests {
             fault.end()
             try agent.synchronize()
             #expect(try values(agent.place) == Self.after)
-            let isClean = eventually { namesOfFiles(in: agent.place.preferences).count == 2 }
+            let isClean = eventually { agent.place.files.count == 2 }
             #expect(isClean)
         }
     }
@@ -459,9 +459,9 @@ struct AgentFaultTests {
             #expect(try agent.defaults("write", Self.domain, "key", "after").status == 0)
             // It is looked at once more after a second.
             let end = ContinuousClock.now + .seconds(2)
-            repeat { #expect(namesOfFiles(in: agent.place.preferences).count == 3) } while ContinuousClock.now < end
+            repeat { #expect(agent.place.files.count == 3) } while ContinuousClock.now < end
             fault.end()
-            #expect(eventually(within: 60) { namesOfFiles(in: agent.place.preferences).count == 2 })
+            #expect(eventually(within: 60) { agent.place.files.count == 2 })
             expectNoLeftovers(agent.place, "")
             #expect(try values(agent.place) == Self.after)
         }

@@ -81,7 +81,7 @@ struct BadFileTests {
             let repaired = try follower.changes { try RawFile.write("{size = 14;}", to: path) }
             #expect(repaired == ["a.b: size 12>14 (file)", "a.b: recovered"])
             #expect(try agent.status()["errors"] == [])
-            #expect(namesOfFiles(in: agent.place.preferences) == ["a.b.plist"])
+            #expect(agent.place.files == ["a.b.plist"])
         }
     }
 

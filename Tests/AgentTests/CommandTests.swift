@@ -73,7 +73,7 @@ struct CommandTests {
                 environment: place.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 })
             #expect(outcome.status == 64)
             #expect(outcome.errors.hasPrefix("defaults: \"a\u{FFFD}b\" is not UTF-8"))
-            #expect(namesOfFiles(in: place.preferences) == [])
+            #expect(place.files == [])
         }
     }
 
@@ -111,7 +111,7 @@ struct CommandTests {
                 #expect(other.errors.contains("The preferences directory \(missing) can't be used: No such file"))
                 #expect(!RawFile.exists(missing))
             }
-            #expect(namesOfFiles(in: place.preferences) == [])
+            #expect(place.files == [])
         }
     }
 

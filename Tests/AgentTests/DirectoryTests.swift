@@ -126,7 +126,7 @@ struct DirectoryTests {
             #expect(try agent.defaults("domains").output == "")
             #expect(try agent.defaults("write", "a.b", "one", "11").status == 0)
             #expect(try agent.defaults("read", "a.b").output.contains("one = 11"))
-            #expect(namesOfFiles(in: agent.place.preferences) == ["a.b.plist"])
+            #expect(agent.place.files == ["a.b.plist"])
 
             try agent.shell("cd ..; umount -l p")
             try agent.synchronize()

@@ -77,7 +77,7 @@ struct HostileClientTests {
             }
             try other.send(["type": "status", "request": 2])
             #expect(try other.answer() == "status")
-            #expect(namesOfFiles(in: agent.place.preferences) == [])
+            #expect(agent.place.files == [])
         }
     }
 

@@ -63,6 +63,32 @@ struct LifeTests {
         }
     }
 
+    @Test("However many signals ask it to end, it saves what waits, removes its socket and ends with 0")
+    func manySignals() throws {
+        try AgentProcess.withAgent { agent in
+            try agent.holdEdits()
+            let client = try RawClient.greeted(agent.place.socket)
+            try agent.connect().edit(Domain(DomainName("a.b")), ["key": "value"], replacesAll: false)
+            agent.signal(SIGTERM)
+            let isEnding = eventually { !RawFile.exists(agent.place.socket) }
+            #expect(isEnding)
+            // Who goes on asking has it wait a second before it saves; meanwhile the signals come.
+            var number: Int64 = 1
+            func isAnswered() throws -> Bool {
+                guard (try? client.send(["type": "status", "request": .integer(number)])) != nil else { return false }
+                return try client.receive() != nil
+            }
+            while try isAnswered() {
+                agent.signal([SIGTERM, SIGINT][Int(number % 2)])
+                number += 1
+            }
+            #expect(number > 2)
+            #expect(agent.status(within: 30) == 0)
+            #expect(try PropertyListValue(parsing: RawFile.read(agent.place.path("a.b"))) == ["key": "value"])
+            #expect(!RawFile.exists(agent.place.socket))
+        }
+    }
+
     @Test("SIGHUP has it look at every file")
     func hangUp() throws {
         try AgentProcess.withAgent { agent in

@@ -98,7 +98,7 @@ struct SocketTests {
             #expect(failure?["code"] == .string(code))
             try client.send(["type": "status", "request": 3])
             #expect(try client.answer() == "status")
-            #expect(namesOfFiles(in: agent.place.preferences) == [])
+            #expect(agent.place.files == [])
         }
     }
 

@@ -307,6 +307,8 @@ struct TailTests {
     func cursorFile() throws {
         try AgentProcess.withAgent { agent in
             let file = agent.place.runtime + "/cursor"
+            // Whatever has a name beside it is in nobody's way.
+            try RawFile.makeDirectory(file + ".new")
             func run(_ arguments: String...) throws -> [Int] {
                 let outcome = try Programs.run(
                     Programs.defaults, ["tail", "--json", "--cursor-file", file] + arguments,

@@ -41,6 +41,11 @@ extension AgentProcess {
                 .logPath(for: directory)
         }
 
+        /// The names in the preferences directory, without those that the agent itself locks.
+        package var files: [String] {
+            namesOfFiles(in: preferences).filter { ![".defaultsd.agent", ".defaultsd.lock"].contains($0) }
+        }
+
         package func path(_ domain: String) -> String { "\(preferences)/\(domain).plist" }
 
         /// Gives both to "nobody", in a way that root may use them too.

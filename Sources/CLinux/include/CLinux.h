@@ -24,8 +24,14 @@ int linux_lease_read(int fd);
 /// Lets a lease go.
 int linux_lease_release(int fd);
 
-/// Has the kernel send this process SIGTERM when the thread that started it ends (PR_SET_PDEATHSIG).
-int linux_end_with_parent(void);
+/// Has the kernel send this process a signal when the thread that started it ends (PR_SET_PDEATHSIG).
+int linux_signal_at_end_of_parent(int signal);
+
+/// Closes all descriptors from a number on.
+void linux_close_from(int lowest);
+
+/// The flag of posix_spawn that gives a program a session of its own.
+short linux_spawn_in_new_session(void);
 
 /// Starts a thread with all signals blocked: they are for the program's other threads. Returns 0, or the error's number.
 int linux_start_thread(pthread_t *thread, void *(*main)(void *), void *argument);

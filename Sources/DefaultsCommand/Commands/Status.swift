@@ -24,6 +24,7 @@ struct Status: ParsableCommand {
     func run() throws {
         let (directory, address) = try place.resolve()
         guard let agent = try AgentConnection.open(address, for: directory) else {
+            if let obstacle = address.obstacle { throw obstacle }
             throw Failure(
                 "No agent serves \(directory.path) (at \(address.socketPath)); the command works on its files directly. "
                     + "`defaultsd` starts one.", .unavailable)

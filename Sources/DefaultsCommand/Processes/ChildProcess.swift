@@ -1,3 +1,4 @@
+import CLinux
 import DefaultsCore
 import Glibc
 
@@ -17,11 +18,12 @@ struct ChildProcess {
     ///   - outputToErrors: whether its output goes to standard error, since ours is data.
     ///   - input: what it has for standard input; ours if left out.
     ///   - leadsGroup: whether it has a process group of its own, to be ended with all that it starts.
+    ///   - leadsSession: whether it has a session of its own, which no signal of a terminal reaches.
     /// - Returns: the process.
     /// - Throws: when it can't be started.
     static func start(
         _ program: String, _ arguments: [String], variables: [String: String?] = [:],
-        outputToErrors: Bool = false, input: Int32? = nil, leadsGroup: Bool = false
+        outputToErrors: Bool = false, input: Int32? = nil, leadsGroup: Bool = false, leadsSession: Bool = false
     ) throws(Failure) -> ChildProcess {
         var argv = arguments.map { strdup($0) } + [nil]
         var envp = environment(with: variables) + [nil]
@@ -40,8 +42,10 @@ struct ChildProcess {
         for signal in [SIGPIPE, SIGINT, SIGQUIT, SIGCHLD, SIGXFSZ] { sigaddset(&standard, signal) }
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setsigdefault(&attributes, &standard)
-        let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (leadsGroup ? POSIX_SPAWN_SETPGROUP : 0)
-        posix_spawnattr_setflags(&attributes, Int16(flags))
+        var flags = Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
+        if leadsGroup { flags |= Int16(POSIX_SPAWN_SETPGROUP) }
+        if leadsSession { flags |= linux_spawn_in_new_session() }
+        posix_spawnattr_setflags(&attributes, flags)
         var pid: pid_t = 0
         let number = posix_spawnp(&pid, program, &actions, &attributes, &argv, &envp)
         guard number == 0 else {

@@ -1,7 +1,10 @@
 import DefaultsCore
 import Glibc
+import Linux
 
-/// An agent that `tail` starts where none answers, and that ends with it.
+/// A private agent, which `tail` starts where none answers.
+///
+/// It ends with this process, once nobody else is connected to it, and leaves its place to an ordinary agent that starts.
 struct ChildAgent {
     private let process: ChildProcess
 
@@ -28,12 +31,14 @@ struct ChildAgent {
         if address.isExplicit { arguments += ["--socket", address.socketPath] }
         process = try ChildProcess.start(
             executable, arguments,
-            variables: ["NOTIFY_SOCKET": notifications.name])
+            variables: ["NOTIFY_SOCKET": notifications.name],
+            // What the terminal sends is meant for this process; others may follow the agent.
+            leadsSession: true)
     }
 
     private static func executable(until end: ContinuousClock.Instant?) throws(Failure) -> String? {
         let own = AppIdentity.current.executable
-        let beside = own.lastIndex(of: "/").map { String(own[..<$0]) + "/defaultsd" } ?? "defaultsd"
+        let beside = Path.directory(of: own) + "/defaultsd"
         if access(beside, X_OK) == 0 { return beside }
         // Found in the PATH, or nowhere.
         guard let checkout = Checkout(ofExecutable: own) else { return "defaultsd" }

@@ -24,11 +24,16 @@ struct CursorFile {
         do throws(SystemCall.Failure) {
             // Beside it and renamed, so that the end of this process leaves the old place or the new one. It isn't waited for
             // the disk: after a power failure the old place, or none, shows changes again or begins with those that come.
-            let temporary = path + ".new"
-            unlink(temporary)
+            // Nobody can have taken a name that nobody could guess.
+            let temporary = "\(path).\(String(UInt64.random(in: 0...(.max)), radix: 16)).new"
             let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-            try file.write(Array("\(cursor)\n".utf8))
-            try SystemCall.run { rename(temporary, path) }
+            do throws(SystemCall.Failure) {
+                try file.write(Array("\(cursor)\n".utf8))
+                try SystemCall.run { rename(temporary, path) }
+            } catch {
+                unlink(temporary)
+                throw error
+            }
         } catch {
             throw Failure(
                 "The cursor file \(path) can't be written: \(SystemCall.message(error.number)).", .inputOutput)

@@ -30,6 +30,7 @@ struct TailSession {
 
     /// Shows changes until the count, the time or the reader is at its end.
     mutating func run() throws {
+        if let problem = address.problem { throw problem }
         cursor = try options.since.map { text throws(DefaultsError) in try Cursor(text) }
         if let kept = try options.cursorFile.map({ try CursorFile(path: $0).read() }) { cursor = kept ?? cursor }
         var isAgain = false
@@ -60,6 +61,7 @@ struct TailSession {
         var deadline = start + .seconds(10)
         var backoff = Duration.seconds(1)
         var isStarting = false
+        var wasRefused = false
         var pause: Int32 = 10
         let notifications = try NotifySocket()
         while true {
@@ -82,6 +84,8 @@ struct TailSession {
                 guard status == 0 || status == ChildAgent.isSurplus || status > 128 else {
                     throw Failure("The agent that was started has ended at once; it says above why.", .unavailable)
                 }
+                wasRefused = status == ChildAgent.isSurplus
+                if wasRefused { try checkHolder() }
                 // Another one answers in a moment, unless it has ended too. That isn't hoped for without end.
                 if backoff == .seconds(1) { deadline = max(start, .now) + .seconds(5) }
                 start = max(start, .now + backoff)
@@ -90,8 +94,10 @@ struct TailSession {
             let left = isAgain ? milliseconds() : -1
             if left == 0 { return nil }
             guard .now < deadline else {
-                throw obstacle
-                    ?? Failure("No agent answers at \(address.socketPath), and none can be started.", .unavailable)
+                if let obstacle { throw obstacle }
+                throw Failure(
+                    "No agent answers at \(address.socketPath), and none can be started\(wasRefused ? others : "").",
+                    .unavailable)
             }
             if child == nil, obstacle == nil, .now >= start {
                 child = try ChildAgent(directory, address, telling: notifications, until: end)
@@ -103,6 +109,23 @@ struct TailSession {
             _ = try notifications.isReady(within: left < 0 ? pause : min(pause, left))
             pause = min(pause * 2, isStarting ? 50 : 250)
         }
+    }
+
+    /// Ends the wait where the agent that has the directory listens elsewhere.
+    private func checkHolder() throws(Failure) {
+        guard let holder = AgentClaim.lastHolder(ofDirectory: directory), holder.socketPath != address.socketPath
+        else { return }
+        throw Failure(
+            "An agent (\(holder.description)) serves \(directory.path) at \(holder.socketPath), not at "
+                + "\(address.socketPath). Name its socket: `defaults tail --socket \(holder.socketPath)`.",
+            .temporaryFailure)
+    }
+
+    /// What is said of an agent that has the directory, and isn't to be seen here.
+    private var others: String {
+        guard let holder = AgentClaim.lastHolder(ofDirectory: directory) else { return "" }
+        return ": another agent (\(holder.description)) serves \(directory.path), in another container or without its "
+            + "socket. End it with `kill \(holder.pid)`, or follow changes where it runs"
     }
 
     /// The milliseconds that are left, -1 for no end.

@@ -29,6 +29,13 @@ package struct PreferencesDirectory: Hashable, Sendable {
         self.isExplicit = isExplicit
     }
 
+    /// Whether this is the usual directory of an environment, by whatever name and links.
+    func isUsual(in environment: Environment) -> Bool {
+        guard isExplicit else { return true }
+        guard let standard = try? Self.standardPath(environment) else { return false }
+        return PreferencesDirectory(path: standard).resolvedPath == resolvedPath
+    }
+
     /// Makes the usual directory if it isn't there, and checks that the directory is the user's own.
     package func prepare() throws(DefaultsError) {
         try makeIfUsual()

@@ -7,32 +7,41 @@ package struct AgentAddress: Hashable, Sendable {
     package let socketPath: String
     /// Whether someone named it; then no answer there is an error, not a reason to do without an agent.
     package let isExplicit: Bool
+    /// The error of a usual address that no socket can have; clients do without an agent then.
+    package let problem: DefaultsError?
+    /// The directory that is there, and trusted, before any agent runs; `nil` where someone named the socket.
+    let root: String?
+
+    /// The longest path, in bytes: the kernel takes 107 of them, SwiftNIO 103, as other systems do.
+    private static let longestPath = 103
 
     /// Finds the address: the option, `DEFAULTSD_SOCKET`, or `$XDG_RUNTIME_DIR/defaultsd/socket`.
     ///
-    /// A directory that was named has an agent of its own, in a directory below that is named after it.
+    /// A directory that was named has an agent of its own, in a directory below that is named after it, unless it is the
+    /// usual one under another name.
+    ///
+    /// - Throws: `directory` when someone named a path that no socket can have.
     package init(
         option: String? = nil, for directory: PreferencesDirectory, environment: Environment
     ) throws(DefaultsError) {
-        let path: String
         if let given = option ?? environment["DEFAULTSD_SOCKET"] {
-            path = given.hasPrefix("/") ? given : PreferencesDirectory.workingDirectory() + "/" + given
-            isExplicit = true
+            socketPath = Path.isAbsolute(given) ? given : PreferencesDirectory.workingDirectory() + "/" + given
+            (isExplicit, root, problem) = (true, nil, nil)
+            if let problem = Self.problem(ofPath: socketPath) { throw problem }
         } else {
-            let runtime = Self.runtimeDirectory(environment) + "/defaultsd"
-            path =
-                directory.isExplicit
-                ? "\(runtime)/\(directory.resolvedPathHash)/socket" : "\(runtime)/socket"
-            isExplicit = false
+            let (root, name) = Self.runtimeDirectory(environment)
+            let own = directory.isUsual(in: environment) ? "" : "/\(directory.resolvedPathHash)"
+            socketPath = "\(root)/\(name)\(own)/socket"
+            (isExplicit, self.root, problem) = (false, root, Self.problem(ofPath: socketPath))
         }
-        // The kernel takes 107 bytes; SwiftNIO takes 103, as other systems do.
-        guard path.utf8.count <= 103 else {
-            throw DefaultsError(
-                .directory,
-                "The socket's path has \(path.utf8.count) bytes, and a socket's has at most 103: \(path). "
-                    + "Name a shorter one with --socket or DEFAULTSD_SOCKET.")
-        }
-        socketPath = path
+    }
+
+    private static func problem(ofPath path: String) -> DefaultsError? {
+        if path.utf8.count <= longestPath { return nil }
+        return DefaultsError(
+            .directory,
+            "The socket's path has \(path.utf8.count) bytes, and a socket's has at most \(longestPath): \(path). "
+                + "Name a shorter one with --socket or DEFAULTSD_SOCKET.")
     }
 
     /// The directory that holds the socket and the log.
@@ -45,46 +54,10 @@ package struct AgentAddress: Hashable, Sendable {
         "\(socketPath).\(directory.resolvedPathHash).log"
     }
 
-    /// `$XDG_RUNTIME_DIR`, `/run/user/<uid>` where that is, or a directory of the user's own in `/tmp`.
-    private static func runtimeDirectory(_ environment: Environment) -> String {
-        if let given = environment["XDG_RUNTIME_DIR"], given.hasPrefix("/") { return given }
+    /// `$XDG_RUNTIME_DIR`, `/run/user/<uid>` where that is, or `/tmp`, and the agent's directory in it.
+    private static func runtimeDirectory(_ environment: Environment) -> (root: String, name: String) {
+        if let given = environment["XDG_RUNTIME_DIR"], Path.isAbsolute(given) { return (given, "defaultsd") }
         let usual = "/run/user/\(getuid())"
-        return access(usual, W_OK) == 0 ? usual : "/tmp/defaultsd-\(getuid())"
-    }
-
-    /// Makes the directory that holds the socket, for the user alone, and checks that it is theirs.
-    package func makeDirectory() throws(DefaultsError) {
-        var missing: [String] = []
-        var path = directoryPath
-        while access(path, F_OK) != 0, path.count > 1 {
-            missing.append(path)
-            path = Path.directory(of: path)
-            if path.isEmpty { break }
-        }
-        for path in missing.reversed() where mkdir(path, 0o700) != 0 && errno != EEXIST {
-            throw DefaultsError(.directory, errno: errno, "The agent's directory \(path) can't be made")
-        }
-        try checkOwner()
-        // One that the user named may hold other things, that others are to see.
-        if !isExplicit { chmod(directoryPath, 0o700) }
-    }
-
-    /// Checks that nobody but the user (or root) can have put a socket in the directory.
-    package func checkOwner() throws(DefaultsError) {
-        var status = stat()
-        guard stat(directoryPath, &status) == 0 else {
-            throw DefaultsError(.directory, errno: errno, "The agent's directory \(directoryPath) can't be looked at")
-        }
-        guard status.st_uid == geteuid() || status.st_uid == 0 else {
-            throw DefaultsError(
-                .directory,
-                "The agent's directory \(directoryPath) belongs to the user with the number \(status.st_uid), not to you; "
-                    + "name another socket with --socket or DEFAULTSD_SOCKET.")
-        }
-        guard status.st_mode & 0o022 == 0 || status.st_mode & S_ISVTX != 0 else {
-            throw DefaultsError(
-                .directory,
-                "Others may write to the agent's directory \(directoryPath); `chmod go-w` it, or name another.")
-        }
+        return access(usual, W_OK) == 0 ? (usual, "defaultsd") : ("/tmp", "defaultsd-\(getuid())/defaultsd")
     }
 }

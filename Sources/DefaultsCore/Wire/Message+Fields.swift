@@ -31,6 +31,7 @@ extension Message {
         case .subscribed(let cursor): ["type": "subscribed", "cursor": .string(cursor.description)]
         case .unsubscribed: ["type": "unsubscribed"]
         case .status(let values): ["type": "status", "status": .dictionary(values)]
+        case .handingOver: ["type": "handingOver"]
         case .failure(let error):
             error.fields.merging(["type": "failure"]) { $1 }
         case .event(let event): event.fields
@@ -57,6 +58,7 @@ extension Message {
         case "subscribed": self = .subscribed(try fields.cursor("cursor"))
         case "unsubscribed": self = .unsubscribed
         case "status": self = .status(try fields.dictionary("status"))
+        case "handingOver": self = .handingOver
         case "failure":
             self = .failure(try DefaultsError(fields))
         default: self = .event(try StreamEvent(fields))

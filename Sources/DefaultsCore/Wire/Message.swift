@@ -16,6 +16,8 @@ package enum Message: Sendable {
     case unsubscribed
     /// The answer to `status`; the keys are those of `defaults status --json`.
     case status(DomainValues)
+    /// The answer to `handOver`: the agent saves what is pending, and ends.
+    case handingOver
     /// The answer to a request that can't be met. After `protocolViolation` the connection is closed.
     case failure(DefaultsError)
     /// A subscription's event.

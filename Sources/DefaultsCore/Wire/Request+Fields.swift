@@ -34,6 +34,7 @@ extension Request {
             ]
         case .unsubscribe(let number): ["type": "unsubscribe", "subscription": .number(number)]
         case .status: ["type": "status"]
+        case .handOver: ["type": "handOver"]
         }
     }
 
@@ -61,6 +62,7 @@ extension Request {
                 mode)
         case "unsubscribe": self = .unsubscribe(try fields.unsigned("subscription"))
         case "status": self = .status
+        case "handOver": self = .handOver
         case let type: throw DefaultsError(.agentRefused, "\"\(type.prefix(40))\" is no request that this agent knows.")
         }
     }

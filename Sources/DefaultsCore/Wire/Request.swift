@@ -17,6 +17,8 @@ package enum Request: Hashable, Sendable {
     case unsubscribe(UInt64)
     /// How the agent does.
     case status
+    /// Ends an agent that `defaults tail` has started, so that the one that asks can take its place.
+    case handOver
 
     /// The protocol that this code speaks.
     package static let protocolVersion: Int64 = 1

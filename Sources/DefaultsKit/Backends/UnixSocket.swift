@@ -8,13 +8,17 @@ enum UnixSocket {
     /// - Parameters:
     ///   - address: where it listens.
     ///   - patience: how long to wait for one that takes no connections, in milliseconds.
-    /// - Returns: `nil` when nobody listens there.
-    /// - Throws: when the socket can't be trusted, or can't be connected to for another reason.
+    /// - Returns: `nil` when nobody listens there, or, at an address that nobody named, nobody can whom to trust.
+    /// - Throws: when a socket that someone named can't be trusted, or one can't be connected to for another reason.
     static func connect(
         to address: AgentAddress, patience: Int64 = 5_000
     ) throws(DefaultsError) -> FileDescriptor? {
-        if access(address.socketPath, F_OK) != 0, errno == ENOENT { return nil }
-        try address.checkOwner()
+        if address.problem != nil || access(address.socketPath, F_OK) != 0 && errno == ENOENT { return nil }
+        do throws(DefaultsError) { try address.checkDirectory() } catch {
+            // In the usual place it can only be in the way of an agent.
+            if address.isExplicit { throw error }
+            return nil
+        }
         do throws(SystemCall.Failure) {
             let number = try SystemCall.run {
                 socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

@@ -67,7 +67,9 @@ extension LiveDomains {
         case .current:
             let place = try place.get()
             // One that can't be had is done without, even if the environment names it.
-            if let agent = try? AgentConnection.open(place.address, for: place.directory) { return try agent.domains() }
+            if let agent = try? AgentConnection.open(place.address.get(), for: place.directory) {
+                return try agent.domains()
+            }
             return try EmbeddedStore(place.directory, system: .none).domains()
         case .any(let directory):
             return try PreferencesDirectory(path: directory).domains(of: user)

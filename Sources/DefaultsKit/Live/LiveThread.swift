@@ -145,7 +145,7 @@ final class LiveThread {
         guard nextAttempt <= .now(), handovers.isEmpty else { return nil }
         do throws(DefaultsError) {
             let patience = AgentPatience(AgentSession.patience)
-            return try AgentConnection.open(place.address, for: place.directory, patience: patience)
+            return try AgentConnection.open(place.address.get(), for: place.directory, patience: patience)
         } catch {
             // One that ends at this moment is none.
             if error.code == .agentUnavailable, error.errno != nil { return nil }

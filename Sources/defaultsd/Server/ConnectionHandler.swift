@@ -56,7 +56,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
-        server.connections.value[ObjectIdentifier(self)] = nil
+        server.remove(self)
     }
 
     func channelActive(context: ChannelHandlerContext) {
@@ -152,6 +152,9 @@ final class ConnectionHandler: ChannelInboundHandler {
             subscriptions[subscription] = nil
             send(.unsubscribed, to: number)
         case .status: send(.status(StatusReport.fields(of: server)), to: number)
+        case .handOver:
+            try server.handOver()
+            send(.handingOver, to: number)
         }
     }
 

@@ -2,6 +2,7 @@ import CLinux
 import DefaultsCore
 import DirectoryWatcher
 import Glibc
+import Logging
 import NIOCore
 import NIOPosix
 import ServiceLifecycle
@@ -28,7 +29,11 @@ final class Server: Service {
     private let batches: NIOLoopBoundBox<SharedBatches>
     /// So many bytes of requests that haven't all come yet are kept, of all connections together.
     static let mostWaitingBytes = 128 << 20
-    private let listener = Mutex<(any Channel)?>(nil)
+    private let listener = Mutex<(channel: any Channel, file: SocketFile)?>(nil)
+    /// Ends a private agent; `nil` for an ordinary one, which no client can end.
+    private let ending: (@Sendable () -> Void)?
+    /// Whether the agent ends with its last connection; touched on the event loop alone.
+    private let endsWhenAlone: NIOLoopBoundBox<Bool>
     /// How many files are open beside the connections, as long as the agent runs; set before the first connection.
     private let otherFiles = Atomic(0)
     private let currentSettings: Mutex<AgentSettings>
@@ -37,7 +42,7 @@ final class Server: Service {
 
     init(
         store: Store, engine: Engine, watcher: DirectoryWatcher, directory: PreferencesDirectory,
-        address: AgentAddress, settings: AgentSettings, log: AgentLog
+        address: AgentAddress, settings: AgentSettings, log: AgentLog, ending: (@Sendable () -> Void)?
     ) {
         self.store = store
         self.engine = engine
@@ -45,10 +50,12 @@ final class Server: Service {
         self.directory = directory
         self.address = address
         self.log = log
+        self.ending = ending
         eventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
         executor = LoopExecutor(eventLoop)
         connections = .makeBoxSendingValue([:], eventLoop: eventLoop)
         batches = .makeBoxSendingValue(SharedBatches(), eventLoop: eventLoop)
+        endsWhenAlone = .makeBoxSendingValue(false, eventLoop: eventLoop)
         currentSettings = Mutex(settings)
     }
 
@@ -64,43 +71,37 @@ final class Server: Service {
 
     /// Begins to take connections.
     func listen() async throws {
-        // Whoever listened here has ended, or `AgentClaim` would have told: what it left can go.
-        var status = stat()
-        if lstat(address.socketPath, &status) == 0 {
-            guard status.st_mode & S_IFMT == S_IFSOCK else {
-                throw DefaultsError(
-                    .directory, "\(address.socketPath) is there and is no socket; move it away, or name another socket."
-                )
-            }
-            unlink(address.socketPath)
-        }
+        // No agent listens here while `AgentClaims` holds. Another program may, or what a killed agent left is there.
+        try SocketFile.clear(address.socketPath)
         // One more is the listening socket.
         otherFiles.store(OpenFiles.inUse(below: OpenFiles.limit) + 1, ordering: .relaxed)
+        let (socket, file) = try SocketFile.bind(address.socketPath)
         do {
+            // Bound already, since NIO would remove whatever has its path when it closes a socket that it has bound.
             let channel = try await ServerBootstrap(group: eventLoop)
-                .serverChannelOption(.backlog, value: 1_024)
                 .serverChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         try channel.pipeline.syncOperations.addHandler(AcceptPause())
                     }
                 }
                 .childChannelInitializer { self.accept($0) }
-                .bind(unixDomainSocketPath: address.socketPath).get()
-            listener.withLock { $0 = channel }
-            // The umask has kept others out from the beginning; for its user, a socket is nothing to be executed.
-            chmod(address.socketPath, 0o600)
+                .withBoundSocket(socket).get()
+            // NIO has it queue fewer.
+            Glibc.listen(socket, 1_024)
+            listener.withLock { $0 = (channel, file) }
         } catch let error as IOError {
-            throw DefaultsError(
-                .directory, errno: error.errnoCode, "The socket \(address.socketPath) can't be listened on")
+            file.remove()
+            throw SocketFile.failure(address.socketPath, error.errnoCode)
         }
     }
 
     /// Keeps the socket until the agent is to end; then closes it and, once they have their answers, every connection.
     func run() async throws {
         await waitForEnd()
-        let channel = listener.withLock { $0.take() }
-        try? await channel?.close()
-        unlink(address.socketPath)
+        let listener = listener.withLock { $0.take() }
+        // While it still listens: as long as the socket is open, no other file has the inode's number.
+        listener?.file.remove()
+        try? await listener?.channel.close()
         await answerWhatWasAsked()
         try await eventLoop.submit {
             for connection in self.connections.value.values { connection.close() }
@@ -123,6 +124,42 @@ final class Server: Service {
             try? await eventLoop.scheduleTask(in: .milliseconds(10)) {}.futureResult.get()
         }
     }
+
+    // MARK: The end of a private agent
+
+    /// Ends a private agent, whose place another takes.
+    ///
+    /// - Throws: `agentRefused` in an ordinary one.
+    func handOver() throws(DefaultsError) {
+        guard let ending else {
+            throw DefaultsError(
+                .agentRefused, "This agent was not started by `defaults tail`; it goes on until it gets SIGTERM.")
+        }
+        log.logger.info("Handing over to another agent.")
+        ending()
+    }
+
+    /// Ends a private agent once nobody is connected, now that what it was started for has ended.
+    ///
+    /// May be called on any thread.
+    func endWhenAlone() {
+        eventLoop.execute {
+            self.endsWhenAlone.value = true
+            self.endIfAlone()
+        }
+    }
+
+    /// Takes note that a connection has gone; called on the event loop alone.
+    func remove(_ connection: ConnectionHandler) {
+        connections.value[ObjectIdentifier(connection)] = nil
+        endIfAlone()
+    }
+
+    private func endIfAlone() {
+        if endsWhenAlone.value, connections.value.isEmpty { ending?() }
+    }
+
+    // MARK: Events
 
     /// Has every subscription look for records.
     ///

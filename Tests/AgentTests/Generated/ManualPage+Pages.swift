@@ -97,6 +97,14 @@ extension ManualPage {
         .It Pa $XDG_RUNTIME_DIR/defaultsd/socket
         The agent's socket.
         The log of changes is beside it.
+        .It Pa ~/.config/.defaultsd.agent , $XDG_RUNTIME_DIR/defaultsd/socket.lock
+        The agent's claims on the directory and on the socket: files that it locks
+        .Pq Xr flock 2
+        as long as it runs, and in which its process, its host and its socket are named.
+        Another agent ends with status 75 where they are locked,
+        and takes the place of one that
+        .Ic defaults tail
+        has started.
         .El
 
         """

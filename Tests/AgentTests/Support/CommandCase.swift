@@ -84,7 +84,8 @@ struct CommandCase: CustomTestStringConvertible {
             if !isLast { #expect(outcome.status == 0, "\(command): \(outcome.errors)") }
         }
         for directory in ["", "ByHost/"] {
-            for name in namesOfFiles(in: "\(place.preferences)/\(directory)") where name != "ByHost" {
+            let names = directory.isEmpty ? place.files : namesOfFiles(in: "\(place.preferences)/\(directory)")
+            for name in names where name != "ByHost" {
                 result.files[directory + name] = try RawFile.read("\(place.preferences)/\(directory)\(name)")
             }
         }

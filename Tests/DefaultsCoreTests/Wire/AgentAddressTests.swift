@@ -46,6 +46,63 @@ struct AgentAddressTests {
         }
     }
 
+    @Test("The usual directory has the usual agent when it is named, too, whatever link leads to it")
+    func usualDirectory() throws {
+        try withTemporaryDirectory { path in
+            try RawFile.makeDirectory(path + "/.config")
+            symlink(".config", path + "/link")
+            for variables in [["HOME": path], ["HOME": "/elsewhere", "XDG_CONFIG_HOME": path + "/.config"]] {
+                let variables = variables.merging(["XDG_RUNTIME_DIR": "/run/me"]) { $1 }
+                for name in [".config", "link", ".config/"] {
+                    let named = try find(variables, directory: PreferencesDirectory(path: "\(path)/\(name)"))
+                    #expect(named.socketPath == "/run/me/defaultsd/socket")
+                }
+                let other = try find(variables, directory: PreferencesDirectory(path: path))
+                #expect(other.socketPath != "/run/me/defaultsd/socket")
+            }
+        }
+    }
+
+    @Test("A usual path that is too long for a socket is a problem of whoever needs an agent alone")
+    func longUsualPath() throws {
+        let address = try find(["XDG_RUNTIME_DIR": "/" + String(repeating: "x", count: 97)])
+        #expect(address.problem?.description.contains("at most 103") == true)
+        #expect(address.obstacle == address.problem)
+        #expect(throws: DefaultsError.self) { try address.makeDirectory() }
+        #expect(try find(["XDG_RUNTIME_DIR": "/run/me"]).problem == nil)
+    }
+
+    @Test("Of the usual directory no component is made, or given a mode, through a link")
+    func linkInside() throws {
+        try withTemporaryDirectory { path in
+            try RawFile.makeDirectory(path + "/victim", mode: 0o755)
+            let address = try find(["XDG_RUNTIME_DIR": path], directory: PreferencesDirectory(path: path + "/victim"))
+            // Of the two components, the first and then the second.
+            for name in ["/defaultsd", String(address.directoryPath.dropFirst(path.count))] {
+                symlink(path + "/victim", path + name)
+                for attempt in [address.makeDirectory, address.checkDirectory] as [() throws -> Void] {
+                    let error = #expect(throws: DefaultsError.self) { try attempt() }
+                    #expect(error?.description.contains("is a link") == true)
+                }
+                #expect(address.obstacle != nil)
+                unlink(path + name)
+                if name == "/defaultsd" { try RawFile.makeDirectory(path + name, mode: 0o755) }
+            }
+            #expect(try RawFile.status(path + "/victim").st_mode & 0o7777 == 0o755)
+            #expect(namesOfFiles(in: path + "/victim") == [])
+            #expect(address.obstacle == nil, "Where it is only missing, nothing is in the way.")
+            try address.makeDirectory()
+            for made in [path + "/defaultsd", address.directoryPath] {
+                #expect(try RawFile.status(made).st_mode & 0o7777 == 0o700)
+            }
+            #expect(address.obstacle == nil)
+            guard geteuid() == 0 else { return }
+            chown(path + "/defaultsd", 65_534, 65_534)
+            let error = #expect(throws: DefaultsError.self) { try address.makeDirectory() }
+            #expect(error?.description.contains("belongs to the user with the number 65534") == true)
+        }
+    }
+
     @Test("A path that is too long for a socket is an error", arguments: [(103, true), (104, false)])
     func length(bytes: Int, isTaken: Bool) {
         let path = "/" + String(repeating: "x", count: bytes - 1)
@@ -65,7 +122,7 @@ struct AgentAddressTests {
             chmod(path + "/a/b", 0o700)
             if geteuid() == 0 {
                 chown(path + "/a/b", 65_534, 65_534)
-                #expect(throws: DefaultsError.self) { try address.checkOwner() }
+                #expect(throws: DefaultsError.self) { try address.checkDirectory() }
             }
             rmdir(path + "/a/b")
             try RawFile.write("", to: path + "/a/b")

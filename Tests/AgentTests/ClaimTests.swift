@@ -1,0 +1,208 @@
+import DefaultsCore
+import Glibc
+import ProgramSupport
+import TestSupport
+import Testing
+
+@testable import DefaultsKit
+
+/// A directory has one agent, and so has a socket, whatever namespaces and names they are reached by.
+@Suite("Claims of an agent")
+struct ClaimTests {
+    private static let unshare = "/usr/bin/unshare"
+    /// Whether namespaces can be made.
+    private static let hasNamespaces = (try? Programs.run(unshare, ["-Urmn", "true"]).status) == 0
+
+    @Test(
+        "An agent in another network namespace is refused, and the first keeps its socket",
+        .enabled(if: hasNamespaces))
+    func networkNamespace() throws {
+        try AgentProcess.withAgent { agent in
+            for arguments in [[], ["--socket", agent.place.runtime + "/second"]] {
+                let outcome = try Programs.run(
+                    Self.unshare, ["-Urn", Programs.defaultsd] + arguments, environment: agent.place.environment)
+                #expect(outcome.status == 75)
+                #expect(outcome.errors.contains("Another agent (pid \(agent.pid)) serves"), "\(outcome.errors)")
+                #expect(outcome.errors.contains("at \(agent.place.socket);"), "\(outcome.errors)")
+                #expect(outcome.errors.split(separator: "\n").count == 1)
+            }
+            #expect(try agent.defaults("status").status == 0)
+        }
+    }
+
+    @Test("An agent on a bind mount of the directory is refused", .enabled(if: hasNamespaces))
+    func bindMount() throws {
+        try AgentProcess.withAgent { agent in
+            let other = agent.place.root + "/other"
+            try RawFile.makeDirectory(other)
+            let script = """
+                mount --bind \(agent.place.preferences) \(other)
+                exec \(Programs.defaultsd) --directory \(other) --socket \(agent.place.runtime)/second
+                """
+            let outcome = try Programs.run(
+                Self.unshare, ["-Urmn", "/bin/sh", "-ec", script], environment: agent.place.environment)
+            #expect(outcome.status == 75)
+            #expect(outcome.errors.contains("Another agent (pid \(agent.pid)) serves the directory \(other) already"))
+        }
+    }
+
+    @Test("The files of a claim are the user's alone, name the agent, disturb nothing, and go with it")
+    func files() throws {
+        try AgentProcess.withAgent { agent in
+            let files = [agent.place.preferences + "/.defaultsd.agent", agent.place.socket + ".lock"]
+            for file in files {
+                #expect(try RawFile.status(file).st_mode & 0o7777 == 0o600)
+                let lines = String(decoding: try RawFile.read(file), as: UTF8.self).split(separator: "\n")
+                #expect(lines.first == "\(agent.pid)" && lines.last == agent.place.socket[...])
+            }
+            #expect(try agent.defaults("domains").output == "")
+            #expect(try agent.status()["errors"] == [])
+            #expect(agent.terminate() == 0)
+            for file in files { #expect(!RawFile.exists(file)) }
+        }
+    }
+
+    @Test("The files that a killed agent left are taken over")
+    func leftover() throws {
+        try AgentProcess.withAgent { first in
+            first.kill()
+            let file = first.place.preferences + "/.defaultsd.agent"
+            #expect(RawFile.exists(file))
+            let second = try AgentProcess(first.place)
+            defer { second.kill() }
+            #expect(String(decoding: try RawFile.read(file), as: UTF8.self).hasPrefix("\(second.pid)\n"))
+        }
+    }
+
+    @Test(
+        "A link in the place of a claim's file is neither followed nor removed",
+        arguments: ["p/.defaultsd.agent", "r/socket.lock"])
+    func link(name: String) throws {
+        try AgentProcess.withPlace { place in
+            try RawFile.write("precious", to: place.root + "/victim")
+            symlink(place.root + "/victim", "\(place.root)/\(name)")
+            let outcome = try Programs.run(Programs.defaultsd, [], environment: place.environment)
+            #expect(outcome.status == 69)
+            #expect(outcome.errors.contains("\(place.root)/\(name)") && outcome.errors.contains("no file of yours"))
+            #expect(try RawFile.read(place.root + "/victim") == Array("precious".utf8))
+        }
+    }
+
+    @Test(
+        "A directory in which no file can be made is served, with a warning, and claimed when one can",
+        .enabled(if: AgentProcess.hasNobody))
+    func readOnly() throws {
+        try AgentProcess.withPlace { place in
+            try place.giveToNobody()
+            try RawFile.write("{one = 1;}", to: place.path("a.b"))
+            chmod(place.path("a.b"), 0o644)
+            chmod(place.preferences, 0o555)
+            let agent = try AgentProcess(place, launcher: AgentProcess.asNobody)
+            defer { agent.kill() }
+            let outcome = try agent.defaults("read", "a.b", "one")
+            #expect(outcome.output == "1\n", "\(outcome)")
+            // At the same socket there is still one.
+            let second = AgentProcess.asNobody + [Programs.defaultsd]
+            let refused = try Programs.run(second[0], Array(second[1...]), environment: place.environment)
+            #expect(refused.status == 75 && refused.errors.contains("serves the socket"), "\(refused)")
+            chmod(place.preferences, 0o755)
+            let isClaimed = eventually { RawFile.exists(place.preferences + "/.defaultsd.agent") }
+            #expect(isClaimed)
+            agent.terminate()
+            #expect(!RawFile.exists(place.preferences + "/.defaultsd.agent"))
+            #expect(agent.complaints().contains("Another agent would not know"))
+        }
+    }
+
+    // MARK: Sockets
+
+    @Test("A socket at which another program listens stays, and is told of", .enabled(if: ForeignProcess.hasPython))
+    func livingSocket() throws {
+        try AgentProcess.withPlace { place in
+            let other = try Self.listener(at: place.socket)
+            let outcome = try Programs.run(Programs.defaultsd, [], environment: place.environment)
+            #expect(outcome.status == 69)
+            #expect(outcome.errors.contains("Another program listens at \(place.socket)"), "\(outcome.errors)")
+            #expect(RawFile.exists(place.socket))
+            withExtendedLifetime(other) {}
+        }
+    }
+
+    @Test(
+        "An agent that ends leaves a socket alone that has taken the place of its own",
+        .enabled(if: ForeignProcess.hasPython))
+    func replacedSocket() throws {
+        try AgentProcess.withAgent { agent in
+            unlink(agent.place.socket)
+            let other = try Self.listener(at: agent.place.socket)
+            #expect(agent.terminate() == 0)
+            #expect(RawFile.exists(agent.place.socket))
+            withExtendedLifetime(other) {}
+        }
+    }
+
+    private static func listener(at path: String) throws -> ForeignProcess {
+        let process = try ForeignProcess(
+            python: """
+                import socket, sys
+                listener = socket.socket(socket.AF_UNIX)
+                listener.bind(sys.argv[1])
+                listener.listen(8)
+                print('listening', flush=True)
+                sys.stdin.read()
+                """, [path])
+        #expect(process.line() == "listening")
+        return process
+    }
+
+    // MARK: The runtime directory
+
+    @Test("A link in the usual place of the socket is not followed; clients do without an agent")
+    func linkedRuntimeDirectory() throws {
+        try AgentProcess.withPlace { place in
+            let victim = place.root + "/victim"
+            try RawFile.makeDirectory(victim, mode: 0o755)
+            symlink(victim, place.runtime + "/defaultsd")
+            let environment = place.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 }
+            for arguments in [[Programs.defaultsd], [Programs.defaults, "tail"], [Programs.defaults, "status"]] {
+                let outcome = try Programs.run(arguments[0], Array(arguments[1...]), environment: environment)
+                #expect(outcome.status != 0)
+                #expect(outcome.errors.contains("\(place.runtime)/defaultsd is a link"), "\(arguments): \(outcome)")
+            }
+            #expect(try RawFile.status(victim).st_mode & 0o7777 == 0o755)
+            #expect(namesOfFiles(in: victim) == [])
+            for arguments in [["write", "a.b", "k", "v"], ["read", "a.b", "k"]] {
+                let outcome = try Programs.run(Programs.defaults, arguments, environment: environment)
+                #expect(outcome.status == 0, "\(outcome)")
+            }
+        }
+    }
+
+    @Test("A runtime directory whose path is too long for a socket takes the agent away, and no preferences")
+    func longRuntimeDirectory() throws {
+        try AgentProcess.withPlace { place in
+            let runtime = place.runtime + "/" + String(repeating: "r", count: 100)
+            try RawFile.makeDirectory(runtime)
+            let environment = place.environment.merging(["DEFAULTSD_SOCKET": "", "XDG_RUNTIME_DIR": runtime]) { $1 }
+            for arguments in [["write", "a.b", "k", "v"], ["read", "a.b", "k"], ["domains"], ["sync"]] {
+                let outcome = try Programs.run(Programs.defaults, arguments, environment: environment)
+                #expect(outcome.status == 0 && outcome.errors == "", "\(arguments): \(outcome)")
+            }
+            for arguments in [[Programs.defaultsd], [Programs.defaults, "tail"], [Programs.defaults, "status"]] {
+                let outcome = try Programs.run(arguments[0], Array(arguments[1...]), environment: environment)
+                #expect(outcome.status != 0 && outcome.errors.contains("at most 103"), "\(arguments): \(outcome)")
+            }
+            for socket in ["", runtime + "/socket"] {
+                let variables = environment.merging(["DEFAULTSD_SOCKET": socket]) { $1 }
+                let live = LiveDomains(.success(try LivePlace(environment: Environment(variables))))
+                defer { live.close() }
+                let defaults = try #require(UserDefaults(suiteName: "a.b", in: live))
+                #expect(defaults.string(forKey: "k") == "v")
+                defaults.set(socket, forKey: "socket")
+                try defaults.save()
+                let read = try Programs.run(Programs.defaults, ["read", "a.b", "socket"], environment: environment)
+                #expect(read.output == socket + "\n")
+            }
+        }
+    }
+}
