@@ -13,14 +13,36 @@ final class LiveRequests: Sendable {
         var mustEnd = false
     }
 
-    private let taken = Mutex(Taken())
+    private let taken = ForkSafeMutex(Taken())
     /// Whether the thread has been woken and hasn't looked yet: one wake-up stands for many requests.
     private let isAwake = Atomic(false)
-    /// An eventfd; -1 where none could be had, and then the thread looks every few milliseconds.
-    let descriptor = linux_eventfd()
+    private let eventfd = Atomic<Int32>(-1)
+
+    /// What the thread waits for; -1 where none could be had, and then the thread looks every few milliseconds.
+    var descriptor: Int32 { eventfd.load(ordering: .relaxed) }
 
     deinit {
-        if descriptor >= 0 { close(descriptor) }
+        linux_keep_in_child(descriptor)
+        close(descriptor)
+    }
+
+    /// Makes the descriptor, before the thread is started.
+    ///
+    /// Not earlier: daemons close all descriptors when they begin.
+    func open() {
+        guard descriptor < 0 else { return }
+        let new = linux_eventfd()
+        linux_close_in_child(new)
+        eventfd.store(new, ordering: .relaxed)
+    }
+
+    /// Drops, in a forked child, what the parent's threads have asked for; the descriptor is closed already.
+    func startOver() {
+        eventfd.store(-1, ordering: .relaxed)
+        isAwake.store(false, ordering: .relaxed)
+        let dropped = take()
+        for barrier in dropped.barriers { barrier.finish() }
+        for latch in dropped.looks { latch.open() }
     }
 
     /// Wakes the thread.

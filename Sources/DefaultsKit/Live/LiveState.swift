@@ -8,7 +8,7 @@ import PropertyList
 /// comes of it is in `LiveState+Session`, who follows in `LiveState+Followers`.
 struct LiveState {
     /// The process's number, for its edits.
-    let session: UInt64
+    private(set) var session: UInt64
     /// The names whose domains are in use.
     var names: [DomainName: NameState] = [:]
     var replicas: [Domain: Replica] = [:]
@@ -27,6 +27,8 @@ struct LiveState {
 
     /// The edits that aren't known to be saved.
     var unsaved = UnsavedEdits()
+    /// In a forked child, the parent's edits that may come later than the first values.
+    var inherited: [DomainName: InheritedEdits] = [:]
 
     /// What is wrong with files, as it was told.
     var damages: [Domain: String] = [:]
@@ -54,6 +56,21 @@ struct LiveState {
         self.session = .random(in: 1 ... .max)
         self.ownLog = inMemory.map { _ in ChangeLog(capacity: .init(records: 1)) }
         self.replicas = inMemory?.mapValues { Replica(values: $0) } ?? [:]
+    }
+
+    /// Starts over in a forked child: with the values that are here, to be loaded anew, and with the parent's edits left to
+    /// the parent.
+    ///
+    /// - Returns: who would wait for values; none does here.
+    mutating func startOver() -> [Latch] {
+        session = .random(in: 1 ... .max)
+        if ownLog != nil { return [] }
+        for edit in unsaved.startOver() { inherited[edit.domain.name, default: InheritedEdits()].add(edit) }
+        replicas = replicas.mapValues { Replica(values: $0.values) }
+        let latches = names.values.flatMap(\.waiting)
+        // Followers may have missed something.
+        names = names.mapValues { NameState(hasGap: $0.isLoaded || $0.hasGap) }
+        return latches
     }
 
     // MARK: Reading
