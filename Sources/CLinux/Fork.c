@@ -10,7 +10,7 @@
 
 enum state { open, closed, fresh_child };
 
-/// A power of two. Threads count themselves on cache lines that they share with few others.
+/// The counts of each gate, a power of two: threads that share a cache line slow each other down.
 enum { stripes = 16 };
 
 struct stripe {
@@ -22,10 +22,10 @@ static struct gate {
     _Atomic(enum state) state;
 } gates[2];
 
-/// How deep this thread is in each gate.
+/// The entries of this thread that it has yet to leave, for each gate.
 static _Thread_local unsigned depth[2];
 
-/// Held by a thread that forks, and by one that has all start over; taken in no gate.
+/// Held by the thread that forks or starts over; never taken in a gate.
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 /// Signalled when a closed gate has one thread fewer in it, and when it is opened.
@@ -49,7 +49,7 @@ static void wake_waiting(void) {
 static void start_over_once(void) {
     pthread_mutex_lock(&turn);
     if (atomic_load(&gates[linux_gate_lock].state) == fresh_child) {
-        // This thread passes; all others wait for their turn.
+        // This thread may take locks; all others wait for `turn`.
         depth[linux_gate_lock] += 1;
         if (start_over != NULL) start_over();
         depth[linux_gate_lock] -= 1;
@@ -66,12 +66,11 @@ static void wait_outside(enum linux_gate gate) {
 }
 
 void linux_enter(enum linux_gate gate) {
-    // Not in the gate of work, where a fork would wait for this thread, and this thread for the fork.
+    // Before entering: in the gate, a fork would wait for this thread, and this thread for the fork's turn.
     if (gate == linux_gate_work && linux_is_fresh_child()) start_over_once();
     if (depth[gate]++ > 0) return;
     atomic_long *count = own_count(gate);
-    // Either this thread sees that the gate is closed, or who closes it sees this thread: both sides say first what they
-    // do, and then look.
+    // Both sides write before they read, so either this thread sees that the gate is closed, or the fork sees this thread.
     atomic_fetch_add(count, 1);
     enum state state;
     while (__builtin_expect((state = atomic_load(&gates[gate].state)) != open, 0)) {
@@ -99,7 +98,7 @@ void linux_start_over_with(void (*function)(void)) {
 
 // MARK: What children don't keep
 
-/// Guards both lists; taken in the gate of locks, so that no fork finds it held.
+/// Protects both lists; taken in the lock gate, so it is free during a fork.
 static pthread_mutex_t lists = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
@@ -107,7 +106,7 @@ static struct {
     size_t count, capacity;
 } descriptors;
 
-/// The head of what is zeroed; the memory follows.
+/// The header of memory that is zeroed.
 struct zeroed {
     _Alignas(64) struct zeroed *next;
     struct zeroed *previous;
@@ -177,12 +176,12 @@ void linux_free_zeroed_in_child(void *_Nonnull memory) {
 
 // MARK: Forking
 
-/// What the gate of locks was before.
+/// The state of the lock gate before the fork.
 static enum state state_before;
 
 static enum state close_gate(enum linux_gate gate) {
     enum state before = atomic_exchange(&gates[gate].state, closed);
-    // A thread that forks inside, which only a handler could be, doesn't wait for itself.
+    // A thread that forks in a gate doesn't wait for itself.
     long own = depth[gate] > 0;
     pthread_mutex_lock(&waiting);
     for (;;) {
@@ -192,7 +191,7 @@ static enum state close_gate(enum linux_gate gate) {
         pthread_cond_wait(&changed, &waiting);
     }
     pthread_mutex_unlock(&waiting);
-    // Other handlers of this fork may use the library.
+    // Other fork handlers on this thread may use the library.
     depth[gate] += 1;
     return before;
 }
@@ -215,11 +214,11 @@ static void prepare(void) {
 static void parent(void) { open_gates(state_before); }
 
 static void child(void) {
-    // Only what a handler may do: what takes memory or locks waits until someone uses the library here, if anyone does.
+    // Nothing here allocates or takes a lock: most children exec at once. The rest is done when the child uses the library.
     waiting = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
     for (enum linux_gate gate = linux_gate_work; gate <= linux_gate_lock; gate += 1) {
-        // Some counted themselves, and hadn't seen yet that it is closed.
+        // A thread may have counted itself that hadn't seen yet that the gate is closed.
         memset(gates[gate].stripes, 0, sizeof gates[gate].stripes);
         if (depth[gate] > 1) atomic_store(own_count(gate), 1);
     }

@@ -24,6 +24,6 @@ package struct AppIdentity: Hashable, Sendable {
     /// This process.
     package static var current: AppIdentity { AppIdentity(pid: getpid(), executable: executableOfCurrent) }
 
-    /// The same in a forked child, which has another number.
+    /// The executable's path, the same in a forked child.
     private static let executableOfCurrent = AppIdentity(pid: getpid()).executable
 }

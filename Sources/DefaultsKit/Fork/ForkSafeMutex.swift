@@ -1,12 +1,11 @@
 import CLinux
 import Glibc
 
-/// A mutex that works in a forked child, too, as `Mutex` does not.
+/// A mutex that also works in a forked child.
 ///
-/// `Mutex` hands the kernel the number of the thread that holds it, and the number that a thread knows of itself is the
-/// parent's in a child: there the kernel refuses the first unlock that someone waits for. And a mutex that another thread
-/// holds during the fork would stay held in the child for ever. Here a fork waits until none is held (`linux_enter`), so that
-/// what they guard is whole in the child.
+/// `Mutex` doesn't, for two reasons. It caches the thread's id, which is still the parent's in a child, so the kernel refuses
+/// the lock as soon as two threads want it. And if another thread holds it during the fork, it stays locked in the child for
+/// ever. A fork waits until no mutex of this type is held (`linux_enter`), so the value is never half changed in a child.
 ///
 /// It is unchecked `Sendable` as `mutex` guards `value`, which the compiler can't see.
 package final class ForkSafeMutex<Value: ~Copyable>: @unchecked Sendable {
@@ -27,7 +26,9 @@ package final class ForkSafeMutex<Value: ~Copyable>: @unchecked Sendable {
         value.deallocate()
     }
 
-    /// Runs a body with the value, while no other thread has it; as with `Mutex`, not to be called by the body.
+    /// Runs a body with the value while no other thread has it.
+    ///
+    /// As with `Mutex`, the body must not call this again.
     package func withLock<Result: ~Copyable, Failure>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

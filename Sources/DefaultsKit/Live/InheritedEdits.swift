@@ -3,15 +3,15 @@ import PropertyList
 
 /// The parent's edits of a name that weren't known to be saved when it forked.
 ///
-/// The child reads them from the first moment on, and neither asks for them nor is told when they are made. So when its first
-/// values come, a key that still holds what it did before such an edit has yet to be changed by it.
+/// They are in force in the child, but the parent saves them, maybe after the child has loaded its first values. So a key of
+/// those that still holds a value from before such an edit gets the edit's value.
 struct InheritedEdits: Sendable {
     private var keys: [Domain: [String: Key]] = [:]
 
     private struct Key {
-        /// What the key held before each edit.
+        /// The values before each edit.
         var before: [PropertyListValue?] = []
-        /// What it holds after the last; `nil` when that removed it.
+        /// The value after the last edit; `nil` when that removed the key.
         var value: PropertyListValue?
     }
 
@@ -23,7 +23,7 @@ struct InheritedEdits: Sendable {
         }
     }
 
-    /// Makes those edits in a domain's first values that are still to come.
+    /// Applies the edits that a domain's first values lack.
     func complete(_ values: DomainValues, of domain: Domain) -> DomainValues {
         var values = values
         for (name, key) in keys[domain] ?? [:] where key.before.contains(values[name]) { values[name] = key.value }

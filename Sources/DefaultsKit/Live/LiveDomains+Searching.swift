@@ -66,7 +66,7 @@ extension LiveDomains {
         switch user {
         case .current:
             let place = try place.get()
-            // No child is to have its descriptors.
+            // A child forked meanwhile would inherit its descriptors.
             linux_enter(linux_gate_work)
             defer { linux_leave(linux_gate_work) }
             // One that can't be had is done without, even if the environment names it.

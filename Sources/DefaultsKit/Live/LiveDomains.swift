@@ -19,7 +19,9 @@ package final class LiveDomains: Sendable {
     let requests = LiveRequests()
     let place: Result<LivePlace, DefaultsError>
     private let languagesSource = LanguagesSource()
-    /// Whether there is a thread; no I/O under it but the thread's start.
+    /// Whether there is a thread.
+    ///
+    /// Only the thread's start is called under it.
     private let hasThread = ForkSafeMutex(false)
     private let staleness = Atomic(false)
     let isInMemory: Bool
@@ -216,9 +218,9 @@ package final class LiveDomains: Sendable {
 
     // MARK: Forks
 
-    /// Starts over in a forked child, which has no thread, no session and no edits of its own.
+    /// Starts over in a forked child, which has no thread, no session and no edits of its own yet.
     ///
-    /// No thread waits here for what is dropped, and none takes part.
+    /// The threads that waited are the parent's, but a semaphore must not be freed while it counts one.
     func startOver() {
         hasThread.withLock { $0 = false }
         requests.startOver()

@@ -18,7 +18,9 @@ final class LiveRequests: Sendable {
     private let isAwake = Atomic(false)
     private let eventfd = Atomic<Int32>(-1)
 
-    /// What the thread waits for; -1 where none could be had, and then the thread looks every few milliseconds.
+    /// An eventfd; -1 until there is a thread, and where none could be had.
+    ///
+    /// Without one the thread looks every few milliseconds.
     var descriptor: Int32 { eventfd.load(ordering: .relaxed) }
 
     deinit {
@@ -26,9 +28,9 @@ final class LiveRequests: Sendable {
         close(descriptor)
     }
 
-    /// Makes the descriptor, before the thread is started.
+    /// Makes the eventfd before the thread starts.
     ///
-    /// Not earlier: daemons close all descriptors when they begin.
+    /// Not earlier, since a child that becomes a daemon first closes all descriptors.
     func open() {
         guard descriptor < 0 else { return }
         let new = linux_eventfd()
@@ -36,7 +38,7 @@ final class LiveRequests: Sendable {
         eventfd.store(new, ordering: .relaxed)
     }
 
-    /// Drops, in a forked child, what the parent's threads have asked for; the descriptor is closed already.
+    /// Drops the requests of the parent's threads in a forked child, where the eventfd is closed already.
     func startOver() {
         eventfd.store(-1, ordering: .relaxed)
         isAwake.store(false, ordering: .relaxed)

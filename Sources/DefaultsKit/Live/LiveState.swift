@@ -27,7 +27,7 @@ struct LiveState {
 
     /// The edits that aren't known to be saved.
     var unsaved = UnsavedEdits()
-    /// In a forked child, the parent's edits that may come later than the first values.
+    /// The edits of a forked child's parent, until the first values have come.
     var inherited: [DomainName: InheritedEdits] = [:]
 
     /// What is wrong with files, as it was told.
@@ -58,10 +58,9 @@ struct LiveState {
         self.replicas = inMemory?.mapValues { Replica(values: $0) } ?? [:]
     }
 
-    /// Starts over in a forked child: with the values that are here, to be loaded anew, and with the parent's edits left to
-    /// the parent.
+    /// Starts over in a forked child: keeps the values until they are loaded anew, and leaves the parent's edits to the parent.
     ///
-    /// - Returns: who would wait for values; none does here.
+    /// - Returns: the latches of the parent's threads that waited for values.
     mutating func startOver() -> [Latch] {
         session = .random(in: 1 ... .max)
         if ownLog != nil { return [] }

@@ -25,7 +25,7 @@ final class LiveThread {
     /// Who waits for edits to be handed over.
     private var handovers: [Barrier] = []
     private var hasEnded = false
-    /// The session's descriptor, as forked children know to close it: the agent must see the end of this process.
+    /// The session's descriptor, which forked children close: else the agent wouldn't see the end of this process.
     private var descriptor: Int32 = -1
 
     /// How long a look at the files is good for.
@@ -60,7 +60,7 @@ final class LiveThread {
     // MARK: The loop
 
     private func run() {
-        // A fork waits until this thread does.
+        // A fork waits until this thread waits, too, or is between two edits or events.
         linux_enter(linux_gate_work)
         defer { linux_leave(linux_gate_work) }
         while !hasEnded {
@@ -131,12 +131,13 @@ final class LiveThread {
         }
     }
 
-    /// Lets a fork go on that waits: no child misses what this thread still has to do.
+    /// Lets a fork go on that waits for this thread.
     private func letFork() {
         linux_leave(linux_gate_work)
         linux_enter(linux_gate_work)
     }
 
+    /// Notes the session's descriptor for forked children, before one may be forked.
     private func closeInChild(_ new: Int32) {
         if descriptor == new { return }
         linux_keep_in_child(descriptor)

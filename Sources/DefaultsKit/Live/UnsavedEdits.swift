@@ -54,7 +54,7 @@ struct UnsavedEdits: Sendable {
         return edits
     }
 
-    /// Lets all edits go in a forked child: the parent sees to them.
+    /// Removes all edits in a forked child, since the parent saves them.
     ///
     /// - Returns: the edits, oldest first.
     mutating func startOver() -> [UnsavedEdit] {

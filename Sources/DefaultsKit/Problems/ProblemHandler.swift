@@ -6,14 +6,15 @@ enum ProblemHandler {
     /// Held for no call.
     private static let handler = ForkSafeMutex<(@Sendable (DefaultsProblem) -> Void)?>(nil)
 
-    /// What the library's own thread has told by another, in this order, so that whoever is told may wait for the first.
+    /// The problems of the library's own thread, which another thread reports in order, so that the handler may wait for the
+    /// first.
     ///
-    /// A queue's thread would do, but a forked child has none, and its queues may never know.
+    /// Not a Dispatch queue: one that counts on an idle thread of the parent never runs in a forked child.
     private static let elsewhere = ForkSafeMutex(Elsewhere())
 
     private struct Elsewhere {
         private var waiting: [DefaultsProblem] = []
-        /// The process whose thread tells them, until none is left; 0 when there is no thread.
+        /// The process with the thread that reports them; 0 when there is no such thread.
         private var teller: pid_t = 0
 
         /// Adds a problem.
@@ -21,7 +22,7 @@ enum ProblemHandler {
         /// - Returns: whether a thread must be started to tell it.
         mutating func add(_ problem: DefaultsProblem, in process: pid_t) -> Bool {
             let hasThread = teller == process
-            // What the parent has yet to tell, it tells.
+            // The parent's problems are reported by the parent.
             if !hasThread { waiting = [] }
             waiting.append(problem)
             teller = process

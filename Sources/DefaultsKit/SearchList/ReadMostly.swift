@@ -7,7 +7,7 @@ import Synchronization
 /// A mutex would do, but where more threads read than there are cores, one that loses its core while it holds the mutex
 /// has all others sleep and wake: 100 µs a read. Here a reader counts itself in and out, on a cache line that it shares
 /// with few other threads; only a change keeps readers out, once those are gone that have come before. Neither closure may use
-/// the same value again. In a forked child nobody reads but who does so there.
+/// the same value again. A forked child counts anew, without the parent's other readers.
 ///
 /// It is unchecked `Sendable` as `readers` and `isChanging` guard `value`, which the compiler can't see.
 final class ReadMostly<Value: ~Copyable & Sendable>: @unchecked Sendable {
