@@ -106,6 +106,9 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "LiveWriter", dependencies: ["DefaultsKit"], path: "Tests/LiveWriter", swiftSettings: settings),
+        .target(name: "CForks", path: "Tests/CForks"),
+        .executableTarget(
+            name: "Forker", dependencies: ["CForks", "DefaultsKit"], path: "Tests/Forker", swiftSettings: settings),
         .executableTarget(
             name: "FoundationApp", dependencies: ["DefaultsFoundation", "DefaultsKit", "PropertyList"],
             path: "Tests/FoundationApp", swiftSettings: settings),
@@ -148,7 +151,7 @@ let package = Package(
             name: "AgentTests",
             dependencies: [
                 "ClassicUse", "ClassicUseOfFoundation", "DefaultsCore", "DefaultsKit", "FoundationApp",
-                "FoundationWriter", "LiveWriter", "PreferencesWindow", "ProgramSupport", "PropertyList",
+                "Forker", "FoundationWriter", "LiveWriter", "PreferencesWindow", "ProgramSupport", "PropertyList",
                 "ReadmeExample", "TestSupport", "defaults", "defaults-bench", "defaultsd",
             ],
             swiftSettings: settings),

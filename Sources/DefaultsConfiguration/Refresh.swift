@@ -1,7 +1,6 @@
 #if Configuration
 import DefaultsKit
 import Dispatch
-import Synchronization
 
 /// Waits, for tasks, until preferences are fresh: everything that happened before is seen.
 ///
@@ -11,7 +10,7 @@ final class Refresh: Sendable {
     private let defaults: UserDefaults
     private let queue = DispatchQueue(label: "DefaultsConfiguration.Refresh")
     /// Who waits for the next wait to begin; nobody is called under its lock.
-    private let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
+    private let waiting = ForkSafeMutex<[CheckedContinuation<Void, Never>]>([])
 
     init(_ defaults: UserDefaults) {
         self.defaults = defaults

@@ -5,6 +5,8 @@
 
 #pragma once
 
+#include "Fork.h"
+
 #include <stdint.h>
 #include <sys/types.h>
 

@@ -22,5 +22,8 @@ package struct AppIdentity: Hashable, Sendable {
     }
 
     /// This process.
-    package static let current = AppIdentity(pid: getpid())
+    package static var current: AppIdentity { AppIdentity(pid: getpid(), executable: executableOfCurrent) }
+
+    /// The executable's path, the same in a forked child.
+    private static let executableOfCurrent = AppIdentity(pid: getpid()).executable
 }

@@ -1,14 +1,13 @@
 import DefaultsKit
 import Dispatch
 import Foundation
-import Synchronization
 
 /// What has Foundation's instances see changes from outside: a task for each domain that they search.
 final class LiveUpdates: Sendable {
     static let shared = LiveUpdates()
 
     /// Who is followed; nothing is called under it.
-    private let state = Mutex(LiveUpdatesState())
+    private let state = ForkSafeMutex(LiveUpdatesState())
     /// Where instances are synchronized and notifications posted, one after the other: both may take their time, which
     /// Swift's pool has not.
     private let queue = DispatchQueue(label: "DefaultsFoundation.LiveUpdates")

@@ -1,12 +1,11 @@
 import DefaultsCore
-import Synchronization
 
 /// Remembers which copies of files an embedded store has kept beside them, for who wants to tell of it.
 final class KeptCopies: StoreObserver {
     /// The paths.
     ///
     /// Nothing is called under it.
-    private let paths = Mutex<[String]>([])
+    private let paths = ForkSafeMutex<[String]>([])
 
     /// The paths since this was last called.
     func take() -> [String] {

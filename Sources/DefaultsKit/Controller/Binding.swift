@@ -33,8 +33,7 @@ extension UserDefaultsController {
             let wakeUp = observed.wakeUp
             task = Task { [weak self] in
                 _ = isolation
-                var wakeUps = wakeUp.wakeUps
-                while await wakeUps.next(isolation: isolation) != nil, let self, !Task.isCancelled {
+                while await wakeUp.wait(isolation: isolation), let self, !Task.isCancelled {
                     if !self.property.synchronize() { self.unbind() }
                 }
             }

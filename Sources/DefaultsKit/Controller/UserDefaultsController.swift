@@ -1,6 +1,5 @@
 import DefaultsCore
 public import PropertyList
-import Synchronization
 
 /// What a preferences window works with: the values of defaults, which it may hold back until they are applied.
 ///
@@ -30,7 +29,7 @@ public final class UserDefaultsController: Sendable {
     public let defaults: UserDefaults
 
     /// Nothing is called under its lock.
-    private let state: Mutex<ControllerState>
+    private let state: ForkSafeMutex<ControllerState>
 
     /// Makes a controller, which applies immediately.
     ///
@@ -39,7 +38,7 @@ public final class UserDefaultsController: Sendable {
     ///   - initialValues: the factory defaults.
     public init(defaults: UserDefaults = .standard, initialValues: [String: PropertyListValue] = [:]) {
         self.defaults = defaults
-        state = Mutex(ControllerState(initialValues: initialValues))
+        state = ForkSafeMutex(ControllerState(initialValues: initialValues))
     }
 
     // MARK: Properties

@@ -1,5 +1,4 @@
 import DefaultsCore
-import Synchronization
 
 /// A wait for edits to be safe, and for others' changes to be here.
 final class Barrier: Sendable {
@@ -13,7 +12,7 @@ final class Barrier: Sendable {
 
     let purpose: Purpose
     private let latch = Latch()
-    private let outcome = Mutex<[DefaultsError]>([])
+    private let outcome = ForkSafeMutex<[DefaultsError]>([])
 
     init(_ purpose: Purpose) {
         self.purpose = purpose

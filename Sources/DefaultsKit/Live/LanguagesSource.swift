@@ -1,11 +1,10 @@
 import DefaultsCore
 import PropertyList
-import Synchronization
 
 /// Where the values of languages come from, once a program wants them.
 final class LanguagesSource: Sendable {
     /// Held for no call.
-    private let source = Mutex<(@Sendable (String) -> DomainValues?)?>(nil)
+    private let source = ForkSafeMutex<(@Sendable (String) -> DomainValues?)?>(nil)
 
     /// Names the source; the first one stays.
     func set(_ new: @escaping @Sendable (String) -> DomainValues?) {

@@ -1,6 +1,6 @@
+import CLinux
 import DefaultsCore
 import PropertyList
-import Synchronization
 
 extension LiveDomains {
     /// Makes a search list for an application or a suite, with no other suites.
@@ -66,6 +66,9 @@ extension LiveDomains {
         switch user {
         case .current:
             let place = try place.get()
+            // A child forked meanwhile would inherit its descriptors.
+            linux_enter(linux_gate_work)
+            defer { linux_leave(linux_gate_work) }
             // One that can't be had is done without, even if the environment names it.
             if let agent = try? AgentConnection.open(place.address.get(), for: place.directory) {
                 return try agent.domains()

@@ -15,11 +15,14 @@ package final class LiveDomains: Sendable {
     /// The domains, and all that depends on them.
     ///
     /// Only transitions run under it: no I/O, no call to anyone else but search lists and followers.
-    let state: Mutex<LiveState>
+    let state: ForkSafeMutex<LiveState>
     let requests = LiveRequests()
     let place: Result<LivePlace, DefaultsError>
     private let languagesSource = LanguagesSource()
-    private let hasThread = Mutex(false)
+    /// Whether there is a thread.
+    ///
+    /// Only the thread's start is called under it.
+    private let hasThread = ForkSafeMutex(false)
     private let staleness = Atomic(false)
     let isInMemory: Bool
 
@@ -28,18 +31,22 @@ package final class LiveDomains: Sendable {
         self.place = place
         isInMemory = false
         let system = (try? place.get())?.system ?? .none
-        state = Mutex(
+        state = ForkSafeMutex(
             LiveState(
                 system: system,
                 volatile: [SearchLayer.argumentDomain: ArgumentDomain.values(in: arguments)]))
+        ForkedChild.add(self)
     }
 
     /// Makes domains that are in no file, and that nobody else sees.
     init(inMemory values: [Domain: DomainValues]) {
         place = .failure(DefaultsError(.directory, "These domains are in memory alone."))
         isInMemory = true
-        state = Mutex(LiveState(system: .none, volatile: [:], inMemory: values))
+        state = ForkSafeMutex(LiveState(system: .none, volatile: [:], inMemory: values))
+        ForkedChild.add(self)
     }
+
+    deinit { ForkedChild.remove(self) }
 
     private static func ofProcess() -> LiveDomains {
         let place = Result { () throws(DefaultsError) in try LivePlace(environment: .current) }
@@ -103,7 +110,10 @@ package final class LiveDomains: Sendable {
     private func wakeThread() -> Bool {
         if isInMemory { return false }
         let exists = hasThread.withLock { hasThread in
-            if !hasThread { hasThread = LiveThread.start(for: self) }
+            if !hasThread {
+                requests.open()
+                hasThread = LiveThread.start(for: self)
+            }
             return hasThread
         }
         if exists {
@@ -138,7 +148,7 @@ package final class LiveDomains: Sendable {
     }
 
     /// Whether the files may have changed unseen.
-    var isStale: Bool { staleness.load(ordering: .relaxed) }
+    var isStale: Bool { staleness.load(ordering: .relaxed) || ForkedChild.isFresh }
 
     func setStale(_ isStale: Bool) { staleness.store(isStale, ordering: .relaxed) }
 
@@ -204,6 +214,18 @@ package final class LiveDomains: Sendable {
     package func close() {
         handOver(milliseconds: 3_000)
         requests.ask { $0.mustEnd = true }
+    }
+
+    // MARK: Forks
+
+    /// Starts over in a forked child, which has no thread, no session and no edits of its own yet.
+    ///
+    /// The threads that waited are the parent's, but a semaphore must not be freed while it counts one.
+    func startOver() {
+        hasThread.withLock { $0 = false }
+        requests.startOver()
+        for latch in state.withLock({ $0.startOver() }) { latch.open() }
+        setStale(!isInMemory)
     }
 
     // MARK: Problems

@@ -13,14 +13,38 @@ final class LiveRequests: Sendable {
         var mustEnd = false
     }
 
-    private let taken = Mutex(Taken())
+    private let taken = ForkSafeMutex(Taken())
     /// Whether the thread has been woken and hasn't looked yet: one wake-up stands for many requests.
     private let isAwake = Atomic(false)
-    /// An eventfd; -1 where none could be had, and then the thread looks every few milliseconds.
-    let descriptor = linux_eventfd()
+    private let eventfd = Atomic<Int32>(-1)
+
+    /// An eventfd; -1 until there is a thread, and where none could be had.
+    ///
+    /// Without one the thread looks every few milliseconds.
+    var descriptor: Int32 { eventfd.load(ordering: .relaxed) }
 
     deinit {
-        if descriptor >= 0 { close(descriptor) }
+        linux_keep_in_child(descriptor)
+        close(descriptor)
+    }
+
+    /// Makes the eventfd before the thread starts.
+    ///
+    /// Not earlier, since a child that becomes a daemon first closes all descriptors.
+    func open() {
+        guard descriptor < 0 else { return }
+        let new = linux_eventfd()
+        linux_close_in_child(new)
+        eventfd.store(new, ordering: .relaxed)
+    }
+
+    /// Drops the requests of the parent's threads in a forked child, where the eventfd is closed already.
+    func startOver() {
+        eventfd.store(-1, ordering: .relaxed)
+        isAwake.store(false, ordering: .relaxed)
+        let dropped = take()
+        for barrier in dropped.barriers { barrier.finish() }
+        for latch in dropped.looks { latch.open() }
     }
 
     /// Wakes the thread.

@@ -77,6 +77,7 @@ extension LiveState {
             }
             names[name]?.snapshot = nil
             names[name]?.isLoaded = true
+            inherited[name] = nil
             if names[name]?.hasGap == true {
                 names[name]?.hasGap = false
                 postGap(of: name, &effects)
@@ -116,6 +117,7 @@ extension LiveState {
     }
 
     private mutating func replaceAll(of domain: Domain, with values: DomainValues, _ effects: inout LiveEffects) {
+        let values = inherited[domain.name]?.complete(values, of: domain) ?? values
         let changed = replicas[domain, default: Replica()].replaceAll(with: values)
         refresh(changed, in: .persistent(domain), &effects)
     }

@@ -8,7 +8,7 @@ import PropertyList
 /// comes of it is in `LiveState+Session`, who follows in `LiveState+Followers`.
 struct LiveState {
     /// The process's number, for its edits.
-    let session: UInt64
+    private(set) var session: UInt64
     /// The names whose domains are in use.
     var names: [DomainName: NameState] = [:]
     var replicas: [Domain: Replica] = [:]
@@ -27,6 +27,8 @@ struct LiveState {
 
     /// The edits that aren't known to be saved.
     var unsaved = UnsavedEdits()
+    /// The edits of a forked child's parent, until the first values have come.
+    var inherited: [DomainName: InheritedEdits] = [:]
 
     /// What is wrong with files, as it was told.
     var damages: [Domain: String] = [:]
@@ -54,6 +56,20 @@ struct LiveState {
         self.session = .random(in: 1 ... .max)
         self.ownLog = inMemory.map { _ in ChangeLog(capacity: .init(records: 1)) }
         self.replicas = inMemory?.mapValues { Replica(values: $0) } ?? [:]
+    }
+
+    /// Starts over in a forked child: keeps the values until they are loaded anew, and leaves the parent's edits to the parent.
+    ///
+    /// - Returns: the latches of the parent's threads that waited for values.
+    mutating func startOver() -> [Latch] {
+        session = .random(in: 1 ... .max)
+        if ownLog != nil { return [] }
+        for edit in unsaved.startOver() { inherited[edit.domain.name, default: InheritedEdits()].add(edit) }
+        replicas = replicas.mapValues { Replica(values: $0.values) }
+        let latches = names.values.flatMap(\.waiting)
+        // Followers may have missed something.
+        names = names.mapValues { NameState(hasGap: $0.isLoaded || $0.hasGap) }
+        return latches
     }
 
     // MARK: Reading

@@ -25,6 +25,8 @@ final class LiveThread {
     /// Who waits for edits to be handed over.
     private var handovers: [Barrier] = []
     private var hasEnded = false
+    /// The session's descriptor, which forked children close: else the agent wouldn't see the end of this process.
+    private var descriptor: Int32 = -1
 
     /// How long a look at the files is good for.
     private static let freshness: Int64 = 1_000
@@ -58,6 +60,9 @@ final class LiveThread {
     // MARK: The loop
 
     private func run() {
+        // A fork waits until this thread waits, too, or is between two edits or events.
+        linux_enter(linux_gate_work)
+        defer { linux_leave(linux_gate_work) }
         while !hasEnded {
             let requests = domains.requests.take()
             do throws(DefaultsError) {
@@ -73,6 +78,7 @@ final class LiveThread {
             if requests.mustEnd { hasEnded = true } else { wait() }
         }
         session?.end()
+        linux_keep_in_child(descriptor)
         for barrier in barriers.values.joined() + handovers { barrier.finish() }
         domains.transition { ((), $0.abandonWaiting()) }
     }
@@ -85,14 +91,20 @@ final class LiveThread {
         guard let session else { return }
         let (names, edits) = domains.state.withLock { $0.takeRequests() }
         for name in names { try session.subscribe(to: name, .snapshot) }
-        for edit in edits { try session.edit(edit) }
+        for edit in edits {
+            try session.edit(edit)
+            letFork()
+        }
         for number in unasked { try session.synchronize(domains.state.withLock { $0.domainsInUse }, number) }
         unasked = []
         if !handovers.isEmpty { try session.handOver() }
         if !hasAgent, isDue || !requests.looks.isEmpty { try look(session) }
         // What is left of a stream that is begun again belongs to no snapshot.
         var restarted: Set<DomainName> = []
-        for event in try session.take() { try take(event, session, &restarted) }
+        for event in try session.take() {
+            try take(event, session, &restarted)
+            letFork()
+        }
         if !handovers.isEmpty, !hasAgent || domains.state.withLock({ $0.isAccepted }) {
             for barrier in handovers { barrier.finish() }
             handovers = []
@@ -110,10 +122,27 @@ final class LiveThread {
         var timeout = deadlines.compactMap { $0?.left }.min() ?? -1
         if domains.requests.descriptor < 0 { timeout = timeout < 0 ? 10 : min(timeout, 10) }
         // Rounded up: a wait that ends just before its time would be followed by waits of nothing.
+        closeInChild(session?.awaited.fd ?? -1)
+        linux_leave(linux_gate_work)
         _ = poll(&awaited, 2, timeout > 0 ? timeout + 1 : timeout)
+        linux_enter(linux_gate_work)
         if !hasAgent, !domains.isStale, session != nil, lastLook + Self.freshness <= .now() {
             if !domains.isObserved { domains.setStale(true) }
         }
+    }
+
+    /// Lets a fork go on that waits for this thread.
+    private func letFork() {
+        linux_leave(linux_gate_work)
+        linux_enter(linux_gate_work)
+    }
+
+    /// Notes the session's descriptor for forked children, before one may be forked.
+    private func closeInChild(_ new: Int32) {
+        if descriptor == new { return }
+        linux_keep_in_child(descriptor)
+        linux_close_in_child(new)
+        descriptor = new
     }
 
     // MARK: The session
@@ -158,6 +187,7 @@ final class LiveThread {
     private func begin(_ new: any Session, isAgent: Bool) throws(DefaultsError) {
         let continues = hasAgent && isAgent
         session = new
+        closeInChild(new.awaited.fd)
         hasAgent = isAgent
         unasked = barriers.keys.sorted()
         lastLook = .now()

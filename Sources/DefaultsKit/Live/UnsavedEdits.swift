@@ -54,6 +54,17 @@ struct UnsavedEdits: Sendable {
         return edits
     }
 
+    /// Removes all edits in a forked child, since the parent saves them.
+    ///
+    /// - Returns: the edits, oldest first.
+    mutating func startOver() -> [UnsavedEdit] {
+        defer {
+            edits = []
+            (asked, everAsked, accepted) = (last, last, last)
+        }
+        return edits
+    }
+
     /// Notes that the session has dealt with an edit.
     ///
     /// - Returns: the edit, if it isn't saved already.

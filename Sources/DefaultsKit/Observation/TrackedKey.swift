@@ -1,5 +1,4 @@
 import Observation
-import Synchronization
 
 /// What stands for one key of a search list with Observation: who reads the key reads this, and a change of the key is a
 /// change of this.
@@ -16,7 +15,7 @@ final class TrackedKey: Observable, Sendable {
 
     private let registrar = ObservationRegistrar()
     /// Nothing is called under its lock.
-    private let state = Mutex(State())
+    private let state = ForkSafeMutex(State())
     private var value: Void { () }
 
     /// How long it may take from a reading until it is registered, in milliseconds.

@@ -1,14 +1,41 @@
-import Dispatch
+import CLinux
 import Glibc
-import Synchronization
 
 /// Who is told of problems in this process: whom the program names, else standard error.
 enum ProblemHandler {
     /// Held for no call.
-    private static let handler = Mutex<(@Sendable (DefaultsProblem) -> Void)?>(nil)
+    private static let handler = ForkSafeMutex<(@Sendable (DefaultsProblem) -> Void)?>(nil)
 
-    /// Where the library's own thread has problems told, in their order, so that whoever is told may wait for that thread.
-    private static let queue = DispatchQueue(label: "DefaultsKit.problems")
+    /// The problems of the library's own thread, which another thread reports in order, so that the handler may wait for the
+    /// first.
+    ///
+    /// Not a Dispatch queue: one that counts on an idle thread of the parent never runs in a forked child.
+    private static let elsewhere = ForkSafeMutex(Elsewhere())
+
+    private struct Elsewhere {
+        private var waiting: [DefaultsProblem] = []
+        /// The process with the thread that reports them; 0 when there is no such thread.
+        private var teller: pid_t = 0
+
+        /// Adds a problem.
+        ///
+        /// - Returns: whether a thread must be started to tell it.
+        mutating func add(_ problem: DefaultsProblem, in process: pid_t) -> Bool {
+            let hasThread = teller == process
+            // The parent's problems are reported by the parent.
+            if !hasThread { waiting = [] }
+            waiting.append(problem)
+            teller = process
+            return !hasThread
+        }
+
+        /// Takes the next problem; `nil` when there is none, which ends the thread.
+        mutating func next() -> DefaultsProblem? {
+            if !waiting.isEmpty { return waiting.removeFirst() }
+            teller = 0
+            return nil
+        }
+    }
 
     static func set(_ new: (@Sendable (DefaultsProblem) -> Void)?) {
         handler.withLock { $0 = new }
@@ -19,8 +46,21 @@ enum ProblemHandler {
     /// Standard error is written to at once, since the process may be about to end.
     static func reportElsewhere(_ problem: DefaultsProblem) {
         guard handler.withLock({ $0 != nil }) else { return report(problem) }
-        queue.async { report(problem) }
+        guard elsewhere.withLock({ $0.add(problem, in: getpid()) }) else { return }
+        var thread = pthread_t()
+        if linux_start_thread(&thread, { _ in ProblemHandler.reportWaiting() }, nil) == 0 {
+            pthread_detach(thread)
+        } else {
+            while let problem = nextElsewhere() { write(problem) }
+        }
     }
+
+    private static func reportWaiting() -> UnsafeMutableRawPointer? {
+        while let problem = nextElsewhere() { report(problem) }
+        return nil
+    }
+
+    private static func nextElsewhere() -> DefaultsProblem? { elsewhere.withLock { $0.next() } }
 
     /// Tells of a problem on the caller's thread.
     static func report(_ problem: DefaultsProblem) {
@@ -28,7 +68,11 @@ enum ProblemHandler {
             handler(problem)
             return
         }
+        write(problem)
+    }
+
+    private static func write(_ problem: DefaultsProblem) {
         let line = "UserDefaults: \(problem.description)\n"
-        _ = line.withCString { write(STDERR_FILENO, $0, strlen($0)) }
+        _ = line.withCString { Glibc.write(STDERR_FILENO, $0, strlen($0)) }
     }
 }

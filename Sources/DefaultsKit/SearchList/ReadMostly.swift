@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Synchronization
 
@@ -6,7 +7,7 @@ import Synchronization
 /// A mutex would do, but where more threads read than there are cores, one that loses its core while it holds the mutex
 /// has all others sleep and wake: 100 µs a read. Here a reader counts itself in and out, on a cache line that it shares
 /// with few other threads; only a change keeps readers out, once those are gone that have come before. Neither closure may use
-/// the same value again.
+/// the same value again. A forked child counts anew, without the parent's other readers.
 ///
 /// It is unchecked `Sendable` as `readers` and `isChanging` guard `value`, which the compiler can't see.
 final class ReadMostly<Value: ~Copyable & Sendable>: @unchecked Sendable {
@@ -22,13 +23,12 @@ final class ReadMostly<Value: ~Copyable & Sendable>: @unchecked Sendable {
     private let value: UnsafeMutablePointer<Value>
     private let readers: UnsafeMutablePointer<Readers>
     private let isChanging = Atomic(false)
-    private let turn = Mutex(())
+    private let turn = ForkSafeMutex(())
 
     init(_ value: consuming Value) {
         self.value = .allocate(capacity: 1)
         self.value.initialize(to: value)
-        let room = UnsafeMutableRawPointer.allocate(
-            byteCount: Self.stripes * MemoryLayout<Readers>.stride, alignment: 64)
+        let room = linux_allocate_zeroed_in_child(Self.stripes * MemoryLayout<Readers>.stride)
         readers = room.bindMemory(to: Readers.self, capacity: Self.stripes)
         for stripe in 0..<Self.stripes { (readers + stripe).initialize(to: Readers()) }
     }
@@ -37,7 +37,7 @@ final class ReadMostly<Value: ~Copyable & Sendable>: @unchecked Sendable {
         value.deinitialize(count: 1)
         value.deallocate()
         readers.deinitialize(count: Self.stripes)
-        readers.deallocate()
+        linux_free_zeroed_in_child(readers)
     }
 
     /// Reads the value.

@@ -1,5 +1,4 @@
 import DefaultsCore
-import Synchronization
 
 /// Someone who follows change sets: what waits for them, up to a bound, and then that they have missed some.
 final class ChangeFollower: Sendable {
@@ -12,7 +11,7 @@ final class ChangeFollower: Sendable {
     let wakeUp = WakeUp()
     private let names: Set<DomainName>
     /// What waits; nothing is called under its lock, which is taken after `LiveDomains`'.
-    private let waiting = Mutex<[Item]>([])
+    private let waiting = ForkSafeMutex<[Item]>([])
 
     /// So many change sets wait at most; after them, all that do are one gap.
     static let capacity = 1_024

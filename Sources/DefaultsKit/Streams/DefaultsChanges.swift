@@ -23,12 +23,10 @@ public struct DefaultsChanges: AsyncSequence, Sendable {
     /// One iteration.
     public struct Iterator: AsyncIteratorProtocol {
         private let following: Following
-        private var wakeUps: AsyncStream<Void>.Iterator
         private var waiting: ArraySlice<DefaultsEvent> = []
 
         init(_ following: Following) {
             self.following = following
-            wakeUps = following.follower.wakeUp.wakeUps
         }
 
         /// Waits for the next event; `nil` when the task is cancelled.
@@ -41,7 +39,7 @@ public struct DefaultsChanges: AsyncSequence, Sendable {
             while !Task.isCancelled {
                 if let event = waiting.popFirst() { return event }
                 waiting = following.follower.take().compactMap(DefaultsEvent.init)[...]
-                if waiting.isEmpty, await wakeUps.next(isolation: actor) == nil { return nil }
+                if waiting.isEmpty, await !following.follower.wakeUp.wait(isolation: actor) { return nil }
             }
             return nil
         }

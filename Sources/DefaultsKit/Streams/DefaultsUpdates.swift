@@ -34,7 +34,6 @@ public struct DefaultsUpdates<Element: Sendable>: AsyncSequence, Sendable {
         private let defaults: UserDefaults
         private let observed: ObservedKeys
         private let read: @Sendable (UserDefaults) -> (raw: [PropertyListValue?], element: Element)
-        private var wakeUps: AsyncStream<Void>.Iterator
         private var last: [PropertyListValue?]?
 
         init(
@@ -44,7 +43,6 @@ public struct DefaultsUpdates<Element: Sendable>: AsyncSequence, Sendable {
             self.defaults = defaults
             self.observed = observed
             self.read = read
-            wakeUps = observed.wakeUp.wakeUps
         }
 
         /// Waits for the next value; `nil` when the task is cancelled.
@@ -60,7 +58,7 @@ public struct DefaultsUpdates<Element: Sendable>: AsyncSequence, Sendable {
                     last = raw
                     return element
                 }
-                if await wakeUps.next(isolation: actor) == nil { return nil }
+                if await !observed.wakeUp.wait(isolation: actor) { return nil }
             }
             return nil
         }

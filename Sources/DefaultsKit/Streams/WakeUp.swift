@@ -2,19 +2,63 @@
 ///
 /// So nothing piles up for who is slow, and nobody is left with an old value for having been told twice out of order.
 final class WakeUp: Sendable {
-    private let slot: AsyncStream<Void>
-    private let continuation: AsyncStream<Void>.Continuation
-
-    init() {
-        (slot, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    private enum Slot {
+        case empty
+        case filled
+        case awaited(CheckedContinuation<Bool, Never>)
+        case finished
     }
 
+    /// Nobody is resumed under its lock.
+    private let slot = ForkSafeMutex(Slot.empty)
+
     /// Fills the slot.
-    func fill() { continuation.yield() }
+    func fill() {
+        let waiting = slot.withLock { slot -> CheckedContinuation<Bool, Never>? in
+            switch slot {
+            case .empty:
+                slot = .filled
+                return nil
+            case .awaited(let continuation):
+                slot = .empty
+                return continuation
+            case .filled, .finished: return nil
+            }
+        }
+        waiting?.resume(returning: true)
+    }
 
     /// Lets go of who waits.
-    func finish() { continuation.finish() }
+    func finish() {
+        let waiting = slot.withLock { slot -> CheckedContinuation<Bool, Never>? in
+            defer { slot = .finished }
+            if case .awaited(let continuation) = slot { return continuation }
+            return nil
+        }
+        waiting?.resume(returning: false)
+    }
 
-    /// The wake-ups, for one task; `nil` at the end, or when the task is cancelled.
-    var wakeUps: AsyncStream<Void>.Iterator { slot.makeAsyncIterator() }
+    /// Waits until the slot is filled, and empties it; for one task.
+    ///
+    /// - Returns: false at the end, or when the task is cancelled, which is the end.
+    func wait(isolation: isolated (any Actor)? = #isolation) async -> Bool {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation(isolation: isolation) { continuation in
+                let isFilled = slot.withLock { slot -> Bool? in
+                    switch slot {
+                    case .empty:
+                        slot = .awaited(continuation)
+                        return nil
+                    case .filled:
+                        slot = .empty
+                        return true
+                    case .awaited, .finished: return false
+                    }
+                }
+                if let isFilled { continuation.resume(returning: isFilled) }
+            }
+        } onCancel: {
+            finish()
+        }
+    }
 }

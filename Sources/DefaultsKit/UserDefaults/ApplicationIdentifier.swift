@@ -5,7 +5,7 @@ import Synchronization
 /// The name of the program's own domain.
 package enum ApplicationIdentifier {
     /// What the program has set, or was suggested.
-    private static let chosen = Mutex<DomainName?>(nil)
+    private static let chosen = ForkSafeMutex<DomainName?>(nil)
     /// Whether someone has asked for the name, and may have made use of it.
     private static let isUsed = Atomic(false)
 

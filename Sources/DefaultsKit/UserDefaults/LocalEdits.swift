@@ -3,7 +3,7 @@ import Synchronization
 /// Tells of calls that changed preferences, on the thread that made them: what `didChangeNotification` is made of.
 package enum LocalEdits {
     /// Who is told; held for no call.
-    private static let handler = Mutex<(@Sendable (LocalEdit) -> Void)?>(nil)
+    private static let handler = ForkSafeMutex<(@Sendable (LocalEdit) -> Void)?>(nil)
     /// Whether anyone is, so that a set need not ask further.
     private static let hasHandler = Atomic(false)
 

@@ -44,6 +44,31 @@ struct LiveStateTests {
         #expect(unsaved.beginSession().map(\.values) == [["l": 1], ["k": 2]])
     }
 
+    @Test("A forked child's first values have its parent's edits that are to come, and none that someone overruled")
+    func forking() throws {
+        let (name, time) = (try DomainName("a.b"), Self.time)
+        let domain = Domain(name)
+        let cursor = Cursor(epoch: Epoch(value: 1), revision: 1)
+        func snapshot(_ values: DomainValues) -> StreamEvent {
+            .initial(DomainSnapshot(domain: domain, values: values, cursor: cursor))
+        }
+        var state = LiveState(system: .none, volatile: [:])
+        state.load(name, Latch())
+        _ = state.takeRequests()
+        for event in [snapshot(["k": 0, "l": 0, "m": 0]), .bookmark(cursor)] { _ = state.take(event, of: name) }
+        _ = state.edit(domain, ["k": 1, "l": 1, "m": nil], at: time)
+        _ = state.edit(domain, ["k": 2], at: time)
+        let session = state.session
+        #expect(state.startOver().isEmpty)
+        #expect(state.session != session)
+        #expect(!state.mustHandOver && !state.isLoaded(name))
+        #expect(state.values(of: domain) == ["k": 2, "l": 1])
+        let requests = state.takeRequests()
+        #expect(requests.names == [name] && requests.edits.isEmpty)
+        for event in [snapshot(["k": 1, "l": 3, "m": 0]), .bookmark(cursor)] { _ = state.take(event, of: name) }
+        #expect(state.values(of: domain) == ["k": 2, "l": 3])
+    }
+
     @Test("An edit that came too late is asked for again, with what it replaces, for the keys that aren't set since")
     func late() throws {
         let name = try DomainName("a.b")

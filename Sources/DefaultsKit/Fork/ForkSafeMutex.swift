@@ -1,0 +1,43 @@
+import CLinux
+import Glibc
+
+/// A mutex that also works in a forked child.
+///
+/// `Mutex` doesn't, for two reasons. It caches the thread's id, which is still the parent's in a child, so the kernel refuses
+/// the lock as soon as two threads want it. And if another thread holds it during the fork, it stays locked in the child for
+/// ever. A fork waits until no mutex of this type is held (`linux_enter`), so the value is never half changed in a child.
+///
+/// It is unchecked `Sendable` as `mutex` guards `value`, which the compiler can't see.
+package final class ForkSafeMutex<Value: ~Copyable>: @unchecked Sendable {
+    private let value: UnsafeMutablePointer<Value>
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+    package init(_ value: consuming sending Value) {
+        self.value = .allocate(capacity: 1)
+        self.value.initialize(to: value)
+        mutex = .allocate(capacity: 1)
+        pthread_mutex_init(mutex, nil)
+    }
+
+    deinit {
+        pthread_mutex_destroy(mutex)
+        mutex.deallocate()
+        value.deinitialize(count: 1)
+        value.deallocate()
+    }
+
+    /// Runs a body with the value while no other thread has it.
+    ///
+    /// As with `Mutex`, the body must not call this again.
+    package func withLock<Result: ~Copyable, Failure>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        linux_enter(linux_gate_lock)
+        pthread_mutex_lock(mutex)
+        defer {
+            pthread_mutex_unlock(mutex)
+            linux_leave(linux_gate_lock)
+        }
+        return try body(&value.pointee)
+    }
+}

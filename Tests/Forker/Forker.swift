@@ -1,0 +1,292 @@
+import CForks
+import DefaultsKit
+import Glibc
+import Synchronization
+
+/// A program that uses the library, forks, and has the child use it too.
+///
+/// `Forker <scene> <suite>` plays a scene, and ends with status 0 if all of it went well.
+@main
+struct Forker {
+    static func main() {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 3, let scene = Scene(rawValue: arguments[1]),
+            let defaults = UserDefaults(suiteName: arguments[2])
+        else {
+            print("usage: Forker <scene> <suite>")
+            exit(64)
+        }
+        scene.play(defaults)
+    }
+}
+
+/// A scene: what the parent does, and what the child does then.
+enum Scene: String {
+    /// The child reads a suite that the parent has read, and one that it hasn't.
+    case read
+    /// The child sets and synchronizes.
+    case synchronize
+    /// The child sets and exits.
+    case exit
+    /// The child exits, having done nothing, while an edit of the parent is unsaved.
+    case idle
+    /// The child reads what the parent has just set, and then what the parent sets later.
+    case inherit
+    /// The grandchild goes on, as after `daemon(3)`.
+    case daemon
+    /// The child stays when the parent ends, doing nothing.
+    case stay
+    /// The parent follows a key; the child sets it, and follows it too.
+    case follow
+    /// The parent and the child are told of problems.
+    case problem
+    /// Threads set, read and synchronize while others fork.
+    case storm
+
+    func play(_ defaults: UserDefaults) {
+        switch self {
+        case .read:
+            demand(defaults.string(forKey: "seed") == "s", "The parent reads.")
+            child {
+                demand(defaults.string(forKey: "seed") == "s", "The child reads.")
+                demand(defaults.string(forKey: "none") == nil, "The child reads nothing.")
+                demand(UserDefaults(suiteName: "org.example.other")?.string(forKey: "a") == nil, "Another suite.")
+                demand(UserDefaults.standard.string(forKey: "none") == nil, "The standard defaults.")
+            }
+        case .synchronize:
+            defaults.set(1, forKey: "parent")
+            demand(defaults.synchronize(), "The parent synchronizes.")
+            child {
+                defaults.set(2, forKey: "child")
+                demand(defaults.integer(forKey: "child") == 2, "The child reads its edit.")
+                demand(defaults.synchronize(), "The child synchronizes.")
+                _exit(0)
+            }
+            demand(defaults.synchronize(), "The parent synchronizes again.")
+            demand(defaults.integer(forKey: "child") == 2, "The parent sees the child's edit.")
+        case .exit:
+            defaults.set(1, forKey: "parent")
+            child { defaults.set(2, forKey: "child") }
+            demand(defaults.synchronize(), "The parent synchronizes.")
+            demand(defaults.integer(forKey: "child") == 2, "The parent sees the child's edit.")
+        case .idle:
+            // Set anew before the child ends: the child must not send the old value again.
+            defaults.set("old", forKey: "key")
+            let signal = Signal()
+            let pid = fork { demand(signal.wait(), "The parent has gone on.") }
+            demand(defaults.synchronize(), "The parent synchronizes.")
+            defaults.set("new", forKey: "key")
+            demand(defaults.synchronize(), "The parent synchronizes again.")
+            let began = now()
+            signal.tell()
+            demand(forks_wait(pid) == 0, "The child ends.")
+            demand(now() < began + 2_000, "The child ends at once.")
+            demand(defaults.synchronize(), "The parent synchronizes a third time.")
+            demand(defaults.string(forKey: "key") == "new", "The parent's edit is sent once.")
+        case .inherit:
+            demand(defaults.string(forKey: "seed") == "s", "The parent reads.")
+            defaults.set("a", forKey: "seed")
+            defaults.set("b", forKey: "seed")
+            defaults.removeObject(forKey: "gone")
+            let (isRead, saved) = (Signal(), Signal())
+            let pid = fork {
+                demand(defaults.string(forKey: "seed") == "b", "The child reads the parent's edit.")
+                demand(defaults.string(forKey: "gone") == nil, "The child misses what the parent removed.")
+                isRead.tell()
+                demand(saved.wait(), "The parent has saved.")
+                demand(defaults.synchronize(), "The child synchronizes.")
+                demand(defaults.string(forKey: "seed") == "c", "The child reads what the parent set later.")
+                _exit(0)
+            }
+            demand(isRead.wait(), "The child has read.")
+            defaults.set("c", forKey: "seed")
+            demand(defaults.synchronize(), "The parent synchronizes.")
+            saved.tell()
+            demand(forks_wait(pid) == 0, "The child sees the parent's edits.")
+        case .daemon:
+            defaults.set(1, forKey: "parent")
+            let done = Signal()
+            child {
+                defaults.set(2, forKey: "child")
+                fork {
+                    demand(defaults.integer(forKey: "child") == 2, "The grandchild reads.")
+                    defaults.set(3, forKey: "grandchild")
+                    demand(defaults.synchronize(), "The grandchild synchronizes.")
+                    done.tell()
+                    _exit(0)
+                }
+            }
+            demand(done.wait(), "The grandchild is done.")
+            demand(defaults.synchronize(), "The parent synchronizes.")
+            for (number, key) in ["parent", "child", "grandchild"].enumerated() {
+                demand(defaults.integer(forKey: key) == number + 1, "The parent sees all.")
+            }
+        case .stay:
+            demand(defaults.string(forKey: "seed") == "s", "The parent reads.")
+            fork {
+                // Until the test lets it go.
+                _ = readLine()
+                _exit(0)
+            }
+            put("\(getpid())", to: STDOUT_FILENO)
+            _exit(0)
+        case .follow:
+            let key = DefaultsKey<Int>("count", default: 0)
+            let followed = Atomic(-1)
+            let begun = Signal()
+            let updates = defaults.updates(of: key)
+            let follower = Task {
+                for await value in updates {
+                    if value == 0 { begun.tell() }
+                    followed.store(value, ordering: .relaxed)
+                }
+            }
+            demand(begun.wait(), "The parent follows.")
+            child {
+                for number in 1...100 { defaults[key] = number }
+                demand(defaults.synchronize(), "The child synchronizes.")
+                demand(defaults[key] == 100, "The child reads.")
+                _ = updates.makeAsyncIterator()
+            }
+            demand(comes { followed.load(ordering: .relaxed) == 100 }, "The parent follows the child's edits.")
+            follower.cancel()
+        case .problem:
+            let reports = Atomic(0)
+            UserDefaults.onProblem { _ in reports.add(1, ordering: .relaxed) }
+            _ = UserDefaults(suiteName: "org.example.broken")?.string(forKey: "a")
+            demand(comes { reports.load(ordering: .relaxed) == 1 }, "The parent hears of a damaged file.")
+            child {
+                _ = UserDefaults(suiteName: "org.example.damaged")?.string(forKey: "a")
+                demand(comes { reports.load(ordering: .relaxed) == 2 }, "The child hears of another.")
+            }
+        case .storm: playStorm(defaults)
+        }
+    }
+}
+
+/// Threads set, read and synchronize at full speed, while two others fork; each child sets a key of its own.
+private func playStorm(_ defaults: UserDefaults) {
+    let mayGoOn = Atomic(true)
+    let workers = (0..<3).map { worker in
+        thread {
+            var number = 0
+            while mayGoOn.load(ordering: .relaxed) {
+                number += 1
+                switch worker {
+                case 0:
+                    defaults.set(number, forKey: "worker")
+                    // The thread that saves them takes longer for each.
+                    if number % 100 == 0 { demand(defaults.synchronize(), "A worker synchronizes.") }
+                case 1: _ = defaults.integer(forKey: "worker")
+                default: demand(defaults.synchronize(), "A worker synchronizes.")
+                }
+            }
+        }
+    }
+    let forkers = (0..<2).map { forker in
+        thread {
+            for number in 0..<50 {
+                child {
+                    defaults.set(number, forKey: "child\(forker).\(number)")
+                    demand(defaults.integer(forKey: "child\(forker).\(number)") == number, "A child reads.")
+                    if number % 2 == 0 { return }
+                    demand(defaults.synchronize(), "A child synchronizes.")
+                    _exit(0)
+                }
+            }
+        }
+    }
+    for forker in forkers { pthread_join(forker, nil) }
+    mayGoOn.store(false, ordering: .relaxed)
+    for worker in workers { pthread_join(worker, nil) }
+    demand(defaults.synchronize(), "The parent synchronizes.")
+    for forker in 0..<2 {
+        for number in 0..<50 {
+            demand(defaults.object(forKey: "child\(forker).\(number)") as? Int == number, "No child's edit is lost.")
+        }
+    }
+}
+
+// MARK: Means
+
+/// Ends the process, parent or child, unless something is so.
+private func demand(_ isSo: Bool, _ what: String, line: Int = #line) {
+    if isSo { return }
+    put("\(line): not so: \(what)", to: STDERR_FILENO)
+    _exit(1)
+}
+
+/// Writes a line at once.
+private func put(_ line: String, to descriptor: Int32) {
+    _ = "\(line)\n".withCString { write(descriptor, $0, strlen($0)) }
+}
+
+/// Forks; the child runs a body, exits as programs do, and is killed when it hangs.
+@discardableResult
+private func fork(_ body: () -> Void) -> pid_t {
+    let pid = forks_fork()
+    demand(pid >= 0, "fork: \(errno)")
+    if pid > 0 { return pid }
+    alarm(20)
+    body()
+    exit(0)
+}
+
+/// Forks, and waits for the child's good end.
+private func child(line: Int = #line, _ body: () -> Void) {
+    let status = forks_wait(fork(body))
+    demand(status == 0, "The child ended with \(status).", line: line)
+}
+
+/// Starts a thread.
+private func thread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
+    final class Box {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    var thread = pthread_t()
+    let box = Unmanaged.passRetained(Box(body)).toOpaque()
+    let error = pthread_create(
+        &thread, nil,
+        { box in
+            if let box { Unmanaged<Box>.fromOpaque(box).takeRetainedValue().body() }
+            return nil
+        }, box)
+    demand(error == 0, "pthread_create")
+    return thread
+}
+
+/// A pipe through which one process tells another that it may go on.
+private struct Signal {
+    private let ends: [Int32]
+
+    init() {
+        var ends: [Int32] = [0, 0]
+        demand(pipe(&ends) == 0, "pipe")
+        self.ends = ends
+    }
+
+    func tell() { _ = write(ends[1], "x", 1) }
+
+    func wait() -> Bool {
+        var byte: UInt8 = 0
+        return read(ends[0], &byte, 1) == 1
+    }
+}
+
+/// Waits until something is so, 20 s at most.
+private func comes(_ isSo: () -> Bool) -> Bool {
+    let deadline = now() + 20_000
+    while !isSo() {
+        if now() > deadline { return false }
+        poll(nil, 0, 1)
+    }
+    return true
+}
+
+/// The time in milliseconds, by a clock that nobody sets.
+private func now() -> Int {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
+}
