@@ -126,7 +126,7 @@ package final class Store: Sendable {
 
     /// The current user's domains that have values or are damaged, as they are in force, in order.
     package func snapshots() -> [DomainSnapshot] {
-        state.withLock { $0.snapshots(SubscriptionFilter()) }.filter { $0.domain.user == .current }
+        state.withLock { $0.snapshots() }.filter { $0.domain.user == .current }
     }
 
     /// Where the log ends.
