@@ -80,7 +80,7 @@ extension Store {
                 case .missing, .unchanged, .contents: break
                 }
             } else if version.hash != temporary.expected, !bytes.isEmpty,
-                (try? PropertyListValue.read(bytes, limits: limits)) != nil
+                (try? PropertyListDocument(reading: bytes, limits: limits)) != nil
             {
                 // A foreign writer's, displaced in the moment of the crash.
                 tellKept(try AsideFile.keep(bytes, of: original, because: .displaced))
