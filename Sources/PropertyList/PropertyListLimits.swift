@@ -26,4 +26,14 @@ public struct PropertyListLimits: Sendable, Hashable {
         self.bytes = bytes
         self.objects = objects
     }
+
+    /// The limits, with no more values than a document of so many bytes may stand for.
+    ///
+    /// A value takes a byte at least, unless a binary property list shares the container that it is in: 404 bytes of arrays
+    /// that refer to one another can stand for millions.
+    package func proportionate(to bytes: Int, valuesPerByte: Int, atLeast minimum: Int = 0) -> PropertyListLimits {
+        let (product, overflows) = bytes.multipliedReportingOverflow(by: valuesPerByte)
+        return PropertyListLimits(
+            depth: depth, bytes: self.bytes, objects: overflows ? objects : min(objects, max(product, minimum)))
+    }
 }

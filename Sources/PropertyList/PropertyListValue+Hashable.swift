@@ -79,8 +79,11 @@ extension PropertyListValue: Hashable {
 extension String {
     /// Whether both strings are the same sequence of Unicode scalars; `==` is true of canonically equivalent ones too.
     fileprivate func hasSameScalars(as other: String) -> Bool {
-        // Equal scalars imply equality and equal lengths, and both tests are quick on what differs.
-        guard self == other, utf8.count == other.utf8.count else { return false }
-        return utf8.elementsEqual(other.utf8)
+        // `==` normalizes both first, which takes quadratic time of many combining marks in a row.
+        let (first, second) = (utf8Span.span, other.utf8Span.span)
+        guard first.count == second.count else { return false }
+        return first.withUnsafeBufferPointer { first in
+            second.withUnsafeBufferPointer { first.elementsEqual($0) }
+        }
     }
 }

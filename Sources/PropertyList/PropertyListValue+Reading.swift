@@ -80,28 +80,6 @@ extension PropertyListValue {
         _ bytes: UnsafeRawBufferPointer, as format: PropertyListFormat,
         limits: PropertyListLimits = PropertyListLimits()
     ) throws(PropertyListError) -> PropertyListValue {
-        guard bytes.count <= limits.bytes else {
-            throw PropertyListError(
-                code: .tooLarge, format: format, position: PropertyListError.Position(byteOffset: limits.bytes),
-                message: "the input has \(bytes.count) bytes, more than the limit of \(limits.bytes)")
-        }
-        guard format != .binary else {
-            do throws(ReadingFailure) {
-                return try BinaryReader.read(bytes, limits: limits)
-            } catch {
-                throw PropertyListError(
-                    code: error.code, format: format,
-                    position: PropertyListError.Position(byteOffset: error.offset), message: error.message)
-            }
-        }
-        let text = try TextSource.open(bytes, format: format)
-        // The reader points into the text, which the compiler can't see.
-        defer { withExtendedLifetime(text) {} }
-        do throws(ReadingFailure) {
-            guard format == .xml else { return try OldStyleReader.read(text.utf8, limits: limits) }
-            return try XMLReader.read(text.utf8, limits: limits)
-        } catch {
-            throw text.error(error)
-        }
+        try PropertyListDocument.read(bytes, as: format, limits: limits, refusesEquivalentKeys: true).value
     }
 }

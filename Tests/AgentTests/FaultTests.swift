@@ -19,17 +19,24 @@ struct FaultTests {
 
     private func write(_ key: String, _ value: String) -> [String] { ["write", Self.domain, key, value] }
 
-    /// Runs a test for each system call that a write makes in the directory.
-    private func forEachCall(_ body: (AgentProcess.Place, (call: String, number: Int)) throws -> Void) throws {
+    /// Runs a test for each system call that a write makes in the directory; it returns the runs that it made.
+    ///
+    /// Not every run comes to the call that was counted in another. Most do, or the test would be of nothing.
+    private func forEachCall(
+        _ body: (AgentProcess.Place, (call: String, number: Int)) throws -> [Injection.Run]
+    ) throws {
         try AgentProcess.withPlace { place in
             try prepare(place)
             let calls = try Injection.calls(
                 of: Programs.defaults, write("key", "after"), from: place.preferences, environment: environment(place))
             #expect(calls.count > 20)
+            var runs: [Injection.Run] = []
             for call in calls where !Self.others.contains(call.call) {
                 try prepare(place)
-                try body(place, call)
+                runs += try body(place, call)
             }
+            let faults = runs.count { $0.tookEffect }
+            #expect(faults * 4 > runs.count * 3, "Of \(runs.count) faults \(faults) took effect.")
         }
     }
 
@@ -69,12 +76,13 @@ struct FaultTests {
     func crash() throws {
         try forEachCall { place, call in
             let injection = Injection(call: call.call, number: call.number, fault: "signal=KILL")
-            let outcome = try injection.run(
+            let run = try injection.run(
                 Programs.defaults, write("key", "after"), environment: environment(place))
-            #expect(outcome.status != 0, "\(injection)")
+            #expect((run.outcome.status == 0) == !run.tookEffect, "\(injection): \(run)")
             let values = try values(place)
-            #expect([Self.before, Self.after].contains(values), "\(injection): \(values)")
+            #expect(values == Self.after || run.tookEffect && values == Self.before, "\(injection): \(values)")
             try expectRecovery(place, injection)
+            return [run]
         }
     }
 
@@ -87,11 +95,15 @@ struct FaultTests {
         let hasAll = ProcessInfo.processInfo.environment["FAULTS"] == "all"
         try forEachCall { place, call in
             turn += 1
+            var runs: [Injection.Run] = []
             for error in hasAll ? Self.errors : [Self.errors[turn % Self.errors.count]] {
                 if hasAll { try prepare(place) }
                 let injection = Injection(call: call.call, number: call.number, fault: "error=\(error)")
-                let outcome = try injection.run(
+                let run = try injection.run(
                     Programs.defaults, write("key", "after"), environment: environment(place))
+                runs.append(run)
+                let outcome = run.outcome
+                #expect(outcome.status == 0 || run.tookEffect, "\(injection): \(outcome)")
                 let values = try values(place)
                 #expect([Self.before, Self.after].contains(values), "\(injection): \(values)")
                 if outcome.status == 0 {
@@ -101,6 +113,7 @@ struct FaultTests {
                 }
                 try expectRecovery(place, injection)
             }
+            return runs
         }
     }
 }

@@ -184,6 +184,11 @@ struct HostileClientTests {
         ("an edit of nothing", edit(["set": [:]]), "edited"),
         ("an edit that sets and removes a key", edit(["remove": ["k"]]), "edited"),
         ("a key of nothing, and one with a NUL", edit(["set": ["": 1, "\0": 2]]), "edited"),
+        (
+            "a removed key of 100,000 combining marks",
+            edit(["remove": [.string(String(repeating: "\u{301}\u{323}", count: 50_000))]]),
+            "failure protocolViolation"
+        ),
         ("a key of a million characters", edit(["set": [String(repeating: "k", count: 1_000_000): 1]]), "edited"),
         ("a value as deep as a file may be", edit(["set": ["k": nested(499)]]), "edited"),
         ("a value deeper than that", edit(["set": ["k": nested(500)]]), "failure protocolViolation"),
@@ -206,7 +211,15 @@ struct HostileClientTests {
             "failure invalidCursor"
         ),
         (
-            "a pattern of 30,000 stars", subscribe(["keys": [.string(String(repeating: "*a", count: 30_000))]]),
+            "a pattern of 512 stars", subscribe(["keys": [.string(String(repeating: "*a", count: 512))]]),
+            "subscribed"
+        ),
+        (
+            "a pattern of 513 stars", subscribe(["keys": [.string(String(repeating: "*a", count: 513))]]),
+            "failure agentRefused"
+        ),
+        (
+            "a pattern of 60,000 letters", subscribe(["keys": [.string(String(repeating: "a", count: 60_000))]]),
             "subscribed"
         ),
         (

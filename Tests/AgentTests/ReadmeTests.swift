@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import ProgramSupport
 import TestSupport
 import Testing
@@ -84,6 +85,39 @@ struct ReadmeTests {
             tail.signal(SIGINT)
             #expect(tail.status() == 130)
             #expect(tail.complaints() == "")
+        }
+    }
+
+    @Test("The README's test command shows the failed tests last, and keeps the exit status", arguments: [0, 1])
+    func testCommand(status: Int32) throws {
+        let commands = blocks("```console").joined().filter { $0.hasPrefix("$ apt-get ") }
+        let command = try #require(commands.last?.components(separatedBy: " && ").last)
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().path
+        try withTemporaryDirectory { directory in
+            let failures = ["✘ Test \"A\" recorded an issue: 1 == 2", "↳ one is not two", "✘ Test \"A\" failed"]
+            let closing = "\(status == 0 ? "✔" : "✘") Test run with 2 tests ended"
+            // In place of the compiler's own, which would run this very test.
+            let swift = """
+                #!/bin/sh
+                cat <<END
+                arguments: $*
+                \((status == 0 ? [] : failures).joined(separator: "\n"))
+                END
+                seq 1000
+                echo '\(closing)'
+                exit \(status)
+                """
+            try RawFile.write(swift, to: directory + "/swift")
+            chmod(directory + "/swift", 0o700)
+            let path = "\(directory):\(ProcessInfo.processInfo.environment["PATH"] ?? "")"
+            let outcome = try Programs.shell(
+                "\(command) --filter A", in: root, environment: ["PATH": path])
+            #expect(outcome.status == status, "\(outcome.errors)")
+            let lines = outcome.output.split(separator: "\n").map(String.init)
+            #expect(lines.first == "arguments: test --filter A")
+            let last = status == 0 ? ["1000", closing] : failures + [closing]
+            #expect(Array(lines.suffix(last.count)) == last)
         }
     }
 

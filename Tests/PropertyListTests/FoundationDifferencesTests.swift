@@ -61,6 +61,19 @@ struct FoundationDifferencesTests {
         }
     }
 
+    @Test("A file's reader takes such keys as one, with the last one's value, and says so")
+    func equivalentKeysOfFiles() throws {
+        for (document, _) in Self.equivalentKeys {
+            let read = try PropertyListDocument(reading: document, limits: PropertyListLimits())
+            #expect(read.hasEquivalentKeys)
+        }
+        let text = Array("{ \"e\u{301}\" = 1; b = 2; \"\u{E9}\" = 3; }".utf8)
+        let read = try PropertyListDocument(reading: text, limits: PropertyListLimits())
+        #expect(read.value == ["\u{E9}": "3", "b": "2"] && read.format == .oldStyle)
+        let twice = try PropertyListDocument(reading: Array("{ a = 1; a = 2; }".utf8), limits: PropertyListLimits())
+        #expect(twice.value == ["a": "2"] && !twice.hasEquivalentKeys)
+    }
+
     /// Documents whose second key is "é" in one scalar, and whose first is in two; and the place of the second.
     static let equivalentKeys: [([UInt8], String)] = [
         (

@@ -1,58 +1,140 @@
+import Glibc
+
 /// A pattern of names: `*` stands for any run of characters, `?` for any one, `\` takes the next as it is.
+///
+/// Names are compared byte by byte, in UTF-8.
 package struct GlobPattern: Hashable, Sendable {
     package let text: String
-    private let parts: [Part]
+    /// The bytes before the first wildcard; all of them where there is none.
+    private let prefix: [UInt8]
+    /// Everything from the first wildcard to the last one.
+    private let middle: [Part]
+    /// The bytes after the last wildcard.
+    private let suffix: [UInt8]
 
     private enum Part: Hashable {
         case run
         case one
-        case exactly(Unicode.Scalar)
+        case exactly(UInt8)
+
+        /// The byte that it stands for; `nil` for a wildcard.
+        var byte: UInt8? { if case .exactly(let byte) = self { byte } else { nil } }
     }
 
     package init(_ text: String) {
         self.text = text
         var parts: [Part] = []
-        var scalars = text.unicodeScalars.makeIterator()
-        while let scalar = scalars.next() {
-            switch scalar {
-            case "*": if parts.last != .run { parts.append(.run) }
-            case "?": parts.append(.one)
-            case "\\": parts.append(.exactly(scalars.next() ?? scalar))
-            default: parts.append(.exactly(scalar))
+        var isEscaped = false
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "*") where !isEscaped: if parts.last != .run { parts.append(.run) }
+            case UInt8(ascii: "?") where !isEscaped: parts.append(.one)
+            case UInt8(ascii: "\\") where !isEscaped:
+                isEscaped = true
+                continue
+            default: parts.append(.exactly(byte))
             }
+            isEscaped = false
         }
-        self.parts = parts
+        // Nothing follows it, so it stands for itself.
+        if isEscaped { parts.append(.exactly(UInt8(ascii: "\\"))) }
+        let first = parts.firstIndex { $0.byte == nil } ?? parts.count
+        let last = parts.lastIndex { $0.byte == nil } ?? parts.count - 1
+        prefix = parts[..<first].compactMap(\.byte)
+        middle = first < parts.count ? Array(parts[first...last]) : []
+        suffix = parts[(last + 1)...].compactMap(\.byte)
     }
 
-    /// The pattern that one name fits alone, whatever characters it has.
+    /// Compares bytes, as `matches` does.
+    package static func == (first: GlobPattern, second: GlobPattern) -> Bool {
+        first.prefix == second.prefix && first.middle == second.middle && first.suffix == second.suffix
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(prefix)
+        hasher.combine(middle)
+        hasher.combine(suffix)
+    }
+
+    /// Makes the pattern that matches one name and no other, whatever characters it has.
     package static func exactly(_ name: String) -> GlobPattern {
-        GlobPattern(name.reduce(into: "") { $0 += "*?\\".contains($1) ? "\\\($1)" : String($1) })
+        GlobPattern(
+            name.unicodeScalars.reduce(into: "") { text, scalar in
+                if "*?\\".unicodeScalars.contains(scalar) { text.unicodeScalars.append("\\") }
+                text.unicodeScalars.append(scalar)
+            })
     }
 
-    /// Whether the whole name fits.
+    /// Whether more than one name can match.
+    package var hasWildcards: Bool { !middle.isEmpty }
+
+    /// Returns whether the whole name matches.
     ///
-    /// Takes time in proportion to the product of both lengths at most, whatever the pattern.
+    /// Without wildcards bytes are compared. With wildcards the time is proportional to the name's length for every 64 bytes
+    /// of the pattern, whatever the two are.
     package func matches(_ name: String) -> Bool {
-        let scalars = Array(name.unicodeScalars)
-        var part = 0
-        var position = 0
-        // After a run fails to fit, it is tried one character longer.
-        var retry: (part: Int, position: Int)?
-        while position < scalars.count {
-            if part < parts.count, parts[part] == .run {
-                part += 1
-                retry = (part, position)
-            } else if part < parts.count, parts[part] == .one || parts[part] == .exactly(scalars[position]) {
-                part += 1
-                position += 1
-            } else if let (runPart, runPosition) = retry {
-                retry = (runPart, runPosition + 1)
-                part = runPart
-                position = runPosition + 1
-            } else {
-                return false
+        name.utf8Span.span.withUnsafeBufferPointer { name in
+            let end = name.count - suffix.count
+            guard middle.isEmpty ? prefix.count == end : prefix.count <= end else { return false }
+            if let start = name.baseAddress {
+                guard memcmp(start, prefix, prefix.count) == 0, memcmp(start + end, suffix, suffix.count) == 0 else {
+                    return false
+                }
             }
+            // Most patterns have no wildcard, or one run.
+            if middle.isEmpty || middle.count == 1 && middle[0] == .run { return true }
+            return Self.matches(UnsafeBufferPointer(rebasing: name[prefix.count..<end]), middle)
         }
-        return parts[part...].allSatisfy { $0 == .run }
+    }
+
+    /// Follows all ways at once in which the parts match the bytes: bit n of the state is set while the first n parts match
+    /// what has been read, runs not counted.
+    private static func matches(_ bytes: UnsafeBufferPointer<UInt8>, _ parts: [Part]) -> Bool {
+        let count = parts.count { $0 != .run }
+        let words = count / 64 + 1
+        // For each value of a byte's upper half, then of its lower half, which parts have it: a part that has both is the
+        // byte. Then which parts are `?`, and where a run allows any byte; then the state.
+        return withUnsafeTemporaryAllocation(of: UInt64.self, capacity: (32 + 3) * words) { memory in
+            memory.initialize(repeating: 0)
+            let (ones, runs, state) = (32 * words, 33 * words, 34 * words)
+            var number = 0
+            for part in parts {
+                let (word, bit) = (number / 64, UInt64(1) << UInt64(number % 64))
+                switch part {
+                case .run:
+                    memory[runs + word] |= bit
+                    continue
+                case .one: memory[ones + word] |= bit
+                case .exactly(let byte):
+                    memory[Int(byte >> 4) * words + word] |= bit
+                    memory[(16 + Int(byte & 0xF)) * words + word] |= bit
+                }
+                number += 1
+            }
+            let (lastWord, lastBit) = (count / 64, UInt64(1) << UInt64(count % 64))
+            memory[state] = 1
+            for byte in bytes {
+                // `?` takes the first byte of a character, and stays for the others.
+                let isContinuation = byte & 0xC0 == 0x80
+                let (upper, lower) = (Int(byte >> 4) * words, (16 + Int(byte & 0xF)) * words)
+                var (carry, onesCarry, any) = (UInt64(0), UInt64(0), UInt64(0))
+                for word in 0..<words {
+                    let old = memory[state + word]
+                    let one = memory[ones + word]
+                    let exact = memory[upper + word] & memory[lower + word]
+                    let advancing = old & (isContinuation ? exact : exact | one)
+                    let staying = old & (memory[runs + word] | (isContinuation ? one << 1 | onesCarry : 0))
+                    let new = advancing << 1 | carry | staying
+                    memory[state + word] = new
+                    carry = advancing >> 63
+                    onesCarry = one >> 63
+                    any |= new
+                }
+                if any == 0 { return false }
+                // A run at the end takes all the rest.
+                if memory[state + lastWord] & memory[runs + lastWord] & lastBit != 0 { return true }
+            }
+            return memory[state + lastWord] & lastBit != 0
+        }
     }
 }

@@ -5,39 +5,84 @@ enum NetChange {
     /// A record keeps the revision, time and source of the last change set in it. Keys that are back where they began are
     /// left out, and so is a change set that has none left. The result's revisions are no places to resume from: what an
     /// earlier record said may be told with a later one.
+    ///
+    /// Takes time in proportion to the changes, however many records there are of one domain.
     static func coalesce(_ records: [LogRecord]) -> [LogRecord] {
-        var joined: [LogRecord?] = []
+        var joined: [Entry] = []
         var places: [Domain: Int] = [:]
         for record in records {
-            guard case .change(let newer) = record.event else {
+            guard case .change(let changeSet) = record.event else {
                 // What comes after it is told after it.
                 places[record.domain] = nil
-                joined.append(record)
+                joined.append(.whole(record))
                 continue
             }
-            var changeSet = newer
-            if let place = places[record.domain], case .change(let older)? = joined[place]?.event {
-                changeSet = join(older, newer)
-                joined[place] = nil
+            if let place = places[record.domain], case .net(var net) = joined[place] {
+                // Else it would be copied.
+                joined[place] = .moved
+                net.add(changeSet, of: record)
+                joined.append(.net(net))
+            } else {
+                joined.append(.net(Net(changeSet, of: record)))
             }
-            places[record.domain] = joined.count
-            joined.append(LogRecord(revision: record.revision, time: record.time, event: .change(changeSet)))
+            places[record.domain] = joined.count - 1
         }
-        return joined.compactMap { record in
-            if case .change(let changeSet)? = record?.event, changeSet.isEmpty { return nil }
-            return record
+        return joined.compactMap(\.record)
+    }
+
+    private enum Entry {
+        case whole(LogRecord)
+        case net(Net)
+        /// It was joined with a later one.
+        case moved
+
+        var record: LogRecord? {
+            switch self {
+            case .whole(let record): record
+            case .net(let net): net.record
+            case .moved: nil
+            }
         }
     }
 
-    private static func join(_ older: ChangeSet, _ newer: ChangeSet) -> ChangeSet {
-        var changes = Dictionary(older.changes.map { ($0.key, $0) }) { $1 }
-        for change in newer.changes {
-            var net = change
-            if let first = changes[change.key] { net.old = first.old }
-            changes[change.key] = net.old == net.new ? nil : net
+    /// Change sets of one domain, joined.
+    private struct Net {
+        private var changes: [String: KeyChange] = [:]
+        private var overruled: [Overruled] = []
+        private var last: LogRecord
+        private var lastChangeSet: ChangeSet
+        private var isJoined = false
+
+        init(_ changeSet: ChangeSet, of record: LogRecord) {
+            last = record
+            lastChangeSet = changeSet
         }
-        return ChangeSet(
-            domain: newer.domain, source: newer.source, changes: Array(changes.values),
-            overruled: older.overruled + newer.overruled, edit: newer.edit)
+
+        mutating func add(_ changeSet: ChangeSet, of record: LogRecord) {
+            if !isJoined { join(lastChangeSet) }
+            isJoined = true
+            join(changeSet)
+            last = record
+            lastChangeSet = changeSet
+        }
+
+        private mutating func join(_ newer: ChangeSet) {
+            for change in newer.changes {
+                var net = change
+                if let first = changes[change.key] { net.old = first.old }
+                changes[change.key] = net.old == net.new ? nil : net
+            }
+            overruled += newer.overruled
+        }
+
+        /// What came of them; `nil` for nothing.
+        var record: LogRecord? {
+            if !isJoined { return lastChangeSet.isEmpty ? nil : last }
+            let changeSet = ChangeSet(
+                domain: lastChangeSet.domain, source: lastChangeSet.source, changes: Array(changes.values),
+                overruled: overruled, edit: lastChangeSet.edit)
+            if changeSet.isEmpty { return nil }
+            return LogRecord(revision: last.revision, time: last.time, event: .change(changeSet))
+        }
     }
 }

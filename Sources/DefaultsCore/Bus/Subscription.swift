@@ -55,23 +55,47 @@ package struct Subscription: Hashable, Sendable {
     /// How many records are waiting.
     package func lag(in log: ChangeLog) -> Revision { log.head - min(revision, log.head) }
 
-    /// Takes the next events, oldest first; none when there are none.
+    /// What a subscription looks at next: some of the log, as it was in one moment.
+    package struct Portion: Sendable {
+        /// Where the log ended.
+        fileprivate let end: Cursor
+        /// The records behind the subscription's place; `nil` when some of them are let go.
+        fileprivate let records: [LogRecord]?
+        /// Whether the events begin with a snapshot, unless the subscription ends.
+        fileprivate(set) package var beginsWithSnapshot = false
+    }
+
+    /// The records to look at next, as many as the limit at most.
+    ///
+    /// They are copied from the log, and nothing else is done: `next(in:)` is for when the log's lock is released.
+    package func portion(of log: ChangeLog, limit: Int = 64) -> Portion {
+        if hasEnded { return Portion(end: log.cursor, records: []) }
+        // In `latest` mode all that waits is one batch, whatever its size: its net changes are bounded by the keys.
+        let records =
+            missedFrom != nil || needsSnapshot
+            ? [] : log.records(after: revision, limit: mode == .latest ? .max : limit)
+        let hasMissed = missedFrom != nil || records == nil
+        return Portion(
+            end: log.cursor, records: records,
+            beginsWithSnapshot: hasMissed ? mode != .disconnect : needsSnapshot)
+    }
+
+    /// Moves past a portion, which was taken at the subscription's present place, and returns its events, oldest first.
     ///
     /// A bookmark ends the first batch that leaves the subscriber caught up; from then on each event's own place says so.
-    package mutating func next(from log: ChangeLog, limit: Int = 64) -> [SubscriptionEvent] {
+    ///
+    /// - Returns: no events when the subscriber is caught up; `nil` when the filter leaves nothing of the portion, and the
+    ///   next one is to be looked at.
+    package mutating func next(in portion: Portion) -> [SubscriptionEvent]? {
         if hasEnded { return [] }
         // Before its first snapshot a subscriber has been promised nothing, and misses nothing.
-        if missedFrom == nil, !needsSnapshot, log.records(after: revision, limit: 0) == nil {
-            missedFrom = Cursor(epoch: log.epoch, revision: revision)
+        if missedFrom == nil, !needsSnapshot, portion.records == nil {
+            missedFrom = Cursor(epoch: portion.end.epoch, revision: revision)
         }
-        if missedFrom != nil || needsSnapshot { return begin(at: log.cursor) }
+        if missedFrom != nil || needsSnapshot { return begin(at: portion.end) }
 
         var events: [SubscriptionEvent] = []
-        // No events mean that the subscriber is caught up; so it goes on past what the filter leaves nothing of.
-        // In `latest` mode all that waits is one batch, whatever its size: its net changes are bounded by the keys.
-        while events.isEmpty,
-            let records = log.records(after: revision, limit: mode == .latest ? .max : limit), let last = records.last
-        {
+        if let records = portion.records, let last = records.last {
             let before = revision
             revision = last.revision
             let wanted = records.compactMap { filter($0) }
@@ -81,15 +105,16 @@ package struct Subscription: Hashable, Sendable {
             let isJoined = joined.count < wanted.count
             events = joined.enumerated().map { index, record in
                 let place = !isJoined ? record.revision : index == joined.count - 1 ? last.revision : before
-                return .record(record, cursor: Cursor(epoch: log.epoch, revision: place))
+                return .record(record, cursor: Cursor(epoch: portion.end.epoch, revision: place))
             }
             if told != nil, case .record(_, let cursor)? = events.last { told = cursor.revision }
         }
-        if revision == log.head, told.map({ revision - $0 >= Self.bookmarkDistance }) ?? true {
+        let isCaughtUp = revision == portion.end.revision
+        if isCaughtUp, told.map({ revision - $0 >= Self.bookmarkDistance }) ?? true {
             told = revision
-            events.append(.bookmark(log.cursor))
+            events.append(.bookmark(portion.end))
         }
-        return events
+        return events.isEmpty && !isCaughtUp ? nil : events
     }
 
     /// Goes on at the log's end, after a gap or with a snapshot.

@@ -10,6 +10,8 @@ package enum AsideFile {
         /// A foreign writer wrote it just when the file was replaced, and it can't be merged: it doesn't parse, or a crash
         /// came before that.
         case displaced
+        /// It has keys that differ only in Unicode normalization, and the version that replaces it has one of them.
+        case equivalentKeys = "equivalent-keys"
         /// It was being written in place when the writing broke off, and may be the only whole version.
         case unpublished
     }

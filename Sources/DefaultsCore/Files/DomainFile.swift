@@ -143,12 +143,17 @@ package struct DomainFile: Sendable {
             return .unusable(damage(.damaged, "\(path) is empty, which no property list is.", version))
         }
         do throws(PropertyListError) {
-            let (value, format) = try PropertyListValue.read(bytes, limits: limits)
-            guard case .dictionary(let values) = value else {
+            // Generous, since other programs write files: what is refused here has no other purpose than to be large.
+            let document = try PropertyListDocument(
+                reading: bytes, limits: limits.proportionate(to: bytes.count, valuesPerByte: 64, atLeast: 100_000))
+            guard case .dictionary(let values) = document.value else {
                 return .unusable(
                     damage(.damaged, "\(path) holds no dictionary at its top, so it holds no preferences.", version))
             }
-            return .contents(FileContents(values: values, format: format, version: version))
+            return .contents(
+                FileContents(
+                    values: values, format: document.format, version: version,
+                    hasEquivalentKeys: document.hasEquivalentKeys))
         } catch {
             return .unusable(damage(.damaged, "\(path): \(error)", version))
         }

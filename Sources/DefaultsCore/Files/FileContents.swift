@@ -8,6 +8,8 @@ package struct FileContents: Sendable {
     package var values: DomainValues
     package var format: PropertyListFormat
     package var version: FileVersion
+    /// Whether a dictionary has keys that differ only in Unicode normalization: in `values` they are one.
+    package var hasEquivalentKeys = false
     /// The mark of the store that published it, which had merged it with what was there.
     package var publication: PublicationMark?
 

@@ -12,7 +12,9 @@ struct DomainState {
     var missingSince: Timestamp?
     /// Why the file can't be taken as it is; `merge.base` is then its last good state.
     var damage: FileDamage?
-    /// The content of a damaged file that has been copied aside already.
+    /// The content of the last version of the file that had keys which differ only in Unicode normalization.
+    var equivalentKeys: ContentHash?
+    /// The content of a file that has been copied aside already.
     var keptAside: ContentHash?
     /// What the log's file was told of a publication that is under way.
     var intent: FileMark?

@@ -40,6 +40,10 @@ package struct EditRequest: Hashable, Sendable {
     /// - Throws: `readOnly` or `invalidValue`.
     package func check() throws(DefaultsError) {
         try domain.checkWritable()
+        guard !values.contains(where: { $0.hasOverlongMarkRun || $1?.hasUnreadableKey == true }) else {
+            throw DefaultsError(
+                .invalidValue, "A key for \(domain) has more combining marks in a row than any text; use another key.")
+        }
         // A file's dictionary is a container too.
         let depth = DomainFile.standardLimits.depth - 1
         for case (let key, let value?) in values where !value.fits(depth: depth) {

@@ -11,6 +11,8 @@ struct PublicationPlan {
     var expected: FileVersion?
     /// Why that file can't be taken, and must be copied aside first.
     var damage: FileDamage?
+    /// Whether that file has keys that the new version lacks, and must be copied aside first.
+    var losesEquivalentKeys: Bool
     /// All of the log up to here is in the new version.
     var revision: Revision
     /// When the newest of the edits was made.

@@ -119,6 +119,10 @@ extension Store {
                 }
                 if damage.isProtected { throw damage.refusal }
                 try keepAside(domain, file, damage)
+            } else if plan.losesEquivalentKeys, let version = plan.expected {
+                try keepAside(
+                    domain, file, version, because: .equivalentKeys,
+                    "has keys that differ only in Unicode normalization")
             }
             let (bytes, format) = try encode(plan, for: domain, in: file)
             let hash = bytes.map(ContentHash.init)
@@ -215,6 +219,14 @@ extension Store {
             let consequence = publisher == .lasting ? "Edits are kept in memory" : "Nothing is saved"
             throw DefaultsError(.notSaved, "\(consequence): \(damage.error)", errno: damage.error.errno)
         }
+        try keepAside(domain, file, version, because: .damaged, "is damaged")
+    }
+
+    /// Copies a file aside, once for each content, before it is replaced.
+    private func keepAside(
+        _ domain: Domain, _ file: DomainFile, _ version: FileVersion, because reason: AsideFile.Reason,
+        _ finding: String
+    ) throws(DefaultsError) {
         if state.withLock({ $0.domains[domain]?.keptAside == version.hash }) { return }
         let kept: FileVersion
         do throws(SystemCall.Failure) {
@@ -222,12 +234,12 @@ extension Store {
             guard let (bytes, version, _) = try file.readWhole(source, patience: .insist) else {
                 throw SystemCall.Failure(number: EBUSY)
             }
-            tellKept(try AsideFile.keep(bytes, of: file.path, because: .damaged))
+            tellKept(try AsideFile.keep(bytes, of: file.path, because: reason))
             kept = version
         } catch {
             throw DefaultsError(
                 .notSaved, errno: error.number,
-                "\(file.path) is damaged and can't be copied aside, so it isn't replaced; \(publisher.consequence)")
+                "\(file.path) \(finding) and can't be copied aside, so it isn't replaced; \(publisher.consequence)")
         }
         state.withLock { $0.domains[domain]?.keptAside = kept.hash }
     }
@@ -327,6 +339,8 @@ extension Store {
                     contents, of: displaced.domain, loadedBefore: displaced.total, now: .now())
                 return ((), actions)
             }
+            // Not all of it could be merged.
+            if contents.hasEquivalentKeys, let copy = try? displaced.file.keepAside() { tellKept(copy) }
             return contents.version
         case .unusable(let damage):
             // Written by someone, to no good end, just when it was replaced. It is theirs: keep it.

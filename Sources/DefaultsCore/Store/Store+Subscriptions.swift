@@ -12,14 +12,20 @@ extension Store {
 
     /// What comes next for a subscriber.
     ///
+    /// The filter is applied when the store's lock is released.
+    ///
     /// - Returns: the events, and where one of them is `snapshotDue`, the values at that very place.
     package func next(
         for subscription: inout Subscription, limit: Int = 64
     ) -> (events: [SubscriptionEvent], snapshots: [DomainSnapshot]) {
-        withWrittenLog { state in
-            let events = subscription.next(from: state.log, limit: limit)
-            let isDue = events.contains { if case .snapshotDue = $0 { true } else { false } }
-            return (events, isDue ? state.snapshots(subscription.filter) : [])
+        while true {
+            let (portion, all) = withWrittenLog { state in
+                let portion = subscription.portion(of: state.log, limit: limit)
+                return (portion, portion.beginsWithSnapshot ? state.snapshots() : [])
+            }
+            // Not under the lock: a filter may take its time, and everyone else would wait for it.
+            guard let events = subscription.next(in: portion) else { continue }
+            return (events, all.compactMap { subscription.filter($0) })
         }
     }
 

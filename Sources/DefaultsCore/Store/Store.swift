@@ -138,7 +138,7 @@ package final class Store: Sendable {
 
     /// The current user's domains that have values or are damaged, as they are in force, in order.
     package func snapshots() -> [DomainSnapshot] {
-        withWrittenLog { $0.snapshots(SubscriptionFilter()) }.filter { $0.domain.user == .current }
+        withWrittenLog { $0.snapshots() }.filter { $0.domain.user == .current }
     }
 
     /// Where the log ends, as far as it is in its file.

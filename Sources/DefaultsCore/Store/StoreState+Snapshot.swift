@@ -7,13 +7,23 @@ extension StoreState {
             damage: state?.damage?.error.description)
     }
 
-    /// The values of all domains that a filter lets through, keys filtered too, in order.
-    func snapshots(_ filter: SubscriptionFilter) -> [DomainSnapshot] {
-        domains.keys.filter { filter.includes($0) }.sorted().compactMap { domain in
-            var snapshot = snapshot(of: domain)
-            if !filter.keys.isEmpty { snapshot.values = snapshot.values.filter { filter.includes(key: $0.key) } }
+    /// The values of all domains that have some, or are damaged, in order.
+    func snapshots() -> [DomainSnapshot] {
+        domains.keys.sorted().compactMap { domain in
+            let snapshot = snapshot(of: domain)
             return snapshot.values.isEmpty && snapshot.damage == nil ? nil : snapshot
         }
+    }
+}
+
+extension SubscriptionFilter {
+    /// What of a snapshot is wanted; `nil` for nothing.
+    func callAsFunction(_ snapshot: DomainSnapshot) -> DomainSnapshot? {
+        guard includes(snapshot.domain) else { return nil }
+        if keys.isEmpty { return snapshot }
+        var wanted = snapshot
+        wanted.values = snapshot.values.filter { includes(key: $0.key) }
+        return wanted.values.isEmpty && wanted.damage == nil ? nil : wanted
     }
 }
 

@@ -49,6 +49,9 @@ struct StoreState {
             return changeFile(of: domain, to: nil, at: now) { $0.removeFile(at: time) }
         case .contents(let contents):
             let time = contents.time
+            if contents.hasEquivalentKeys {
+                domains[domain, default: DomainState()].equivalentKeys = contents.version.hash
+            }
             guard isBaseline, domains[domain]?.merge.pending.isEmpty ?? true else {
                 return changeFile(of: domain, to: contents.version, format: contents.format, at: now) {
                     // What can't be written to is taken as it is: nothing of it can be kept for its next version.
@@ -60,6 +63,7 @@ struct StoreState {
                 }
             }
             var state = DomainState()
+            state.equivalentKeys = domains[domain]?.equivalentKeys
             state.merge = Merge(base: contents.values, baseTime: time)
             (state.file, state.format) = (contents.version, contents.format)
             domains[domain] = state
@@ -194,6 +198,7 @@ struct StoreState {
         return PublicationPlan(
             edits: state.merge.pending, values: state.merge.current, format: state.format,
             expected: state.damage == nil ? state.file : state.damage?.version, damage: state.damage,
+            losesEquivalentKeys: state.equivalentKeys != nil && state.equivalentKeys == state.file?.hash,
             revision: log.head, total: state.merge.history.total)
     }
 

@@ -6,6 +6,12 @@ package struct FrameDecoder: Sendable {
     private var position = 0
     private let limits: PropertyListLimits
 
+    /// The values that a frame may stand for, for each of its bytes.
+    ///
+    /// `Frame.encode` and CoreFoundation write each container as often as it occurs, so that a value takes a byte at least.
+    /// Python's plistlib writes a list once that a program has put into several places.
+    private static let valuesPerByte = 16
+
     /// - Parameter limits: what is let in; `bytes` bounds a frame.
     package init(limits: PropertyListLimits) {
         self.limits = limits
@@ -46,7 +52,8 @@ package struct FrameDecoder: Sendable {
         }
         let value: PropertyListValue
         do throws(PropertyListError) {
-            value = try PropertyListValue(parsing: payload, limits: limits)
+            value = try PropertyListValue(
+                parsing: payload, limits: limits.proportionate(to: length, valuesPerByte: Self.valuesPerByte))
         } catch {
             throw DefaultsError(.protocolViolation, "A frame holds no binary property list: \(error)")
         }

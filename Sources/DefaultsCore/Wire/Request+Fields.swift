@@ -100,7 +100,11 @@ extension EditRequest {
 extension Fields {
     fileprivate func difference(set: String, removed: String) throws(DefaultsError) -> Difference {
         var difference = Difference()
-        for key in try strings(removed) { difference[key] = .some(nil) }
+        for key in try strings(removed) {
+            // It would take minutes to be hashed.
+            if key.hasOverlongMarkRun { throw Self.wrong(removed, "an array of keys that a file may have") }
+            difference[key] = .some(nil)
+        }
         for (key, value) in try dictionary(set) { difference[key] = .some(value) }
         return difference
     }

@@ -22,7 +22,8 @@ package final class AgentConnection: Backend {
     private var socket: AgentSocket
     /// The number of the last request.
     private(set) var lastNumber: UInt64 = 0
-    private var events: [StreamEvent] = []
+    // A slice drops its first element without moving the others.
+    private var events: ArraySlice<StreamEvent> = []
 
     /// How long the agent may take to answer.
     let patience: AgentPatience

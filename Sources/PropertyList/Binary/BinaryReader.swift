@@ -64,13 +64,12 @@ struct BinaryReader: ~Copyable {
     }
 
     static func read(
-        _ bytes: UnsafeRawBufferPointer, limits: PropertyListLimits
-    ) throws(ReadingFailure) -> PropertyListValue {
-        var reader = try BinaryReader(bytes, limits: limits)
-        let value = try reader.readDocument()
-        guard reader.hasEqualKeys else { return value }
-        reader = try BinaryReader(bytes, limits: limits, check: KeyCheck())
-        return try reader.readDocument()
+        _ bytes: UnsafeRawBufferPointer, limits: PropertyListLimits, refusesEquivalentKeys: Bool
+    ) throws(ReadingFailure) -> (value: PropertyListValue, hasEquivalentKeys: Bool) {
+        try KeyCheck.read(refusesEquivalent: refusesEquivalentKeys) { check throws(ReadingFailure) in
+            var reader = try BinaryReader(bytes, limits: limits, check: check)
+            return (try reader.readDocument(), reader.hasEqualKeys)
+        }
     }
 
     private mutating func readDocument() throws(ReadingFailure) -> PropertyListValue {
@@ -177,6 +176,7 @@ struct BinaryReader: ~Copyable {
     private mutating func key(of object: Int, referredAt place: Int) throws(ReadingFailure) -> String {
         if places[object] > 0, case .string(let string) = kept[Int(places[object]) - 1].value {
             try count(content: kept[Int(places[object]) - 1].content, at: place)
+            try MarkRun.check(string, at: place)
             return string
         }
         let found = try find(object, referredAt: place)
@@ -185,6 +185,7 @@ struct BinaryReader: ~Copyable {
         }
         try count(content: found.count, at: found.offset)
         let string = try BinaryScalar.string(bytes, found)
+        try MarkRun.check(string, at: found.offset)
         _ = keep(.string(string), found, as: object)
         return string
     }

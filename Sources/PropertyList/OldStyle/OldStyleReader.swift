@@ -13,13 +13,12 @@ struct OldStyleReader: ~Copyable {
     }
 
     static func read(
-        _ text: UnsafeBufferPointer<UInt8>, limits: PropertyListLimits
-    ) throws(ReadingFailure) -> PropertyListValue {
-        var reader = OldStyleReader(text, limits: limits)
-        let value = try reader.readDocument()
-        guard reader.tree.hasEqualKeys else { return value }
-        reader = OldStyleReader(text, limits: limits, check: KeyCheck())
-        return try reader.readDocument()
+        _ text: UnsafeBufferPointer<UInt8>, limits: PropertyListLimits, refusesEquivalentKeys: Bool
+    ) throws(ReadingFailure) -> (value: PropertyListValue, hasEquivalentKeys: Bool) {
+        try KeyCheck.read(refusesEquivalent: refusesEquivalentKeys) { check throws(ReadingFailure) in
+            var reader = OldStyleReader(text, limits: limits, check: check)
+            return (try reader.readDocument(), reader.tree.hasEqualKeys)
+        }
     }
 
     private mutating func readDocument() throws(ReadingFailure) -> PropertyListValue {

@@ -25,3 +25,26 @@ struct KeyCheck {
                 + "dictionary, in other Unicode scalars; rename or remove one of them")
     }
 }
+
+extension KeyCheck {
+    /// Reads a document, and once more with a check where a dictionary has fewer entries than the document has for it.
+    ///
+    /// - Parameters:
+    ///   - refusesEquivalent: Whether equivalent keys are an error; else the last one's value stays.
+    ///   - read: Reads the document, and says whether some dictionary had a key more than once.
+    /// - Throws: What `read` throws, but for equivalent keys that aren't refused.
+    /// - Returns: The value, and whether it lacks equivalent keys that the document has.
+    static func read(
+        refusesEquivalent: Bool,
+        _ read: (KeyCheck?) throws(ReadingFailure) -> (value: PropertyListValue, hasEqualKeys: Bool)
+    ) throws(ReadingFailure) -> (value: PropertyListValue, hasEquivalentKeys: Bool) {
+        let (value, hasEqualKeys) = try read(nil)
+        guard hasEqualKeys else { return (value, false) }
+        do throws(ReadingFailure) {
+            return (try read(KeyCheck()).value, false)
+        } catch {
+            guard error.code == .equivalentKeys, !refusesEquivalent else { throw error }
+            return (value, true)
+        }
+    }
+}

@@ -49,6 +49,7 @@ struct TreeBuilder: ~Copyable {
 
     @inline(__always)
     mutating func add(key: consuming String, at offset: Int) throws(ReadingFailure) {
+        try MarkRun.check(key, at: offset)
         if check != nil { try check?.add(key, at: offset) }
         keys.append(key)
     }

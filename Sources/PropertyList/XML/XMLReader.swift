@@ -12,13 +12,12 @@ struct XMLReader: ~Copyable {
     }
 
     static func read(
-        _ text: UnsafeBufferPointer<UInt8>, limits: PropertyListLimits
-    ) throws(ReadingFailure) -> PropertyListValue {
-        var reader = XMLReader(text, limits: limits)
-        let value = try reader.readDocument()
-        guard reader.tree.hasEqualKeys else { return value }
-        reader = XMLReader(text, limits: limits, check: KeyCheck())
-        return try reader.readDocument()
+        _ text: UnsafeBufferPointer<UInt8>, limits: PropertyListLimits, refusesEquivalentKeys: Bool
+    ) throws(ReadingFailure) -> (value: PropertyListValue, hasEquivalentKeys: Bool) {
+        try KeyCheck.read(refusesEquivalent: refusesEquivalentKeys) { check throws(ReadingFailure) in
+            var reader = XMLReader(text, limits: limits, check: check)
+            return (try reader.readDocument(), reader.tree.hasEqualKeys)
+        }
     }
 
     private mutating func readDocument() throws(ReadingFailure) -> PropertyListValue {

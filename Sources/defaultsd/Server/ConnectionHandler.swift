@@ -23,7 +23,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var isWanted = false
     /// Answers that say how far the log has come, oldest first: each waits until the subscriptions' events up to there
     /// have been sent.
-    private var answers: [(cursor: Cursor, message: Message, number: UInt64)] = []
+    private var answers: CircularBuffer<(cursor: Cursor, message: Message, number: UInt64)> = []
     /// The `synchronize` requests that wait for the disk.
     private var barriers = 0
     private static let mostBarriers = 64
@@ -33,6 +33,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     private static let mostPatterns = 1_000
     /// So long they may be together.
     private static let mostPatternBytes = 64 << 10
+    /// So long each may be that has wildcards: looking for a match takes time in proportion to it.
+    private static let mostWildcardPatternBytes = 1 << 10
     /// How many bytes came that aren't answered yet.
     var waitingBytes: Int { decoder.waiting }
     /// Whether an edit on a condition waits to be published; what comes behind it must not overtake it.
@@ -235,6 +237,11 @@ final class ConnectionHandler: ChannelInboundHandler {
                 .agentRefused,
                 "A subscription may have \(Self.mostPatterns) patterns of \(Self.mostPatternBytes) bytes together; use "
                     + "broader ones, or several subscriptions.")
+        }
+        guard patterns.allSatisfy({ !$0.hasWildcards || $0.text.utf8.count <= Self.mostWildcardPatternBytes }) else {
+            throw DefaultsError(
+                .agentRefused,
+                "A pattern with wildcards may have \(Self.mostWildcardPatternBytes) bytes; use a shorter one.")
         }
         let subscription = server.store.subscribe(start, filter: filter, mode: mode)
         subscriptions[number] = subscription

@@ -9,6 +9,10 @@ import TestSupport
 /// waking its own threads say, goes on.
 final class AttachedFault {
     private let strace: RunningProgram
+    /// Where the calls are noted.
+    private let trace: String
+    /// The directory of `trace`, unless a test has named it.
+    private let scratch: String?
 
     /// Attaches to a program; when this returns, each of its threads is traced.
     ///
@@ -16,10 +20,12 @@ final class AttachedFault {
     ///   - pid: the program's.
     ///   - paths: whose calls are meant.
     ///   - injection: what happens to which calls, as strace has it: "fsync:error=EIO". `nil` to note them all.
-    ///   - output: where the calls are noted.
+    ///   - output: where the calls are noted, for a test that reads them.
     /// - Throws: when strace can't be run, or doesn't attach.
-    init(_ pid: pid_t, at paths: [String], _ injection: String?, output: String = "/dev/null") throws {
-        var arguments = ["-f", "-y", "-o", output]
+    init(_ pid: pid_t, at paths: [String], _ injection: String?, output: String? = nil) throws {
+        scratch = output == nil ? try makeTemporaryDirectory() : nil
+        trace = output ?? "\(scratch ?? "")/trace"
+        var arguments = ["-f", "-y", "-o", trace]
         for path in paths { arguments += ["-P", path] }
         if let injection { arguments += ["-e", "inject=\(injection)"] }
         strace = try RunningProgram("/usr/bin/strace", arguments + ["-p", "\(pid)"])
@@ -28,6 +34,15 @@ final class AttachedFault {
             return !tasks.isEmpty && tasks.allSatisfy { Self.tracer(of: "/proc/\(pid)/task/\($0)") == strace.pid }
         }
         if !isAttached { throw AgentProcess.AgentFailure(description: "strace doesn't attach: \(strace.complaints())") }
+    }
+
+    deinit {
+        if let scratch { removeTree(scratch) }
+    }
+
+    /// Whether the program has come to a call that was meant; known for certain once it has been let go.
+    var tookEffect: Bool {
+        (try? RawFile.read(trace)).map { Injection.tookEffect(in: String(decoding: $0, as: UTF8.self)) } ?? false
     }
 
     /// Lets the program go; what it does from now on succeeds.

@@ -1,9 +1,10 @@
 import Foundation
 import ProgramSupport
+import TestSupport
 
 /// A fault that strace puts in the way of a system call of a program.
 struct Injection: CustomStringConvertible {
-    /// The call's name, and which of the program's calls of that name it is, from 1.
+    /// The call's name, and which of a thread's calls of that name it is, from 1.
     var call: String
     var number: Int
     /// What happens, as strace has it: "signal=KILL", "error=ENOSPC".
@@ -16,31 +17,60 @@ struct Injection: CustomStringConvertible {
     /// Whether programs may be traced here.
     static let isPossible = (try? Programs.run(strace, ["-o", "/dev/null", "true"]).status) == 0
 
-    /// The system calls that a program makes from the first one on that names a path.
+    /// One run of a program with a fault.
+    struct Run {
+        var outcome: Programs.Outcome
+        /// Whether the program came to the call.
+        ///
+        /// Another run made the calls that were counted. One that waits less, say, makes fewer, and then meets no fault.
+        var tookEffect: Bool
+    }
+
+    /// The system calls that a program makes from the first one on that names a path, each once.
+    ///
+    /// Calls are numbered thread by thread, as strace counts them for a fault.
     static func calls(
         of program: String, _ arguments: [String], from path: String, environment: [String: String]
     ) throws -> [(call: String, number: Int)] {
         let trace = path + "/../trace"
         try Programs.run(strace, ["-f", "-o", trace, program] + arguments, environment: environment)
-        var counts: [String: Int] = [:]
-        var calls: [(String, Int)] = []
         var hasBegun = false
-        for line in try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n") {
-            guard let match = line.firstMatch(of: /^\d+ +(\w+)\(/) else { continue }
-            let call = String(match.1)
-            counts[call, default: 0] += 1
-            hasBegun = hasBegun || line.contains(path)
-            if hasBegun { calls.append((call, counts[call] ?? 0)) }
+        var calls: [(call: String, number: Int)] = []
+        var seen: Set<String> = []
+        for call in Self.calls(in: try String(contentsOfFile: trace, encoding: .utf8)) {
+            hasBegun = hasBegun || call.line.contains(path)
+            guard hasBegun, seen.insert("\(call.name) \(call.number)").inserted else { continue }
+            calls.append((call.name, call.number))
         }
         return calls
     }
 
+    /// The calls that strace has noted, numbered thread by thread.
+    static func calls(in trace: String) -> [(name: String, number: Int, line: Substring)] {
+        var counts: [String: Int] = [:]
+        return trace.split(separator: "\n").compactMap { line in
+            guard let match = line.firstMatch(of: /^(\d+) +(\w+)\(/) else { return nil }
+            counts["\(match.1) \(match.2)", default: 0] += 1
+            return (String(match.2), counts["\(match.1) \(match.2)"] ?? 0, line)
+        }
+    }
+
+    /// Whether strace has noted that it injected an error, or killed the program.
+    static func tookEffect(in trace: String) -> Bool {
+        trace.contains("(INJECTED)") || trace.contains("+++ killed by SIGKILL +++")
+    }
+
     /// Runs a program with the fault.
-    func run(
-        _ program: String, _ arguments: [String], environment: [String: String]
-    ) throws -> Programs.Outcome {
-        let injection = "inject=\(call):\(fault):when=\(number)"
-        return try Programs.run(
-            Self.strace, ["-f", "-o", "/dev/null", "-e", injection, program] + arguments, environment: environment)
+    func run(_ program: String, _ arguments: [String], environment: [String: String]) throws -> Run {
+        try withTemporaryDirectory { directory in
+            let trace = directory + "/trace"
+            let outcome = try Programs.run(
+                Self.strace,
+                ["-f", "-o", trace, "-e", "trace=\(call)", "-e", "inject=\(call):\(fault):when=\(number)", program]
+                    + arguments,
+                environment: environment)
+            return Run(
+                outcome: outcome, tookEffect: Self.tookEffect(in: try String(contentsOfFile: trace, encoding: .utf8)))
+        }
     }
 }

@@ -23,30 +23,69 @@ struct FilterTests {
         #expect(GlobPattern(pattern).text == pattern)
     }
 
-    @Test("A pattern agrees with a slow matcher that is plainly right")
-    func againstModel() {
-        func model(_ pattern: Substring, _ name: Substring) -> Bool {
-            guard let first = pattern.first else { return name.isEmpty }
-            if first == "*" {
-                return model(pattern.dropFirst(), name) || !name.isEmpty && model(pattern, name.dropFirst())
+    /// Whether a name matches, by a table of which beginnings of the pattern match which beginnings of the name.
+    private static func model(_ pattern: String, _ name: String) -> Bool {
+        let scalars = Array(name.unicodeScalars)
+        var matches = [true] + [Bool](repeating: false, count: scalars.count)
+        var pattern = pattern.unicodeScalars[...]
+        while let scalar = pattern.popFirst() {
+            if scalar == "*" {
+                for index in 0..<scalars.count where matches[index] { matches[index + 1] = true }
+                continue
             }
-            return !name.isEmpty && (first == "?" || first == name.first)
-                && model(pattern.dropFirst(), name.dropFirst())
+            let wanted = scalar == "\\" ? pattern.popFirst() ?? scalar : scalar == "?" ? nil : scalar
+            for index in (0..<scalars.count).reversed() {
+                matches[index + 1] = matches[index] && (wanted == nil || wanted == scalars[index])
+            }
+            matches[0] = false
         }
-        var random = PseudoRandom(seed: 11)
-        for _ in 0..<20_000 {
-            let pattern = String((0..<random.below(7)).map { _ in random.pick(["a", "b", "*", "?"]) as Character })
-            let name = String((0..<random.below(9)).map { _ in random.pick(["a", "b"]) as Character })
-            #expect(GlobPattern(pattern).matches(name) == model(pattern[...], name[...]), "\(pattern) \(name), seed 11")
-        }
+        return matches[scalars.count]
     }
 
-    @Test("No pattern takes more than both lengths multiplied", .timeLimit(.minutes(1)))
+    @Test("A pattern agrees with a slow matcher that is plainly right", arguments: [6, 30, 90, 200])
+    func againstModel(length: Int) {
+        var random = PseudoRandom(seed: 11)
+        var (matching, others) = (0, 0)
+        for round in 0..<60_000 / length {
+            let pieces = (0..<random.below(length)).map { _ in
+                random.pick(["a", "b", "é", "e\u{301}", "漢", "😀", "\\*", "\\\\", "\\é", "*", "?"])
+            }
+            let pattern = pieces.joined()
+            // What the pattern means, with a piece changed now and then.
+            let name = pieces.map { piece in
+                if random.oneIn(2 * length) { return random.pick(["", "a", "漢"]) }
+                switch piece {
+                case "*": return (0..<random.below(4)).map { _ in random.pick(["a", "b", "é", "😀"]) }.joined()
+                case "?": return random.pick(["a", "é", "漢", "😀"])
+                default: return piece.count > 1 && piece.hasPrefix("\\") ? String(piece.dropFirst()) : piece
+                }
+            }.joined()
+            let expected = Self.model(pattern, name)
+            if expected { matching += 1 } else { others += 1 }
+            #expect(GlobPattern(pattern).matches(name) == expected, "\(pattern) \(name), round \(round), seed 11")
+        }
+        #expect(matching > 100 && others > 50, "\(matching) \(others)")
+    }
+
+    @Test("A pattern of one exact name matches it alone, also where a mark follows a wildcard")
+    func exactly() {
+        for name in ["a*b", "?", "\\", "*\u{301}", "\\*\u{20DD}?", "é"] {
+            let pattern = GlobPattern.exactly(name)
+            #expect(pattern.matches(name) && !pattern.hasWildcards)
+            #expect(!pattern.matches(name + "x") && !pattern.matches("x" + name))
+        }
+        #expect(!GlobPattern.exactly("*\u{301}").matches("x\u{301}"))
+    }
+
+    @Test("No pattern takes time in proportion to both lengths multiplied", .timeLimit(.minutes(1)))
     func worstCase() {
         // One that tries every place for every run would take 2,000 to the 30th power steps.
-        let pattern = String(repeating: "a*", count: 30) + "b"
-        #expect(!GlobPattern(pattern).matches(String(repeating: "a", count: 2_000)))
-        #expect(GlobPattern(pattern).matches(String(repeating: "a", count: 2_000) + "b"))
+        let runs = String(repeating: "a*", count: 30) + "b"
+        #expect(!GlobPattern(runs).matches(String(repeating: "a", count: 2_000)))
+        #expect(GlobPattern(runs).matches(String(repeating: "a", count: 2_000) + "b"))
+        // Here each place of the name is the beginning of what nearly matches.
+        let letters = "*" + String(repeating: "a", count: 5_000) + "b*"
+        #expect(!GlobPattern(letters).matches(String(repeating: "a", count: 200_000)))
     }
 
     @Test("A record passes with the keys that are wanted, as one record")
@@ -144,6 +183,16 @@ struct NetChangeTests {
             record(3, .change(a, "x", from: 2, to: 1)),
         ]
         #expect(NetChange.coalesce(records) == records)
+    }
+
+    @Test("Many records of one domain are joined in time that is proportional to their number", .timeLimit(.minutes(1)))
+    func manyRecords() {
+        let count = 30_000 as Revision
+        let joined = NetChange.coalesce(
+            (1...count).map { record($0, .change(a, "\($0)", from: nil, to: .integer(Int64($0)))) })
+        #expect(joined.map(\.revision) == [count])
+        guard case .change(let changeSet)? = joined.first?.event else { return }
+        #expect(changeSet.changes.count == Int(count))
     }
 
     @Test("What lost is kept, though the key is back where it began")

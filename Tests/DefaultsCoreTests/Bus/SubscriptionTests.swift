@@ -299,3 +299,12 @@ extension LogRecord {
         for change in changeSet.changes { values[changeSet.domain, default: [:]][change.key] = change.new }
     }
 }
+
+extension Subscription {
+    /// Takes the next events from a log that nothing is added to meanwhile.
+    fileprivate mutating func next(from log: ChangeLog, limit: Int = 64) -> [SubscriptionEvent] {
+        while true {
+            if let events = next(in: portion(of: log, limit: limit)) { return events }
+        }
+    }
+}

@@ -51,6 +51,17 @@ struct DomainFileReadingTests {
         }
     }
 
+    @Test("A file of arrays that refer to one another is taken up to 100,000 values, or 64 for each byte")
+    func sharing() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/a.plist"
+            for (levels, kind) in [(4, "contents"), (6, "unusable")] {
+                try RawFile.write(sharedArrays(width: 10, levels: levels), to: path)
+                #expect(file(path).read(known: nil).kind == kind)
+            }
+        }
+    }
+
     @Test("A change in the same tick of the file system's clock is seen, however late one looks")
     func racyChange() throws {
         try withTemporaryDirectory { directory in

@@ -62,7 +62,7 @@ struct LayerTests {
             let ofHost = Domain(try DomainName("c.d"), host: .only("HOST"), user: fixture.second.user)
             #expect(fixture.values(ofHost) == ["a": "4"])
             #expect(fixture.store.domains() == [fixture.own])
-            let all = fixture.store.state.withLock { $0.snapshots(SubscriptionFilter()) }
+            let all = fixture.store.state.withLock { $0.snapshots() }
             #expect(all.map(\.domain) == [fixture.own, fixture.first, fixture.second, ofHost])
             #expect(fixture.store.events == [])
 

@@ -288,6 +288,30 @@ struct StoreTests {
         }
     }
 
+    @Test("An edit is taken while a subscriber's filter looks at a long key", arguments: ["snapshot", "records"])
+    func slowFilter(start: String) throws {
+        try withStoreFixture { fixture in
+            let store = fixture.store()
+            let beginning = store.cursor
+            fixture.edit(store, [String(repeating: "a", count: 200_000): 1, "k": 1])
+            let pattern = GlobPattern("*" + String(repeating: "a", count: 1_000) + "b*")
+            let filter = SubscriptionFilter(keys: Array(repeating: pattern, count: 6))
+            var subscription = store.subscribe(
+                start == "snapshot" ? .snapshot : .after(beginning), filter: filter, mode: .everything)
+            let longest = Mutex(Duration.zero)
+            let whole = withBackgroundThread { mayGoOn in
+                while mayGoOn() {
+                    // No change, and so no record.
+                    let wait = ContinuousClock().measure { fixture.edit(store, ["k": 1]) }
+                    longest.withLock { $0 = max($0, wait) }
+                }
+            } while: {
+                ContinuousClock().measure { _ = store.next(for: &subscription) }
+            }
+            #expect(longest.withLock { $0 } < whole / 2, "of \(whole)")
+        }
+    }
+
     @Test("A subscriber's snapshot and the records after it lead to the values in force")
     func snapshotThenStream() throws {
         try withStoreFixture { fixture in

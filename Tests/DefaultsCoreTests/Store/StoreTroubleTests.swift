@@ -72,6 +72,48 @@ struct StoreTroubleTests {
         }
     }
 
+    @Test("A file with keys that differ only in normalization is taken, and copied aside before edits replace it")
+    func equivalentKeys() throws {
+        try withStoreFixture { fixture in
+            let text = "{ \"e\u{301}\" = 1; \"\u{E9}\" = 2; a = { \"\u{E9}\" = 3; }; }"
+            try RawFile.write(text, to: fixture.path)
+            let store = fixture.store()
+            _ = try store.lookAtAll(isBaseline: true)
+            #expect(fixture.values(store) == ["\u{E9}": "2", "a": ["\u{E9}": "3"]])
+            #expect(store.failures().isEmpty)
+            for number in 1...3 {
+                fixture.edit(store, ["b": .integer(Int64(number))])
+                try store.publish(fixture.domain)
+            }
+            let copy = fixture.path + ".equivalent-keys-1"
+            #expect(try RawFile.read(copy) == Array(text.utf8))
+            _ = store.examineDisplaced(.insist)
+            #expect(
+                namesOfFiles(in: fixture.directory)
+                    == ["org.example.app.plist", "org.example.app.plist.equivalent-keys-1"])
+
+            // Other bytes of that kind are another file to lose, at whatever depth the keys are.
+            let deeper = "{ b = 3; c = ({ \"\u{E9}\" = 1; \"e\u{301}\" = 2; }); }"
+            try RawFile.write(deeper, to: fixture.path)
+            fixture.edit(store, ["b": 4])
+            try store.publish(fixture.domain)
+            #expect(try RawFile.read(fixture.path + ".equivalent-keys-2") == Array(deeper.utf8))
+        }
+    }
+
+    @Test("A key of more combining marks in a row than a file may have is refused")
+    func markRuns() throws {
+        try withStoreFixture { fixture in
+            let store = fixture.store()
+            let key = "a" + String(repeating: "\u{301}\u{323}", count: 65)
+            for values in [[key: 1], ["k": ["d": [[key: 1]]]]] as [Difference] {
+                let request = EditRequest(domain: fixture.domain, values: values, writer: .testApp)
+                let error = #expect(throws: DefaultsError.self) { try store.submit(request) }
+                #expect(error?.code == .invalidValue)
+            }
+        }
+    }
+
     @Test("A file that isn't there for a moment keeps its values until that is settled")
     func vanished() throws {
         try withStoreFixture { fixture in

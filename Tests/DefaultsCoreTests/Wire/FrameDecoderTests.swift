@@ -71,6 +71,49 @@ struct FrameDecoderTests {
         #expect(error?.code == .protocolViolation)
     }
 
+    private static func decode(_ payload: [UInt8]) throws(DefaultsError) -> Fields? {
+        var decoder = FrameDecoder(limits: Frame.requestLimits)
+        decoder.append(Frame.bigEndian(UInt32(payload.count)) + payload)
+        return try decoder.next()
+    }
+
+    @Test("A frame of arrays that refer to one another stands for no more values than 16 for each byte")
+    func sharing() throws {
+        let small = sharedArrays(width: 10, levels: 3)
+        #expect(try Self.decode(small) != nil)
+        for levels in 4...6 {
+            let large = sharedArrays(width: 10, levels: levels)
+            let error = #expect(throws: DefaultsError.self) { try Self.decode(large) }
+            #expect(error?.code == .protocolViolation)
+            #expect(error?.description.contains("has more than \(16 * large.count) values") == true)
+        }
+    }
+
+    @Test("A frame without shared arrays may hold as many values as it has room for")
+    func withoutSharing() throws {
+        let rows = PropertyListValue.array(Array(repeating: .array(Array(repeating: true, count: 1_000)), count: 300))
+        #expect(try Self.decode(PropertyListValue.dictionary(["a": rows]).write(as: .binary))?.values == ["a": rows])
+    }
+
+    @Test(
+        "A frame of Python's plistlib is taken, also one with a list in several places",
+        .enabled(if: ForeignProcess.hasPython))
+    func python() throws {
+        let program = """
+            import plistlib, sys
+            row = [0] * 1000
+            value = {"rows": [row] * 8, "others": [[number] for number in range(2000)]}
+            sys.stdout.write(plistlib.dumps(value, fmt=plistlib.FMT_BINARY).hex() + "\\n")
+            """
+        let line = try #require(try ForeignProcess(python: program, []).line())
+        let digits = Array(line.utf8)
+        let payload = try stride(from: 0, to: digits.count, by: 2).map { place in
+            try #require(UInt8(String(decoding: digits[place..<place + 2], as: UTF8.self), radix: 16))
+        }
+        let row = PropertyListValue.array(Array(repeating: 0, count: 1_000))
+        #expect(try Self.decode(payload)?.values["rows"] == .array(Array(repeating: row, count: 8)))
+    }
+
     @Test("An array at the top is refused")
     func array() throws {
         let payload = try PropertyListValue.array([1]).write(as: .binary)

@@ -1,0 +1,61 @@
+/// A property list as a file has it, also one of which not all can be kept.
+package struct PropertyListDocument: Sendable {
+    package let value: PropertyListValue
+    package let format: PropertyListFormat
+    /// Whether a dictionary, at any depth, has keys that differ only in Unicode normalization.
+    ///
+    /// In `value` they are one key, with the value of the last one: so Swift compares strings.
+    package let hasEquivalentKeys: Bool
+
+    /// Reads a property list in any of the formats.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole document.
+    ///   - limits: What to refuse for its size.
+    /// - Throws: A `PropertyListError` that says where and why; equivalent keys are no error.
+    package init(reading bytes: [UInt8], limits: PropertyListLimits) throws(PropertyListError) {
+        let format = PropertyListFormat.detect(bytes)
+        let result = bytes.withUnsafeBytes { bytes in
+            Result { () throws(PropertyListError) in
+                try Self.read(bytes, as: format, limits: limits, refusesEquivalentKeys: false)
+            }
+        }
+        let (value, hasEquivalentKeys) = try result.get()
+        self.value = value
+        self.format = format
+        self.hasEquivalentKeys = hasEquivalentKeys
+    }
+
+    static func read(
+        _ bytes: UnsafeRawBufferPointer, as format: PropertyListFormat, limits: PropertyListLimits,
+        refusesEquivalentKeys: Bool
+    ) throws(PropertyListError) -> (value: PropertyListValue, hasEquivalentKeys: Bool) {
+        guard bytes.count <= limits.bytes else {
+            throw PropertyListError(
+                code: .tooLarge, format: format, position: PropertyListError.Position(byteOffset: limits.bytes),
+                message: "the input has \(bytes.count) bytes, more than the limit of \(limits.bytes)")
+        }
+        guard format != .binary else {
+            do throws(ReadingFailure) {
+                return try BinaryReader.read(
+                    bytes, limits: limits, refusesEquivalentKeys: refusesEquivalentKeys)
+            } catch {
+                throw PropertyListError(
+                    code: error.code, format: format,
+                    position: PropertyListError.Position(byteOffset: error.offset), message: error.message)
+            }
+        }
+        let text = try TextSource.open(bytes, format: format)
+        // The reader points into the text, which the compiler can't see.
+        defer { withExtendedLifetime(text) {} }
+        do throws(ReadingFailure) {
+            guard format == .xml else {
+                return try OldStyleReader.read(
+                    text.utf8, limits: limits, refusesEquivalentKeys: refusesEquivalentKeys)
+            }
+            return try XMLReader.read(text.utf8, limits: limits, refusesEquivalentKeys: refusesEquivalentKeys)
+        } catch {
+            throw text.error(error)
+        }
+    }
+}

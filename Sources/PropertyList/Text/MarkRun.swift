@@ -1,0 +1,59 @@
+/// Bounds the combining marks in a row that a key may have.
+///
+/// Swift hashes and compares strings in normal form, for which each run of marks is sorted by insertion: a key of 80,000
+/// marks, 160 KB, takes five seconds a time.
+enum MarkRun {
+    /// More than any writing system uses.
+    static let limit = 128
+
+    /// Refuses a key that has more.
+    @inline(__always)
+    static func check(_ key: borrowing String, at offset: Int) throws(ReadingFailure) {
+        // A mark takes two bytes, so that most keys need not be looked at.
+        if key.utf8.count > 2 * limit { try checkLong(key, at: offset) }
+    }
+
+    @inline(never)
+    private static func checkLong(_ key: borrowing String, at offset: Int) throws(ReadingFailure) {
+        let key = copy key
+        guard key.hasOverlongMarkRun else { return }
+        throw ReadingFailure(
+            code: .unsupported, offset: offset,
+            message: "the key \"\(key.spelt())\" has more than \(limit) combining marks in a row")
+    }
+
+    /// Whether a scalar is sorted, or has a decomposition that is.
+    fileprivate static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case ..<0x300: false
+        // Of class 0 themselves, they stand for two marks each.
+        case 0xF73, 0xF75, 0xF81: true
+        default: scalar.properties.canonicalCombiningClass != .notReordered
+        }
+    }
+}
+
+extension String {
+    /// Whether more combining marks follow each other than a key may have.
+    package var hasOverlongMarkRun: Bool {
+        guard utf8.count > 2 * MarkRun.limit else { return false }
+        var run = 0
+        for scalar in unicodeScalars {
+            run = MarkRun.isMark(scalar) ? run + 1 : 0
+            if run > MarkRun.limit { return true }
+        }
+        return false
+    }
+}
+
+extension PropertyListValue {
+    /// Whether a dictionary in it, at any depth, has a key that no reader takes.
+    package var hasUnreadableKey: Bool {
+        switch self {
+        case .array(let elements): elements.contains(where: \.hasUnreadableKey)
+        case .dictionary(let entries):
+            entries.contains { $0.key.hasOverlongMarkRun || $0.value.hasUnreadableKey }
+        case .string, .integer, .unsigned, .real, .real32, .boolean, .date, .data, .uid: false
+        }
+    }
+}
