@@ -96,6 +96,18 @@ void linux_start_over_with(void (*function)(void)) {
     linux_leave(linux_gate_lock);
 }
 
+/// The process's id; 0 until somebody asks for it.
+static _Atomic(pid_t) pid;
+
+pid_t linux_pid(void) {
+    pid_t known = atomic_load_explicit(&pid, memory_order_relaxed);
+    if (known == 0) {
+        known = getpid();
+        atomic_store_explicit(&pid, known, memory_order_relaxed);
+    }
+    return known;
+}
+
 // MARK: What children don't keep
 
 /// Protects both lists; taken in the lock gate, so it is free during a fork.
@@ -217,6 +229,7 @@ static void child(void) {
     // Nothing here allocates or takes a lock: most children exec at once. The rest is done when the child uses the library.
     waiting = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    atomic_store(&pid, 0);
     for (enum linux_gate gate = linux_gate_work; gate <= linux_gate_lock; gate += 1) {
         // A thread may have counted itself that hadn't seen yet that the gate is closed.
         memset(gates[gate].stripes, 0, sizeof gates[gate].stripes);

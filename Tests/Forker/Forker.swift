@@ -185,7 +185,7 @@ private func playStorm(_ defaults: UserDefaults) {
     }
     let forkers = (0..<2).map { forker in
         thread {
-            for number in 0..<50 {
+            for number in 0..<25 {
                 child {
                     defaults.set(number, forKey: "child\(forker).\(number)")
                     demand(defaults.integer(forKey: "child\(forker).\(number)") == number, "A child reads.")
@@ -201,7 +201,7 @@ private func playStorm(_ defaults: UserDefaults) {
     for worker in workers { pthread_join(worker, nil) }
     demand(defaults.synchronize(), "The parent synchronizes.")
     for forker in 0..<2 {
-        for number in 0..<50 {
+        for number in 0..<25 {
             demand(defaults.object(forKey: "child\(forker).\(number)") as? Int == number, "No child's edit is lost.")
         }
     }
@@ -227,7 +227,7 @@ private func fork(_ body: () -> Void) -> pid_t {
     let pid = forks_fork()
     demand(pid >= 0, "fork: \(errno)")
     if pid > 0 { return pid }
-    alarm(20)
+    alarm(60)
     body()
     exit(0)
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /// A gate that a fork closes.
 enum linux_gate {
@@ -26,6 +27,9 @@ void linux_leave(enum linux_gate gate);
 
 /// Returns whether this is a child that hasn't started over yet.
 bool linux_is_fresh_child(void);
+
+/// Returns the process's id without a system call, which takes 0.2 µs; in a forked child, too.
+pid_t linux_pid(void);
 
 /// Sets the function that starts over in a child. It is called once in each child, before any other thread gets a lock.
 void linux_start_over_with(void (*_Nonnull start_over)(void));

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A process that edits or subscribes.
@@ -22,7 +23,7 @@ package struct AppIdentity: Hashable, Sendable {
     }
 
     /// This process.
-    package static var current: AppIdentity { AppIdentity(pid: getpid(), executable: executableOfCurrent) }
+    package static var current: AppIdentity { AppIdentity(pid: linux_pid(), executable: executableOfCurrent) }
 
     /// The executable's path, the same in a forked child.
     private static let executableOfCurrent = AppIdentity(pid: getpid()).executable
