@@ -57,7 +57,10 @@ struct RestartTests {
             let second = try AgentProcess(place)
             defer { second.kill() }
             let changes = try second.follow(.after(follower.cursor)).changes()
-            #expect(changes.sorted() == ["changed: unknown", "gone: unknown", "new: key ->after (file)"])
+            #expect(
+                changes.sorted() == [
+                    "changed: key before>after (file)", "changed: unknown", "gone: unknown", "new: key ->after (file)",
+                ])
         }
     }
 

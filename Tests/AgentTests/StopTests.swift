@@ -65,7 +65,7 @@ struct StopTests {
             #expect(eventually { values(place) == Self.merged }, "\(String(describing: values(place)))")
             #expect(try third.defaults("read", Self.domain, "mine").output == "1\n")
             // Nothing is left but the file.
-            #expect(eventually { namesOfFiles(in: place.preferences) == ["\(Self.domain).plist"] })
+            #expect(eventually(within: 30) { place.files + place.hiddenVersions == ["\(Self.domain).plist"] })
         }
     }
 

@@ -41,9 +41,15 @@ extension AgentProcess {
                 .logPath(for: directory)
         }
 
-        /// The names in the preferences directory, without those that the agent itself locks.
-        package var files: [String] {
-            namesOfFiles(in: preferences).filter { ![".defaultsd.agent", ".defaultsd.lock"].contains($0) }
+        /// The names in the preferences directory, without those that begin with ".defaultsd.": the agent's claim, the
+        /// lock, and versions that were replaced a moment ago.
+        package var files: [String] { namesOfFiles(in: preferences).filter { !$0.hasPrefix(".defaultsd.") } }
+
+        /// The hidden names of versions that are being saved, or were replaced a moment ago.
+        package var hiddenVersions: [String] {
+            namesOfFiles(in: preferences).filter {
+                $0.hasPrefix(".defaultsd.") && ![".defaultsd.agent", ".defaultsd.lock"].contains($0)
+            }
         }
 
         package func path(_ domain: String) -> String { "\(preferences)/\(domain).plist" }

@@ -44,8 +44,7 @@ package final class ChangeLogFile {
     private init(
         at path: String, _ log: ChangeLog, _ marks: [FileMark], sizeLimit: Int, keeping old: ChangeLogFile?
     ) throws(SystemCall.Failure) {
-        // A name that nobody can have taken.
-        let temporary = "\(path).new-\(ContentHash(value: .random(in: 0 ... .max)))"
+        let temporary = Self.freePath(beside: path)
         var header = Self.magic + Frame.bigEndian(log.epoch.value) + Frame.bigEndian(log.oldest - 1)
         header += Frame.bigEndian(Self.boot.value)
         header += Frame.bigEndian(ContentHash(header).value)
@@ -70,6 +69,14 @@ package final class ChangeLogFile {
     /// The boot of the machine, as the kernel names it; the same in every container.
     package static let boot = ContentHash(
         (try? FileDescriptor(opening: "/proc/sys/kernel/random/boot_id", O_RDONLY).read(upTo: 64)) ?? [])
+
+    /// A name beside the log that nothing bears.
+    private static func freePath(beside path: String) -> String {
+        var status = stat()
+        var number = 0
+        while lstat("\(path).new-\(number)", &status) == 0 { number += 1 }
+        return "\(path).new-\(number)"
+    }
 
     /// Removes what a crash left of files that were to take the log's place.
     package static func removeLeftovers(of path: String) {

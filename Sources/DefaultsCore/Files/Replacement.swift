@@ -25,8 +25,7 @@ struct Replacement {
 
     func run(_ bytes: [UInt8]?) throws(SystemCall.Failure) -> Publication {
         let newHash = bytes.map(ContentHash.init) ?? ContentHash(value: 0)
-        let temporary = TemporaryFile(for: original.path, new: newHash, expected: expected?.hash)
-        let temporaryPath = "\(Path.directory(of: target))/\(temporary.name)"
+        let temporaryPath = freePath(new: newHash)
         guard let bytes else { return try remove(to: temporaryPath) }
 
         if target == original.path { try makeDirectory() }
@@ -196,8 +195,7 @@ struct Replacement {
     /// Keeps the old file by a second name, then renames over it. A file that someone renames over the old one between the
     /// two is lost.
     func exchangeInSteps(_ temporaryPath: String) throws(SystemCall.Failure) {
-        let backup = backupPath
-        unlink(backup)
+        let backup = freePath(new: ContentHash(value: 0))
         try SystemCall.run { link(target, backup) }
         do throws(SystemCall.Failure) {
             try SystemCall.run { rename(temporaryPath, target) }
@@ -208,11 +206,19 @@ struct Replacement {
         try SystemCall.run { rename(backup, temporaryPath) }
     }
 
-    /// The second name, such as the old file bears when it is removed: after a crash recovery keeps what it holds if that
-    /// isn't what was expected.
-    var backupPath: String {
-        let temporary = TemporaryFile(for: original.path, new: ContentHash(value: 0), expected: expected?.hash)
-        return "\(Path.directory(of: target))/\(temporary.name)"
+    /// A hidden name beside the file that nothing bears: a version displaced a moment ago may have the first one, and must
+    /// keep it.
+    ///
+    /// With a hash of 0 it is the old file's, for the time in which it has two names or is removed: after a crash recovery
+    /// keeps what it holds if that isn't what was expected.
+    func freePath(new: ContentHash) -> String {
+        var temporary = TemporaryFile(for: original.path, new: new, expected: expected?.hash)
+        var status = stat()
+        while true {
+            let path = "\(Path.directory(of: target))/\(temporary.name)"
+            if lstat(path, &status) != 0 { return path }
+            temporary.serial += 1
+        }
     }
 
     /// Reserves room for a new content in an open file, which is left as it is.

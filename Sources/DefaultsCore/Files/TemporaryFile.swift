@@ -7,7 +7,7 @@ import Linux
 /// anything else came from a foreign writer in between, and must be kept. Whether a process still has it in hand, the file
 /// itself tells: it is open for writing, or locked with `flock`.
 package struct TemporaryFile: Hashable, Sendable {
-    /// A random number, so that no two of them bear the same name.
+    /// 0, or more where that name is taken.
     package var serial: UInt64
     /// The hash of the name of the file it is for.
     package var target: ContentHash
@@ -20,7 +20,7 @@ package struct TemporaryFile: Hashable, Sendable {
 
     /// Names the temporary file of a replacement that is about to be made.
     init(for path: String, new: ContentHash, expected: ContentHash?) {
-        self.serial = .random(in: 0 ... .max)
+        self.serial = 0
         self.target = Self.hash(ofNameAt: path)
         self.new = new
         self.expected = expected ?? ContentHash(value: 0)
@@ -32,16 +32,16 @@ package struct TemporaryFile: Hashable, Sendable {
         guard name.utf8.starts(with: Self.prefix.utf8) else { return nil }
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0].isEmpty, "." + parts[1] == Self.prefix else { return nil }
-        let numbers = parts[2...].compactMap { UInt64($0, radix: 16) }
-        guard numbers.count == 4 else { return nil }
-        serial = numbers[0]
+        let numbers = parts[3...].compactMap { UInt64($0, radix: 16) }
+        guard let serial = UInt64(parts[2]), numbers.count == 3 else { return nil }
+        self.serial = serial
         (target, new, expected) = (
-            ContentHash(value: numbers[1]), ContentHash(value: numbers[2]), ContentHash(value: numbers[3])
+            ContentHash(value: numbers[0]), ContentHash(value: numbers[1]), ContentHash(value: numbers[2])
         )
     }
 
     /// The name, without a directory.
-    package var name: String { "\(Self.prefix).\(ContentHash(value: serial)).\(target).\(new).\(expected)" }
+    package var name: String { "\(Self.prefix).\(serial).\(target).\(new).\(expected)" }
 
     /// What a file's name is known by in a temporary file's.
     static func hash(ofNameAt path: String) -> ContentHash {

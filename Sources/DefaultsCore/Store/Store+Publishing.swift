@@ -68,6 +68,8 @@ extension Store {
                 do throws(DefaultsError) {
                     try publish(domain, policy, &inHand)
                 } catch {
+                    // What it had written aside may be left.
+                    inHand.hasRecovered = false
                     keepForeignEdits(of: domain, inHand)
                     throw error
                 }
@@ -130,6 +132,7 @@ extension Store {
             writeLog()
             switch try file.publish(bytes, expecting: plan.expected, newest: plan.newest, by: publisher, policy) {
             case .overtaken:
+                inHand.hasRecovered = false
                 var unsettled = Unsettled()
                 relook(at: domain, inHand, &unsettled)
                 if unsettled.unreadable.contains(domain), let problem = directory.problem { throw problem }

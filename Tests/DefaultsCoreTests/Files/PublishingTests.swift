@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Linux
 import PropertyList
 import TestSupport
 import Testing
@@ -193,8 +194,8 @@ struct PublishingTests {
             let expected = try version(of: path)
             let replacement = Replacement(
                 of: file(path), at: path, expecting: expected, newest: nil, by: .lasting, .wait)
-            let name = try #require(replacement.backupPath.split(separator: "/").last.map(String.init))
-            let backup = try #require(TemporaryFile(name: name))
+            let free = replacement.freePath(new: ContentHash(value: 0))
+            let backup = try #require(TemporaryFile(name: Path.lastName(of: free)))
             #expect(backup.target == TemporaryFile.hash(ofNameAt: path))
             #expect(backup.expected == expected.hash)
 

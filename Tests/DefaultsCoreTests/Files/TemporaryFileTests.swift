@@ -7,11 +7,11 @@ import Testing
 
 @Suite("Names beside a file")
 struct TemporaryFileTests {
-    @Test("A temporary file's name says what it is for and which versions it stands between, and no two are the same")
+    @Test("A temporary file's name says what it is for and which versions it stands between")
     func bothWays() {
         let (new, expected) = (ContentHash(Array("new".utf8)), ContentHash(Array("old".utf8)))
         let file = TemporaryFile(for: "/some/where/a.plist", new: new, expected: expected)
-        #expect(file.serial != TemporaryFile(for: "/some/where/a.plist", new: new, expected: expected).serial)
+        #expect(file.serial == 0)
         #expect(file.target == ContentHash(Array("a.plist".utf8)))
         #expect(TemporaryFile(name: file.name) == file)
         let first = TemporaryFile(for: "a.plist", new: new, expected: nil)

@@ -87,7 +87,7 @@ struct StoreTroubleTests {
             }
             let copy = fixture.path + ".equivalent-keys-1"
             #expect(try RawFile.read(copy) == Array(text.utf8))
-            _ = store.examineDisplaced(.insist)
+            _ = store.examineDisplaced()
             #expect(
                 namesOfFiles(in: fixture.directory)
                     == ["org.example.app.plist", "org.example.app.plist.equivalent-keys-1"])
