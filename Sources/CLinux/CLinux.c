@@ -36,12 +36,8 @@ int linux_lease_release(int fd) { return fcntl(fd, F_SETLEASE, F_UNLCK); }
 
 int linux_signal_at_end_of_parent(int signal) { return prctl(PR_SET_PDEATHSIG, signal); }
 
-void linux_close_from(int lowest) {
-#ifdef SYS_close_range
-    if (syscall(SYS_close_range, (unsigned)lowest, ~0U, 0) == 0) return;
-#endif
-    long limit = sysconf(_SC_OPEN_MAX);
-    for (int fd = lowest; fd < limit; fd += 1) close(fd);
+int linux_spawn_close_from(void *actions, int lowest) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, lowest);
 }
 
 short linux_spawn_in_new_session(void) { return POSIX_SPAWN_SETSID; }

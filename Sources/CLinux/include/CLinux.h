@@ -29,8 +29,8 @@ int linux_lease_release(int fd);
 /// Has the kernel send this process a signal when the thread that started it ends (PR_SET_PDEATHSIG).
 int linux_signal_at_end_of_parent(int signal);
 
-/// Closes all descriptors from a number on.
-void linux_close_from(int lowest);
+/// Has posix_spawn close all descriptors from a number on in the new process; takes a posix_spawn_file_actions_t.
+int linux_spawn_close_from(void *actions, int lowest);
 
 /// The flag of posix_spawn that gives a program a session of its own.
 short linux_spawn_in_new_session(void);

@@ -43,6 +43,8 @@ struct ChildProcess {
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setsigdefault(&attributes, &standard)
         var flags = Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
+        // One that outlives this process holds nothing open that others wait for to be closed.
+        if leadsSession { _ = linux_spawn_close_from(&actions, 3) }
         if leadsGroup { flags |= Int16(POSIX_SPAWN_SETPGROUP) }
         if leadsSession { flags |= linux_spawn_in_new_session() }
         posix_spawnattr_setflags(&attributes, flags)

@@ -4,21 +4,25 @@ import Glibc
 ///
 /// It keeps our own processes (agent, embedded stores) from saving at once, also from other containers and by other paths
 /// to the directory, and on NFS from other hosts. It doesn't keep foreign writers out: they don't ask for it. The file is
-/// the user's alone, so that nobody else can hold it, and there only as long as the lock is held.
+/// the user's alone, so that nobody else can hold it, and there only as long as the lock is held. Where no file can be made,
+/// in a directory that can only be read or on a full disk, it is the directory itself that is locked.
 package struct DirectoryLock: ~Copyable {
     /// The file's name.
     package static let fileName = ".defaultsd.lock"
 
     private let file: FileDescriptor
-    private let path: String
+    /// The file's path; `nil` where the directory itself is locked.
+    private let path: String?
 
     /// Waits for the lock.
     ///
     /// - Throws: `locked` when it isn't free within `timeout` milliseconds, `directory` when the file can't be made.
     package init(_ directory: PreferencesDirectory, timeout milliseconds: Int = 10_000) throws(DefaultsError) {
-        path = "\(directory.path)/\(Self.fileName)"
+        let path = "\(directory.path)/\(Self.fileName)"
         do throws(SystemCall.Failure) {
-            file = try Self.lock(path, timeout: milliseconds)
+            let locked = try Self.lock(path, in: directory.path, timeout: milliseconds)
+            self.path = locked.isDirectory ? nil : path
+            file = locked.file
         } catch {
             if error.number == EWOULDBLOCK {
                 throw DefaultsError(
@@ -35,18 +39,31 @@ package struct DirectoryLock: ~Copyable {
 
     deinit {
         // Only the holder of the lock removes the file; who waits for it finds that it has, and begins anew.
-        unlink(path)
+        if let path { unlink(path) }
+    }
+
+    private struct Locked: ~Copyable {
+        let file: FileDescriptor
+        let isDirectory: Bool
     }
 
     /// A blocking `flock` could wait for ever behind a stopped process; so it is tried, at growing distances.
-    private static func lock(_ path: String, timeout: Int) throws(SystemCall.Failure) -> FileDescriptor {
+    private static func lock(
+        _ path: String, in directory: String, timeout: Int
+    ) throws(SystemCall.Failure) -> Locked {
         var waited = 0
         var pause: Int32 = 1
         while true {
             do throws(SystemCall.Failure) {
-                if let file = try tryLock(path) { return file }
+                if let file = try tryLock(path) { return Locked(file: file, isDirectory: false) }
                 continue
             } catch {
+                if ![EWOULDBLOCK, ENOENT, ENOTDIR, ELOOP, EEXIST].contains(error.number),
+                    let file = try? FileDescriptor(opening: directory, O_RDONLY | O_DIRECTORY),
+                    flock(file.number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
+                {
+                    return Locked(file: file, isDirectory: true)
+                }
                 guard error.number == EWOULDBLOCK, waited < timeout else { throw error }
             }
             poll(nil, 0, pause)

@@ -56,7 +56,7 @@ extension Store {
                 // Before the lock's own file changes the directory.
                 inHand.directoryChange = directory.lastChange(around: domain, now: .now())
                 let lock = try DirectoryLock(directory, timeout: isPatient ? 10_000 : 0)
-                if !inHand.hasLooked {
+                if publisher == .passing ? !inHand.hasRecovered : !inHand.hasLooked {
                     inHand.hasLooked = true
                     inHand.hasRecovered = try keepLeftovers(besides: inHand.temporaryPaths)
                 }

@@ -16,7 +16,6 @@ enum Parent {
         }
         // The agent may outlive the parent: whoever reads what that has written, or waits for it, must see its end.
         discard([STDIN_FILENO, STDOUT_FILENO])
-        linux_close_from(3)
     }
 
     /// Lets the last of what was inherited go, now that the parent has ended: standard error, to which it still reported.

@@ -84,7 +84,10 @@ struct CommandCase: CustomTestStringConvertible {
             if !isLast { #expect(outcome.status == 0, "\(command): \(outcome.errors)") }
         }
         for directory in ["", "ByHost/"] {
-            let names = directory.isEmpty ? place.files : namesOfFiles(in: "\(place.preferences)/\(directory)")
+            let names =
+                directory.isEmpty
+                ? place.files
+                : namesOfFiles(in: "\(place.preferences)/\(directory)").filter { !$0.hasPrefix(".defaultsd.") }
             for name in names where name != "ByHost" {
                 result.files[directory + name] = try RawFile.read("\(place.preferences)/\(directory)\(name)")
             }

@@ -407,15 +407,18 @@ struct ResumeTests {
     @Test("A version that was still being written when an agent ended is merged by the next one")
     func displacedAcrossRestart() throws {
         try withStoreFixture { fixture in
-            let first = try fixture.storeWithLog()
-            fixture.edit(first, ["old": 1])
-            try first.publish(fixture.domain)
-            _ = first.examineDisplaced()
-            let writer = open(fixture.path, O_RDWR | O_CLOEXEC)
-            fixture.edit(first, ["mine": 1])
-            try first.publish(fixture.domain, .override)
-            #expect(first.examineDisplaced())
-            #expect(first.displacedPaths.count == 1)
+            var writer: Int32 = -1
+            do {
+                let first = try fixture.storeWithLog()
+                fixture.edit(first, ["old": 1])
+                try first.publish(fixture.domain)
+                _ = first.examineDisplaced()
+                writer = open(fixture.path, O_RDWR | O_CLOEXEC)
+                fixture.edit(first, ["mine": 1])
+                try first.publish(fixture.domain, .override)
+                #expect(first.examineDisplaced())
+                #expect(first.displacedPaths.count == 1)
+            }
 
             let second = try fixture.resumedStore()
             #expect(second.examineDisplaced())

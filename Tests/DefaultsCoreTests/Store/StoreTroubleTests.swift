@@ -199,6 +199,7 @@ struct StoreTroubleTests {
             #expect(failures.map(\.code) == [.notSaved])
             #expect(failures.map(\.errno) == [EACCES])
             #expect(store.pending().map(\.edits) == [1])
+            #expect(eventually { !store.examineDisplaced() })
             #expect(namesOfFiles(in: elsewhere) == ["real"])
             #expect(try DomainValues.read(fixture.path) == ["a": "1", "b": 2])
             // What isn't known to be durable isn't taken for it when it is seen again.
