@@ -187,7 +187,9 @@ struct AgentFaultTests {
         var faults = Faults()
         for spot in spots {
             try withAgent { agent in
-                let names = Set(try calls(at: [spot], agent) { try work(agent) }.map(\.name)).sorted()
+                // A `close` that fails has closed the file all the same; strace can only keep it from being made.
+                let names = Set(try calls(at: [spot], agent) { try work(agent) }.map(\.name)).subtracting(["close"])
+                    .sorted()
                 #expect(!names.isEmpty)
                 for name in names {
                     turn += 1

@@ -25,7 +25,7 @@ struct Replacement {
 
     func run(_ bytes: [UInt8]?) throws(SystemCall.Failure) -> Publication {
         let newHash = bytes.map(ContentHash.init) ?? ContentHash(value: 0)
-        let temporaryPath = freePath(new: newHash)
+        let temporaryPath = try freePath(new: newHash)
         guard let bytes else { return try remove(to: temporaryPath) }
 
         if target == original.path { try makeDirectory() }
@@ -195,7 +195,7 @@ struct Replacement {
     /// Keeps the old file by a second name, then renames over it. A file that someone renames over the old one between the
     /// two is lost.
     func exchangeInSteps(_ temporaryPath: String) throws(SystemCall.Failure) {
-        let backup = freePath(new: ContentHash(value: 0))
+        let backup = try freePath(new: ContentHash(value: 0))
         try SystemCall.run { link(target, backup) }
         do throws(SystemCall.Failure) {
             try SystemCall.run { rename(temporaryPath, target) }
@@ -211,12 +211,15 @@ struct Replacement {
     ///
     /// With a hash of 0 it is the old file's, for the time in which it has two names or is removed: after a crash recovery
     /// keeps what it holds if that isn't what was expected.
-    func freePath(new: ContentHash) -> String {
+    func freePath(new: ContentHash) throws(SystemCall.Failure) -> String {
         var temporary = TemporaryFile(for: original.path, new: new, expected: expected?.hash)
         var status = stat()
         while true {
             let path = "\(Path.directory(of: target))/\(temporary.name)"
-            if lstat(path, &status) != 0 { return path }
+            if lstat(path, &status) != 0 {
+                if errno == ENOENT { return path }
+                throw SystemCall.Failure(number: errno)
+            }
             temporary.serial += 1
         }
     }

@@ -194,7 +194,7 @@ struct PublishingTests {
             let expected = try version(of: path)
             let replacement = Replacement(
                 of: file(path), at: path, expecting: expected, newest: nil, by: .lasting, .wait)
-            let free = replacement.freePath(new: ContentHash(value: 0))
+            let free = try replacement.freePath(new: ContentHash(value: 0))
             let backup = try #require(TemporaryFile(name: Path.lastName(of: free)))
             #expect(backup.target == TemporaryFile.hash(ofNameAt: path))
             #expect(backup.expected == expected.hash)
