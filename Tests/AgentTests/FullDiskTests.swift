@@ -48,7 +48,8 @@ struct FullDiskTests {
             #expect(status.contains(Self.reason) && status.contains("a.b: 1 edit not saved yet"), "\(status)")
             #expect(try agent.defaults("read", "a.b", "key").output == "after\n")
             #expect(try values(place.path("a.b")) == ["key": "before"])
-            #expect(namesOfFiles(in: disk.path) == ["a.b.plist", "fill"])
+            let names = namesOfFiles(in: disk.path).filter { !$0.hasPrefix(".defaultsd.") }
+            #expect(names == ["a.b.plist", "fill"])
             let events = try follower.changes()
             #expect(
                 events == [

@@ -110,7 +110,8 @@ extension Store {
         // a while; the edits stay pending, and the next attempt comes soon.
         // Edits that are made meanwhile are taken in with a round that is made anyway, and else left to the next attempt.
         let last = state.withLock { $0.lastSequence }
-        for round in 0..<100 {
+        let isPatient = if case .wait = policy { true } else { false }
+        for round in 0..<(isPatient ? 100 : 10) {
             guard let plan = state.withLock({ $0.plan(for: domain, upTo: last) }) else { return }
             if let damage = plan.damage {
                 if round == 0, damage.version == nil {
@@ -158,7 +159,7 @@ extension Store {
             }
         }
         throw DefaultsError(
-            .notSaved,
+            isPatient ? .notSaved : .locked,
             "\(file.path) is being rewritten all the time by someone else; \(publisher.consequence).")
     }
 
