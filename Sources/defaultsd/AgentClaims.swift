@@ -7,9 +7,9 @@ struct AgentClaims {
     /// Why the directory isn't claimed, where no file can be made in it.
     let problem: DefaultsError?
 
-    /// How long an agent that hands over may take to save what is pending, and end.
+    /// The time that an agent handing over has to save what is pending, and end.
     private static let mostOfAHandover = Duration.seconds(15)
-    /// How long an agent that doesn't answer may take to begin, or to end.
+    /// The time that an agent which does not answer has to start or end.
     private static let mostOfSilence = Duration.seconds(2)
 
     /// Claims both.

@@ -121,7 +121,7 @@ struct TailSession {
             .temporaryFailure)
     }
 
-    /// What is said of an agent that has the directory, and isn't to be seen here.
+    /// The message about an agent that serves the directory at another socket.
     private var others: String {
         guard let holder = AgentClaim.lastHolder(ofDirectory: directory) else { return "" }
         return ": another agent (\(holder.description)) serves \(directory.path), in another container or without its "

@@ -75,7 +75,7 @@ enum NetChange {
             overruled += newer.overruled
         }
 
-        /// What came of them; `nil` for nothing.
+        /// The net change; `nil` when nothing changed.
         var record: LogRecord? {
             if !isJoined { return lastChangeSet.isEmpty ? nil : last }
             let changeSet = ChangeSet(

@@ -55,7 +55,7 @@ package struct Subscription: Hashable, Sendable {
     /// How many records are waiting.
     package func lag(in log: ChangeLog) -> Revision { log.head - min(revision, log.head) }
 
-    /// What a subscription looks at next: some of the log, as it was in one moment.
+    /// The part of the log that a subscription reads next, as it was in one moment.
     package struct Portion: Sendable {
         /// Where the log ended.
         fileprivate let end: Cursor

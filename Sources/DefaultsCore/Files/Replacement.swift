@@ -270,7 +270,7 @@ struct Replacement {
         }
     }
 
-    /// What was displaced: the file that was open already, or one that has come into its place since.
+    /// The displaced file: the one that was open already, or one that has come into its place since.
     ///
     /// The latter must be opened, for which there may be no descriptor left: then it stays under its hidden name for
     /// recovery, which `nil` says.

@@ -17,7 +17,7 @@ extension StoreState {
 }
 
 extension SubscriptionFilter {
-    /// What of a snapshot is wanted; `nil` for nothing.
+    /// The part of a snapshot that passes the filter; `nil` when nothing does.
     func callAsFunction(_ snapshot: DomainSnapshot) -> DomainSnapshot? {
         guard includes(snapshot.domain) else { return nil }
         if keys.isEmpty { return snapshot }

@@ -8,7 +8,7 @@ struct SoakResult {
     /// Those of them that weren't there at the end of their round.
     var foreignLost = 0
     var ownLost = 0
-    /// How often an agent, an app or a writer was ended by a signal.
+    /// The number of agents, apps and writers that a signal ended.
     var ends = 0
     var records = 0
     var findings: [String] = []
