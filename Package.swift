@@ -153,6 +153,7 @@ let package = Package(
                 "ClassicUse", "ClassicUseOfFoundation", "DefaultsCore", "DefaultsKit", "FoundationApp",
                 "Forker", "FoundationWriter", "LiveWriter", "PreferencesWindow", "ProgramSupport", "PropertyList",
                 "ReadmeExample", "TestSupport", "defaults", "defaults-bench", "defaultsd",
+                .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: settings),
         // What the fuzzers feed, and the replay of what they found; `.ci/fuzz` builds the executable as a fuzzer.

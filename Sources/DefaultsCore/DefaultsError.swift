@@ -8,7 +8,8 @@ package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible
     package struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String, Hashable {
             case invalidDomainName, invalidCursor, invalidValue
-            case directory, unreadable, damaged, untrusted, locked, notSaved, readOnly, late, changed
+            case directory, unreadable, damaged, untrusted, locked, openForWriting, notSaved, readOnly, late,
+                changed
             case protocolViolation, agentUnavailable, agentRefused
         }
         private let kind: Kind
@@ -30,6 +31,8 @@ package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible
         package static let untrusted = Code(.untrusted)
         /// The directory's lock is held by someone else for too long.
         package static let locked = Code(.locked)
+        /// A file that another program has open for writing, or keeps rewriting.
+        package static let openForWriting = Code(.openForWriting)
         /// Edits that are kept in memory, since their file can't be written.
         package static let notSaved = Code(.notSaved)
         /// A domain that isn't the current user's, and can't be edited.

@@ -18,7 +18,7 @@ package enum ExitStatus: Int32 {
         switch error.code {
         case .invalidDomainName, .invalidCursor: self = .usage
         case .damaged, .untrusted, .invalidValue, .protocolViolation: self = .dataError
-        case .locked, .changed, .late, .agentRefused: self = .temporaryFailure
+        case .locked, .openForWriting, .changed, .late, .agentRefused: self = .temporaryFailure
         // One that is there and stopped: it is another matter a moment later.
         case .agentUnavailable: self = error.isOfSilence ? .temporaryFailure : .unavailable
         default: self = .inputOutput

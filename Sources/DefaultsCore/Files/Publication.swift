@@ -15,21 +15,29 @@ package enum Publisher: Sendable {
 
     /// An error for whoever waits to have edits saved: where it is of the directory, and edits are kept, it says so.
     func told(_ error: DefaultsError) -> DefaultsError {
-        guard self == .lasting, [.directory, .locked].contains(error.code) else { return error }
+        guard self == .lasting, [.directory, .locked, .openForWriting].contains(error.code) else { return error }
         return DefaultsError(error.code, "\(error) Edits are kept in memory and tried again.", errno: error.errno)
     }
 }
 
-/// The way to deal with what stands in the way of a save for a moment: another process holds the directory's lock, or has
-/// the file open for writing.
+/// The way to deal with what stands in the way of a save for a moment: another process holds the directory's lock, has the
+/// file open for writing, or keeps rewriting it.
 package enum ObstaclePolicy: Sendable {
-    /// Wait: for the lock ten seconds, for a writer one second, or three where nobody stays to see what it does. Then a
-    /// store that stays replaces the file all the same.
+    /// Wait ten seconds for the lock, and one for a writer, or three in a process that may end at once. After that a lasting
+    /// publisher replaces the file, and looks later at what the writer did; a passing one fails.
     case wait
-    /// Throw `locked` at once, for a thread that must not wait.
+    /// Throw `locked` or `openForWriting` at once, for a thread that must not wait.
     case report
-    /// Throw `locked` at once for the lock, and replace a file that is open for writing: its writer has had its time.
+    /// As `report`, but replace a file that is open for writing: its writer has had its time.
     case override
+
+    /// The number of times a file that changes under the save is read again before it is given up.
+    var rounds: Int { self == .wait ? 100 : 10 }
+
+    /// Whether an error is one that this policy reports, to be tried again, and no failure.
+    package func isReported(_ error: DefaultsError) -> Bool {
+        self != .wait && [.locked, .openForWriting].contains(error.code)
+    }
 }
 
 /// What came of an attempt to publish a version of a file.

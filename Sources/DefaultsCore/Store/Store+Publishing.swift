@@ -13,7 +13,7 @@ extension Store {
     /// - Parameters:
     ///   - domain: the domain.
     ///   - policy: the way to deal with the lock and with writers.
-    /// - Throws: why edits aren't saved; `locked`, which isn't kept, when the policy isn't to wait.
+    /// - Throws: why edits aren't saved; what the policy has reported isn't kept.
     package func publish(_ domain: Domain, _ policy: ObstaclePolicy = .wait) throws(DefaultsError) {
         guard domain.user == .current, state.withLock({ $0.plan(for: domain) }) != nil else { return }
         if let failure = try publish(domain, taking: nil, policy).failure { throw failure }
@@ -45,7 +45,6 @@ extension Store {
         _ domain: Domain, taking request: EditRequest?, _ policy: ObstaclePolicy
     ) throws(DefaultsError) -> (taken: Revision?, failure: DefaultsError?) {
         var taken: Revision?
-        let isPatient = if case .wait = policy { true } else { false }
         do throws(DefaultsError) {
             try files.withLock { inHand throws(DefaultsError) in
                 // Not where it has held files: it is gone, and comes back with them, or they would seem to be removed.
@@ -55,7 +54,7 @@ extension Store {
                 if !hasHeldFiles { try directory.makeIfUsual() }
                 // Before the lock's own file changes the directory.
                 inHand.directoryChange = directory.lastChange(around: domain, now: .now())
-                let lock = try DirectoryLock(directory, timeout: isPatient ? 10_000 : 0)
+                let lock = try DirectoryLock(directory, timeout: policy == .wait ? 10_000 : 0)
                 if publisher == .passing ? !inHand.hasRecovered : !inHand.hasLooked {
                     inHand.hasLooked = true
                     inHand.hasRecovered = try keepLeftovers(besides: inHand.temporaryPaths)
@@ -78,7 +77,7 @@ extension Store {
         } catch {
             // An edit that wasn't taken says nothing of those that wait.
             if request != nil, taken == nil { throw error }
-            if !isPatient, error.code == .locked { return (taken, error) }
+            if policy.isReported(error) { return (taken, error) }
             let failure = publisher.told(error)
             transition { state in ((), state.failed(domain, failure, now: .now())) }
             return (taken, failure)
@@ -110,8 +109,7 @@ extension Store {
         // a while; the edits stay pending, and the next attempt comes soon.
         // Edits that are made meanwhile are taken in with a round that is made anyway, and else left to the next attempt.
         let last = state.withLock { $0.lastSequence }
-        let isPatient = if case .wait = policy { true } else { false }
-        for round in 0..<(isPatient ? 100 : 10) {
+        for round in 0..<policy.rounds {
             guard let plan = state.withLock({ $0.plan(for: domain, upTo: last) }) else { return }
             if let damage = plan.damage {
                 if round == 0, damage.version == nil {
@@ -140,7 +138,7 @@ extension Store {
                 if !unsettled.isEmpty { poll(nil, 0, 5) }
             case .openForWriting:
                 throw DefaultsError(
-                    publisher == .passing ? .notSaved : .locked,
+                    publisher == .passing ? .notSaved : .openForWriting,
                     "\(file.path) is open for writing in another program, so it is left as it is; `lsof \(file.path)` "
                         + "names it: have it close the file, then try again.")
             case .done(let version, let displaced):
@@ -159,8 +157,9 @@ extension Store {
             }
         }
         throw DefaultsError(
-            isPatient ? .notSaved : .locked,
-            "\(file.path) is being rewritten all the time by someone else; \(publisher.consequence).")
+            policy == .wait ? .notSaved : .openForWriting,
+            "\(file.path) is being rewritten all the time by another program"
+                + (policy == .wait ? "; \(publisher.consequence)." : "."))
     }
 
     /// Reads a file that may not be as expected.
@@ -261,7 +260,8 @@ extension Store {
             if plan.expected != nil { inHand.hasRecovered = false }
             return
         }
-        var displaced = Displaced(file: file, domain: domain, known: plan.expected, total: plan.total)
+        var displaced = Displaced(
+            file: file, domain: domain, expected: plan.expected?.hash, known: plan.expected, total: plan.total)
         var pause: Int32 = 1
         var waited: Int32 = 0
         while waited < 200 {
@@ -315,6 +315,8 @@ extension Store {
         }
         // It is a leftover now, as of a crash.
         if !hasRemovedAll { inHand.hasRecovered = false }
+        let open = Dictionary(grouping: inHand.displaced, by: \.domain).mapValues { Set($0.compactMap(\.expected)) }
+        state.withLock { $0.forgetReplaced(but: open, hasLeftovers: !inHand.hasRecovered) }
     }
 
     /// The paths of replaced versions that are still being written, and stay for the next store.

@@ -21,16 +21,16 @@ actor Engine: Service {
     /// How often in a row a file was open for writing when it was looked at.
     var attempts: [Domain: Int] = [:]
     /// How often in a row a replaced version was still open for writing.
-    private var examinations: Int64 = 0
+    var examinations: Int64 = 0
     /// The domains with edits that wait to be published together.
     ///
     /// Whose is in it is planned to be published, or about to be. It is taken out before that begins: an edit that comes while
     /// the file is being written is planned anew.
-    private nonisolated let waiting = Mutex(WaitingEdits())
-    /// Since when something has stood in the way of saving a domain: a lock, or a program that has the file open.
-    private var blockedSince: [Domain: NIODeadline] = [:]
+    nonisolated let waiting = Mutex(WaitingEdits())
+    /// What stands in the way of saving.
+    var obstacles = SaveObstacles()
     /// How often in a row publishing has failed.
-    private var failures: [Domain: Int] = [:]
+    var failures: [Domain: Int] = [:]
     /// How often in a row a file couldn't be read.
     var refusals: [Domain: Int] = [:]
     /// How often in a row not all files could be found.
@@ -128,6 +128,7 @@ actor Engine: Service {
             tellOfSystem()
         }
         let changed = domains(dirty.changed)
+        for domain in changed { obstacles.noteChange(of: domain) }
         revisit(store.look(at: changed, isTold: true))
         // What stood in the way of publishing may be gone. A file's own event says nothing of that: it may come of the attempt.
         if dirty.rescan != nil {
@@ -185,7 +186,7 @@ actor Engine: Service {
     }
 
     /// How long to wait after so many failures in a row: a second, two, four, a minute at most.
-    private static func pause(after failures: Int) -> TimeAmount {
+    static func pause(after failures: Int) -> TimeAmount {
         .seconds(min(1 << Int64(min(failures, 6)), 60))
     }
 
@@ -225,141 +226,14 @@ actor Engine: Service {
         }
     }
 
-    // MARK: Publishing
-
-    private func schedulePublishing(_ domain: Domain, _ urgency: StoreUrgency) {
-        switch urgency {
-        case .atOnce:
-            waiting.withLock { $0.remove(domain) }
-            agenda.add(.publish(domain), at: .now())
-        case .soon:
-            // A directory that refuses is tried again at its own pace.
-            guard failures[domain] == nil, let time = timeToPublish(domain) else { return }
-            agenda.move(.publish(domain), to: time)
-        }
-        armTimer()
-    }
-
-    private func timeToPublish(_ domain: Domain) -> NIODeadline? {
-        waiting.withLock {
-            $0.end(
-                of: domain, pause: .milliseconds(Int64(settings.publishDelay)),
-                limit: .milliseconds(Int64(settings.publishLimit)))
-        }
-    }
-
-    /// Publishes a domain's edits, unless more have come and the time to wait isn't over.
-    private func publishIfDue(_ domain: Domain) {
-        if failures[domain] == nil, let time = timeToPublish(domain), time > .now() {
-            agenda.move(.publish(domain), to: time)
-        } else {
-            publish(domain)
-        }
-    }
-
-    /// The outcome of an attempt to save a domain's edits.
-    private enum SaveAttempt {
-        case saved
-        /// Something stands in the way for the moment; it is tried again in a few milliseconds.
-        case blocked(DefaultsError)
-        case failed(DefaultsError)
-    }
-
-    /// What may stand in the way of a save, and for how many seconds, before it counts as a failure or is passed over.
-    private enum Obstacle: Int64 {
-        /// A program that has the file open for writing.
-        case writer = 1
-        /// A process that holds the directory's lock.
-        case lock = 10
-    }
-
-    private static let blockedPause = TimeAmount.milliseconds(5)
-
-    /// Saves a domain's edits, without waiting for what stands in the way.
-    @discardableResult
-    private func publish(_ domain: Domain) -> SaveAttempt {
-        waiting.withLock { $0.remove(domain) }
-        do throws(DefaultsError) {
-            try store.publish(domain, policy(for: domain))
-            return noteAttempt(domain, nil)
-        } catch {
-            return noteAttempt(domain, error)
-        }
-    }
-
-    /// Saves the edits of domains, trying again while something stands in the way.
-    ///
-    /// - Parameters:
-    ///   - domains: the domains.
-    ///   - end: when to leave what is still blocked.
-    /// - Returns: what couldn't be saved, and why.
-    func publish(
-        _ domains: [Domain], until end: NIODeadline = .distantFuture
-    ) async -> [(domain: Domain, error: DefaultsError)] {
-        var failures: [(Domain, DefaultsError)] = []
-        var left = domains
-        while !left.isEmpty {
-            let isLast = NIODeadline.now() >= end
-            var blocked: [Domain] = []
-            for domain in left {
-                agenda.remove(.publish(domain))
-                switch publish(domain) {
-                case .saved: break
-                case .blocked where !isLast: blocked.append(domain)
-                case .blocked(let error), .failed(let error): failures.append((domain, error))
-                }
-            }
-            left = blocked
-            if !left.isEmpty { await pause() }
-        }
-        return failures
-    }
-
-    private func policy(for domain: Domain) -> ObstaclePolicy {
-        isBlocked(domain, longerThan: .writer) ? .override : .report
-    }
-
-    private func isBlocked(_ domain: Domain, longerThan obstacle: Obstacle) -> Bool {
-        blockedSince[domain].map { NIODeadline.now() - $0 >= .seconds(obstacle.rawValue) } ?? false
-    }
-
-    private func pause() async {
-        _ = try? await eventLoop.scheduleTask(in: Self.blockedPause) {}.futureResult.get()
-    }
-
-    /// Plans what follows an attempt to save.
-    @discardableResult
-    private func noteAttempt(_ domain: Domain, _ failure: DefaultsError?) -> SaveAttempt {
-        if let failure, failure.code == .locked {
-            guard isBlocked(domain, longerThan: .lock) else {
-                blockedSince[domain] = blockedSince[domain] ?? .now()
-                plan(.publish(domain), in: Self.blockedPause)
-                return .blocked(failure)
-            }
-            store.giveUp(domain, failure)
-        } else {
-            blockedSince[domain] = nil
-        }
-        let count = failures.removeValue(forKey: domain) ?? 0
-        if failure != nil {
-            failures[domain] = count + 1
-            plan(.publish(domain), in: Self.pause(after: count))
-        }
-        plan(.examineDisplaced, in: Self.displacedAge)
-        return failure.map { .failed($0) } ?? .saved
-    }
-
-    /// The time after which a replaced version is let go: a writer that had found the file by its name has opened it by then.
-    private static let displacedAge = TimeAmount.seconds(1)
-
     // MARK: The agenda
 
-    private func plan(_ item: Agenda.Item, in delay: TimeAmount) {
+    func plan(_ item: Agenda.Item, in delay: TimeAmount) {
         agenda.add(item, at: .now() + delay)
         armTimer()
     }
 
-    private func armTimer() {
+    func armTimer() {
         timer?.cancel()
         guard let next = agenda.next else { return }
         timer = eventLoop.scheduleTask(deadline: next) { self.assumeIsolated { $0.doDue() } }
@@ -394,29 +268,6 @@ actor Engine: Service {
     private func planToKeepLog() {
         plan(.keepLog, in: Self.pause(after: lostLogs))
         lostLogs += 1
-    }
-
-    // MARK: Edits on a condition
-
-    /// Takes an edit that expects what its domain holds, which is what the file holds now, and publishes it at once.
-    ///
-    /// By memory alone the edit would seem to hold while someone else, a command that found no agent say, has the file in
-    /// hand; and the later of the two would undo what the other has been told is saved.
-    ///
-    /// - Returns: the revision of its record, as `Store.commit` does.
-    /// - Throws: `locked` when another process has held the lock for ten seconds, and else as `Store.commit`.
-    func commit(_ request: EditRequest) async throws(DefaultsError) -> Revision {
-        let end = NIODeadline.now() + .seconds(Obstacle.lock.rawValue)
-        while true {
-            do throws(DefaultsError) {
-                let (revision, failure) = try store.commit(request, policy(for: request.domain))
-                noteAttempt(request.domain, failure)
-                return revision
-            } catch {
-                guard error.code == .locked, .now() < end else { throw error }
-            }
-            await pause()
-        }
     }
 
     // MARK: Settings
