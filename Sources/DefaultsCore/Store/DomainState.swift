@@ -10,6 +10,8 @@ struct DomainState {
     var format = PropertyListFormat.xml
     /// Since when the file is gone that `file` tells of, while that isn't believed yet.
     var missingSince: Timestamp?
+    /// Where the versions that an earlier agent's log tells of stand in the history: its total when they were the newest.
+    var earlierVersions: [ContentHash: Int] = [:]
     /// Why the file can't be taken as it is; `merge.base` is then its last good state.
     var damage: FileDamage?
     /// The content of the last version of the file that had keys which differ only in Unicode normalization.

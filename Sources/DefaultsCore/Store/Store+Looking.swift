@@ -117,6 +117,7 @@ extension Store {
     /// Reads from the disk.
     package func resume(_ recovered: ChangeLogFile.Recovered) throws(DefaultsError) -> Unsettled {
         let records = Dictionary(grouping: recovered.records, by: \.domain)
+        let oldest = recovered.records.first?.revision ?? recovered.head + 1
         let (own, problem) = try directory.domainsAsFarAsTheyAreSeen()
         let domains = Set(own + system.domains()).union(recovered.marks.keys).union(records.keys).sorted()
         return files.withLock { _ in
@@ -127,7 +128,7 @@ extension Store {
                 unsettled.note(reading, of: domain)
                 transition { state in
                     let actions = state.resume(
-                        domain, marks: recovered.marks[domain] ?? [], records: records[domain] ?? [],
+                        domain, marks: recovered.marks[domain] ?? [], records: records[domain] ?? [], since: oldest,
                         reading: reading, now: .now())
                     return ((), actions)
                 }

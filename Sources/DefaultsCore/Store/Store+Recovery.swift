@@ -93,7 +93,7 @@ extension Store {
             } else if version.hash != temporary.expected, case .contents(let contents) = leftover.parse(bytes, version)
             {
                 // A foreign writer's, who still wrote to it when it was replaced.
-                if !merge(contents, replacedBy: temporary.new, of: original.domain) {
+                if !merge(contents, temporary, of: original.domain) {
                     tellKept(try AsideFile.keep(bytes, of: original.path, because: .displaced))
                 }
             }
@@ -109,17 +109,18 @@ extension Store {
 
     /// Merges a version that an earlier agent replaced while its writer was still at it.
     ///
-    /// - Returns: false when it isn't known what its writer had loaded: the file isn't the one that took its place any more,
-    ///   or nothing of its history is left.
-    private func merge(_ contents: FileContents, replacedBy new: ContentHash, of domain: Domain?) -> Bool {
+    /// - Returns: false when it isn't known what its writer had loaded: neither does the log tell where the replaced version
+    ///   stands in the history, nor is the file the one that took its place.
+    private func merge(_ contents: FileContents, _ temporary: TemporaryFile, of domain: Domain?) -> Bool {
         guard publisher == .lasting, let domain else { return false }
         return transition { state in
-            guard let known = state.domains[domain], known.file?.hash == new, known.merge.history.count > 0 else {
-                return (false, [])
-            }
-            let actions = state.takeDisplaced(
-                contents, of: domain, loadedBefore: known.merge.history.total, now: .now())
-            return (true, actions)
+            guard let known = state.domains[domain] else { return (false, []) }
+            let history = known.merge.history
+            let newest = known.file?.hash == temporary.new ? history.total : nil
+            guard let total = known.earlierVersions[temporary.expected] ?? newest, history.count > 0,
+                history.total - total <= history.count
+            else { return (false, []) }
+            return (true, state.takeDisplaced(contents, of: domain, loadedBefore: total, now: .now()))
         }
     }
 }

@@ -56,6 +56,8 @@ package final class Store: Sendable {
     struct Displaced {
         var file: DisplacedFile
         var domain: Domain
+        /// What it held before it was replaced.
+        var expected: ContentHash?
         /// What it was seen to hold.
         var known: FileVersion?
         /// `VersionHistory.total` before the publication that replaced it.

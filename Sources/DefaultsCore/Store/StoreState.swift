@@ -8,13 +8,18 @@ struct StoreState {
     var log: ChangeLog
     /// What the log's file hasn't been told yet, in order; `nil` when the log has no file.
     var outbox: [ChangeLogFile.Entry]?
+    /// How replaced versions stood to the log whose writers may still be at them, for the next agent to know.
+    var replaced: [Domain: [FileMark]] = [:]
+    /// Where the log ended when it was taken up.
+    private let firstHead: Revision
     /// The number of the last edit.
-    private(set) var lastSequence: UInt64 = 0
+    var lastSequence: UInt64 = 0
     /// The edits that need not be made again.
-    private var ledger = EditLedger()
+    var ledger = EditLedger()
 
     init(log: ChangeLog) {
         self.log = log
+        firstHead = log.head
     }
 
     // MARK: Looking at files
@@ -117,7 +122,7 @@ struct StoreState {
         }
     }
 
-    private mutating func change(
+    mutating func change(
         _ domain: Domain, source: Writer, at now: Timestamp, by merging: (inout DomainState) -> Merge.Result
     ) -> [StoreAction] {
         let result = merging(&domains[domain, default: DomainState()])
@@ -214,6 +219,10 @@ struct StoreState {
         _ plan: PublicationPlan, for domain: Domain, as version: FileVersion?, format: PropertyListFormat,
         now: Timestamp
     ) -> [StoreAction] {
+        if outbox != nil, let expected = plan.expected {
+            replaced[domain, default: []].append(
+                FileMark(domain: domain, hash: expected.hash, revision: plan.revision, pending: plan.edits))
+        }
         domains[domain, default: DomainState()].merge.publish(
             plan.edits, at: plan.newest ?? now, placedAt: version?.identity.changed ?? now)
         domains[domain]?.file = version
@@ -236,7 +245,7 @@ struct StoreState {
     }
 
     /// Tells that what was wrong with a domain is over, once it is.
-    private mutating func tellRecovery(of domain: Domain, at now: Timestamp) -> [StoreAction] {
+    mutating func tellRecovery(of domain: Domain, at now: Timestamp) -> [StoreAction] {
         guard let state = domains[domain], state.isTroubled, state.damage == nil, state.failure == nil else {
             return []
         }
@@ -247,149 +256,25 @@ struct StoreState {
 
     // MARK: The log
 
-    /// Takes up what an earlier agent left, for one domain, before its file is first looked at.
-    ///
-    /// The reading says what the file holds now.
-    mutating func resume(
-        _ domain: Domain, marks: [FileMark], records: [LogRecord], reading: FileReading, now: Timestamp
-    ) -> [StoreAction] {
-        for case .change(let changeSet) in records.map(\.event) { changeSet.edit.map { ledger.note($0) } }
-        // The earlier agent knew every domain that had a file: one without marks had none.
-        let marks = marks.isEmpty ? [FileMark(domain: domain, hash: nil, revision: 0)] : marks
-        // The file holds what it last held for certain, or one of the versions that were to replace it since.
-        let certain = marks.lastIndex { !$0.isIntent } ?? marks.startIndex
-        var mark: FileMark?
-        var isKnown = true
-        switch reading {
-        case .contents(let contents):
-            mark = marks[certain...].last { $0.hash == contents.version.hash }
-            if mark == nil, marks[certain].hash == nil {
-                // There was no file: this one came since, and all that is in it.
-                let (pending, _) = unsaved(since: marks[certain], of: domain, in: records)
-                domains[domain, default: DomainState()].merge.pending = pending
-                let actions = take(reading, of: domain, isBaseline: false, now: now)
-                return actions + takeUpTrouble(of: domain, marks[certain], isKnown: true, now: now)
-            }
-        case .missing:
-            mark = marks[certain...].last { $0.hash == nil }
-        case .unchanged, .beingWritten, .unusable:
-            // What it holds will show later. Until then no edit that it may lack is let go.
-            mark = marks[certain]
-            isKnown = false
-        }
-        var (pending, replaced) = unsaved(since: mark ?? marks[certain], of: domain, in: records)
-        var history = VersionHistory(
-            of: records.filter { $0.revision <= (mark ?? marks[certain]).revision }, in: domain)
-        if mark == nil, case .contents(let contents) = reading {
-            // Of what the file held before, no more is known than the log's records tell.
-            let isRestored = marks.contains { $0.hash == contents.version.hash }
-            let actions = merge(
-                contents, of: domain, pending, replacing: replaced, history, marks[certain], in: records,
-                isRestored: isRestored, now: now)
-            return actions + post(.unknown(domain), at: now)
-                + takeUpTrouble(of: domain, marks[certain], isKnown: true, now: now)
-        }
-        var actions = take(reading, of: domain, isBaseline: true, now: now)
-        if mark == nil || !isKnown { actions += post(.unknown(domain), at: now) }
-        let base = domains[domain]?.merge.base ?? [:]
-        if isKnown { pending = pending.filter { $1.value != base[$0] } }
-        if case .contents(let contents) = reading, domains[domain] != nil {
-            // A foreign writer knows nothing of edits that are pending, and may still have an older version in hand.
-            if contents.publication == nil, !pending.isEmpty || history.count > 0 {
-                history.append(back: [:], at: contents.time, isForeign: true)
-            }
-            domains[domain]?.merge.history = history
-        }
-        if !pending.isEmpty {
-            domains[domain, default: DomainState()].merge.pending = pending
-            note(domain)
-            // A file that can't be taken is left alone until it is mended, or edited again.
-            if isKnown { actions.append(.publish(domain, .atOnce)) }
-        }
-        if case .missing = reading, domains[domain] == nil, !records.isEmpty {
-            // The next agent, too, is to know that it has no file: else what was once set would seem to be unsaved.
-            domains[domain] = DomainState()
-        }
-        return actions + takeUpTrouble(of: domain, marks[certain], isKnown: isKnown, now: now)
-    }
-
-    /// Merges a file that was written while no agent ran with what the log's records tell of the version before: the keys
-    /// that they name.
-    ///
-    /// The mark says how the version before stands to the log; it didn't hold the pending edits, and before them the history.
-    /// A restored file is, byte by byte, one that was there before.
-    private mutating func merge(
-        _ contents: FileContents, of domain: Domain, _ pending: [String: Edit], replacing replaced: Difference,
-        _ history: VersionHistory, _ mark: FileMark, in records: [LogRecord], isRestored: Bool, now: Timestamp
-    ) -> [StoreAction] {
-        var state = DomainState()
-        state.merge = Merge(base: contents.values, history: history)
-        var known: Set<String> = []
-        for record in records where record.revision <= mark.revision {
-            guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
-            state.merge.baseTime = record.time
-            for change in changeSet.changes where mark.pending[change.key] == nil {
-                state.merge.base[change.key] = change.new
-                known.insert(change.key)
-            }
-        }
-        for (key, value) in replaced {
-            state.merge.base[key] = value
-            known.insert(key)
-        }
-        // Where it isn't known what an edit was to replace, times alone decide.
-        state.merge.pending = pending.filter { known.contains($0) || $1.time >= contents.time }
-        domains[domain] = state
-        var actions = change(domain, source: .file, at: now) { state in
-            (state.file, state.format) = (contents.version, contents.format)
-            return state.merge.reload(
-                contents.values, format: contents.format, changedAt: contents.time,
-                writtenAt: contents.version.identity.modified, placedAt: contents.version.identity.changed,
-                isWhole: contents.publication != nil, mayBeRestore: isRestored)
-        }
-        actions += tellRecovery(of: domain, at: now)
-        return actions
-    }
-
-    /// Notes that an earlier agent told of something wrong; it is over unless the file can't be taken yet, or isn't as it is
-    /// to be.
-    private mutating func takeUpTrouble(
-        of domain: Domain, _ mark: FileMark, isKnown: Bool, now: Timestamp
-    ) -> [StoreAction] {
-        guard mark.isTroubled else { return [] }
-        domains[domain, default: DomainState()].isTroubled = true
-        let isSaved = domains[domain]?.merge.pending.isEmpty ?? true
-        return isKnown && isSaved ? tellRecovery(of: domain, at: now) : []
-    }
-
-    /// The edits that a file doesn't hold which stands to the log as a mark says; and for those made after it, what they
-    /// were to replace.
-    private mutating func unsaved(
-        since mark: FileMark, of domain: Domain, in records: [LogRecord]
-    ) -> (pending: [String: Edit], replaced: Difference) {
-        var pending = mark.pending
-        var replaced = Difference()
-        lastSequence = pending.values.reduce(lastSequence) { max($0, $1.sequence) }
-        for record in records where record.revision > mark.revision {
-            guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
-            for change in changeSet.changes {
-                guard case .app = changeSet.source else {
-                    pending[change.key] = nil
-                    replaced[change.key] = nil
-                    continue
-                }
-                lastSequence += 1
-                if pending[change.key] == nil { replaced[change.key] = .some(change.old) }
-                pending[change.key] = Edit(
-                    value: change.new, time: record.time, writer: changeSet.source, sequence: lastSequence)
-            }
-        }
-        return (pending, replaced)
-    }
-
-    /// How each domain's file stands to the log.
+    /// How each domain's file stands to the log, and before that how replaced versions do.
     func marks() -> [FileMark] {
-        domains.keys.flatMap(marks)
+        replaced.values.flatMap { $0.filter { $0.revision + 1 >= log.oldest } } + domains.keys.flatMap(marks)
+    }
+
+    /// Forgets replaced versions but for those with certain contents: nobody writes to the others any more.
+    ///
+    /// - Parameters:
+    ///   - contents: what is still open, or was a moment ago.
+    ///   - hasLeftovers: whether an earlier agent's versions may be, too.
+    mutating func forgetReplaced(but contents: [Domain: Set<ContentHash>], hasLeftovers: Bool) {
+        if replaced.isEmpty { return }
+        replaced = replaced.compactMapValues { marks in
+            let kept = marks.filter { mark in
+                if hasLeftovers, mark.revision <= firstHead { return true }
+                return mark.hash.map { contents[mark.domain]?.contains($0) ?? false } ?? false
+            }
+            return kept.isEmpty ? nil : kept
+        }
     }
 
     /// How a domain's file stands to the log for certain, and a publication that may have happened besides.
@@ -401,13 +286,13 @@ struct StoreState {
         return [mark, state.intent].compactMap(\.self)
     }
 
-    private mutating func note(_ domain: Domain) {
+    mutating func note(_ domain: Domain) {
         guard outbox != nil else { return }
         let marks = marks(of: domain)
         outbox?.append(contentsOf: marks.map { .mark($0) })
     }
 
-    private mutating func post(_ event: LogRecord.Event, at now: Timestamp) -> [StoreAction] {
+    mutating func post(_ event: LogRecord.Event, at now: Timestamp) -> [StoreAction] {
         let record = log.append(event, at: now)
         outbox?.append(.record(record))
         if case .change = event { return [.announce(record.domain)] }

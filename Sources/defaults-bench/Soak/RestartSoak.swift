@@ -56,14 +56,6 @@ struct RestartSoak {
         if let failure = try editor.barrier([domain]).failures.first { throw failure }
     }
 
-    /// Whether a copy beside the file holds a key.
-    private func isInCopy(_ key: String, _ number: Int64) -> Bool {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: place.preferences)) ?? []
-        return names.filter { $0.contains(".displaced-") }.contains {
-            ForeignFile(path: "\(place.preferences)/\($0)").read()?[key] == .integer(number)
-        }
-    }
-
     /// Counts what isn't there, neither in the agent nor in the file, ten seconds after it was written.
     private func check(
         _ number: Int64, _ editor: AgentConnection, _ domain: Domain, _ result: inout SoakResult
@@ -75,8 +67,6 @@ struct RestartSoak {
             lost = (["f0"] + (0..<Self.keys).map { "a\($0)" }).filter {
                 there[$0] != .integer(number) || file?[$0] != .integer(number)
             }
-            // What can't be merged any more is kept beside the file.
-            if lost == ["f0"], isInCopy("f0", number) { lost = [] }
             return lost.isEmpty
         }
         if isComplete { return }

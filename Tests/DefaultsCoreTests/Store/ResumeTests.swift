@@ -433,4 +433,49 @@ struct ResumeTests {
             #expect(namesOfFiles(in: fixture.directory) == ["org.example.app.plist"])
         }
     }
+
+    @Test(
+        "What a program writes to a version that an agent replaced is merged, however often the file and agents were since",
+        arguments: [1, 5], [0, 3])
+    func displacedBeforeOthers(replacements: Int, restarts: Int) throws {
+        try withStoreFixture { fixture in
+            var writer: Int32 = -1
+            do {
+                let first = try fixture.storeWithLog()
+                fixture.edit(first, ["old": 1, "other": 1])
+                try first.publish(fixture.domain)
+                _ = first.examineDisplaced()
+                writer = open(fixture.path, O_RDWR | O_CLOEXEC)
+                for number in 0...replacements {
+                    fixture.edit(first, ["mine": .integer(Int64(number)), "old": .integer(Int64(number + 2))])
+                    try first.publish(fixture.domain, .override)
+                }
+                #expect(first.examineDisplaced())
+            }
+
+            for number in 0..<restarts {
+                let next = try fixture.resumedStore()
+                fixture.edit(next, ["later": .integer(Int64(number))])
+                try next.publish(fixture.domain)
+                #expect(next.examineDisplaced())
+            }
+            let second = try fixture.resumedStore()
+            fixture.edit(second, ["later": -1])
+            try second.publish(fixture.domain)
+            let bytes = try PropertyListValue.dictionary(["old": 1, "other": 1, "theirs": 1]).write(as: .xml)
+            #expect(ftruncate(writer, 0) == 0)
+            try RawFile.write(bytes, to: writer)
+            close(writer)
+            #expect(eventually { !second.examineDisplaced() })
+            let merged: DomainValues = [
+                "old": .integer(Int64(replacements + 2)), "other": 1, "mine": .integer(Int64(replacements)),
+                "later": -1,
+                "theirs": 1,
+            ]
+            #expect(fixture.values(second) == merged)
+            try second.publish(fixture.domain)
+            #expect(eventually { !second.examineDisplaced() })
+            #expect(namesOfFiles(in: fixture.directory) == ["org.example.app.plist"])
+        }
+    }
 }

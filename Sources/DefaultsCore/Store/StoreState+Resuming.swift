@@ -1,0 +1,174 @@
+import PropertyList
+
+extension StoreState {
+    /// Takes up what an earlier agent left, for one domain, before its file is first looked at.
+    ///
+    /// The reading says what the file holds now; the oldest revision is that of the first record of all domains.
+    mutating func resume(
+        _ domain: Domain, marks: [FileMark], records: [LogRecord], since oldest: Revision, reading: FileReading,
+        now: Timestamp
+    ) -> [StoreAction] {
+        for case .change(let changeSet) in records.map(\.event) { changeSet.edit.map { ledger.note($0) } }
+        // The earlier agent knew every domain that had a file: one without marks had none.
+        let marks = marks.isEmpty ? [FileMark(domain: domain, hash: nil, revision: 0)] : marks
+        // The file holds what it last held for certain, or one of the versions that were to replace it since.
+        let certain = marks.lastIndex { !$0.isIntent } ?? marks.startIndex
+        var mark: FileMark?
+        var isKnown = true
+        switch reading {
+        case .contents(let contents):
+            mark = marks[certain...].last { $0.hash == contents.version.hash }
+            if mark == nil, marks[certain].hash == nil {
+                // There was no file: this one came since, and all that is in it.
+                let (pending, _) = unsaved(since: marks[certain], of: domain, in: records)
+                domains[domain, default: DomainState()].merge.pending = pending
+                let actions = take(reading, of: domain, isBaseline: false, now: now)
+                return actions + takeUpTrouble(of: domain, marks[certain], isKnown: true, now: now)
+            }
+        case .missing:
+            mark = marks[certain...].last { $0.hash == nil }
+        case .unchanged, .beingWritten, .unusable:
+            // What it holds will show later. Until then no edit that it may lack is let go.
+            mark = marks[certain]
+            isKnown = false
+        }
+        var (pending, overwritten) = unsaved(since: mark ?? marks[certain], of: domain, in: records)
+        var history = VersionHistory(
+            of: records.filter { $0.revision <= (mark ?? marks[certain]).revision }, in: domain)
+        // A history that doesn't reach back to a mark says nothing of it.
+        let known = marks.filter { $0.hash != nil && $0.revision + 1 >= oldest }
+        replaced[domain] = known.isEmpty ? nil : known
+        let versions = Self.versions(known, in: records, of: history)
+        if mark == nil, case .contents(let contents) = reading {
+            // Of what the file held before, no more is known than the log's records tell.
+            let isRestored = marks.contains { $0.hash == contents.version.hash }
+            let actions = merge(
+                contents, of: domain, pending, replacing: overwritten, history, marks[certain], in: records,
+                isRestored: isRestored, now: now)
+            domains[domain]?.earlierVersions = versions
+            return actions + post(.unknown(domain), at: now)
+                + takeUpTrouble(of: domain, marks[certain], isKnown: true, now: now)
+        }
+        var actions = take(reading, of: domain, isBaseline: true, now: now)
+        if mark == nil || !isKnown { actions += post(.unknown(domain), at: now) }
+        let base = domains[domain]?.merge.base ?? [:]
+        if isKnown { pending = pending.filter { $1.value != base[$0] } }
+        if case .contents(let contents) = reading, domains[domain] != nil {
+            // A foreign writer knows nothing of edits that are pending, and may still have an older version in hand.
+            if contents.publication == nil, !pending.isEmpty || history.count > 0 {
+                history.append(back: [:], at: contents.time, isForeign: true)
+            }
+            domains[domain]?.merge.history = history
+            domains[domain]?.earlierVersions = versions
+        }
+        if !pending.isEmpty {
+            domains[domain, default: DomainState()].merge.pending = pending
+            note(domain)
+            // A file that can't be taken is left alone until it is mended, or edited again.
+            if isKnown { actions.append(.publish(domain, .atOnce)) }
+        }
+        if case .missing = reading, domains[domain] == nil, !records.isEmpty {
+            // The next agent, too, is to know that it has no file: else what was once set would seem to be unsaved.
+            domains[domain] = DomainState()
+        }
+        return actions + takeUpTrouble(of: domain, marks[certain], isKnown: isKnown, now: now)
+    }
+
+    /// Merges a file that was written while no agent ran with what the log's records tell of the version before: the keys
+    /// that they name.
+    ///
+    /// The mark says how the version before stands to the log; it didn't hold the pending edits, and before them the history.
+    /// A restored file is, byte by byte, one that was there before.
+    private mutating func merge(
+        _ contents: FileContents, of domain: Domain, _ pending: [String: Edit], replacing replaced: Difference,
+        _ history: VersionHistory, _ mark: FileMark, in records: [LogRecord], isRestored: Bool, now: Timestamp
+    ) -> [StoreAction] {
+        var state = DomainState()
+        state.merge = Merge(base: contents.values, history: history)
+        var known: Set<String> = []
+        for record in records where record.revision <= mark.revision {
+            guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
+            state.merge.baseTime = record.time
+            for change in changeSet.changes where mark.pending[change.key] == nil {
+                state.merge.base[change.key] = change.new
+                known.insert(change.key)
+            }
+        }
+        for (key, value) in replaced {
+            state.merge.base[key] = value
+            known.insert(key)
+        }
+        // Where it isn't known what an edit was to replace, times alone decide.
+        state.merge.pending = pending.filter { known.contains($0) || $1.time >= contents.time }
+        domains[domain] = state
+        var actions = change(domain, source: .file, at: now) { state in
+            (state.file, state.format) = (contents.version, contents.format)
+            return state.merge.reload(
+                contents.values, format: contents.format, changedAt: contents.time,
+                writtenAt: contents.version.identity.modified, placedAt: contents.version.identity.changed,
+                isWhole: contents.publication != nil, mayBeRestore: isRestored)
+        }
+        actions += tellRecovery(of: domain, at: now)
+        return actions
+    }
+
+    /// Notes that an earlier agent told of something wrong; it is over unless the file can't be taken yet, or isn't as it is
+    /// to be.
+    private mutating func takeUpTrouble(
+        of domain: Domain, _ mark: FileMark, isKnown: Bool, now: Timestamp
+    ) -> [StoreAction] {
+        guard mark.isTroubled else { return [] }
+        domains[domain, default: DomainState()].isTroubled = true
+        let isSaved = domains[domain]?.merge.pending.isEmpty ?? true
+        return isKnown && isSaved ? tellRecovery(of: domain, at: now) : []
+    }
+
+    /// The edits that a file doesn't hold which stands to the log as a mark says; and for those made after it, what they
+    /// were to replace.
+    private mutating func unsaved(
+        since mark: FileMark, of domain: Domain, in records: [LogRecord]
+    ) -> (pending: [String: Edit], replaced: Difference) {
+        var pending = mark.pending
+        var replaced = Difference()
+        lastSequence = pending.values.reduce(lastSequence) { max($0, $1.sequence) }
+        for record in records where record.revision > mark.revision {
+            guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
+            for change in changeSet.changes {
+                guard case .app = changeSet.source else {
+                    pending[change.key] = nil
+                    replaced[change.key] = nil
+                    continue
+                }
+                lastSequence += 1
+                if pending[change.key] == nil { replaced[change.key] = .some(change.old) }
+                pending[change.key] = Edit(
+                    value: change.new, time: record.time, writer: changeSet.source, sequence: lastSequence)
+            }
+        }
+        return (pending, replaced)
+    }
+
+    /// Where versions of a file stand in a history that was made of the log's records, by their contents: its total when they
+    /// were the newest.
+    private static func versions(
+        _ marks: [FileMark], in records: [LogRecord], of history: VersionHistory
+    ) -> [ContentHash: Int] {
+        var nearest: [ContentHash: FileMark] = [:]
+        for mark in marks {
+            guard let hash = mark.hash else { continue }
+            // The one that lists the fewest edits which the version didn't hold.
+            if let known = nearest[hash], known.pending.count <= mark.pending.count { continue }
+            nearest[hash] = mark
+        }
+        return nearest.mapValues { mark in
+            let steps = records.compactMap { record -> ChangeSet? in
+                guard record.revision <= mark.revision, case .change(let changeSet) = record.event else { return nil }
+                return changeSet.changes.isEmpty ? nil : changeSet
+            }
+            let pending = steps.reversed().prefix { step in
+                step.source != .file && step.changes.allSatisfy { mark.pending[$0.key] != nil }
+            }
+            return min(steps.count - pending.count, history.total)
+        }
+    }
+}
