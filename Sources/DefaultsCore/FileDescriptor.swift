@@ -21,6 +21,37 @@ package struct FileDescriptor: ~Copyable, Sendable {
         self.number = try SystemCall.run { open(path, flags | O_CLOEXEC, mode) }
     }
 
+    /// Opens a file that is there to be locked, or creates it, for the user alone; links are not followed.
+    ///
+    /// What root creates belongs to the owner of the directory, or the owner could not tell whether it is still locked.
+    static func lockFile(at path: String) throws(SystemCall.Failure) -> FileDescriptor {
+        while true {
+            do throws(SystemCall.Failure) {
+                let new = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+                var directory = Glibc.stat()
+                if geteuid() == 0, stat(Path.directory(of: path), &directory) == 0 {
+                    fchown(new.number, directory.st_uid, directory.st_gid)
+                }
+                return new
+            } catch {
+                guard error.number == EEXIST else { throw error }
+            }
+            do throws(SystemCall.Failure) {
+                return try FileDescriptor(opening: path, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
+            } catch {
+                // Its holder has just removed it.
+                guard error.number == ENOENT else { throw error }
+            }
+        }
+    }
+
+    /// Whether a path leads to the file, and not by a link.
+    func isNamed(_ path: String) -> Bool {
+        var (own, named) = (Glibc.stat(), Glibc.stat())
+        return fstat(number, &own) == 0 && lstat(path, &named) == 0 && own.st_ino == named.st_ino
+            && own.st_dev == named.st_dev
+    }
+
     /// What the system knows of the file.
     package func status() throws(SystemCall.Failure) -> stat {
         var status = stat()

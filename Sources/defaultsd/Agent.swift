@@ -63,7 +63,7 @@ struct Agent: Sendable {
         let log = AgentLog(level: logLevel, settings: settings)
         problems.forEach { log.logger.warning("\($0)") }
         if let unclaimed {
-            log.logger.warning("\(unclaimed) Another agent would not know that this one serves the directory.")
+            log.logger.warning("\(unclaimed) Until it can be, another agent could start on this directory.")
         }
 
         // All that is there is read next: of what the watcher has seen so far nothing need be looked at twice.

@@ -68,11 +68,12 @@ struct AgentClaims {
 
     private static func refusal(_ what: String, _ holder: AgentClaim.Holder?) -> DefaultsError {
         guard let holder else {
-            return DefaultsError(.agentRefused, "Another agent serves \(what) already; ask it with `defaults status`.")
+            return DefaultsError(
+                .agentRefused, "Another agent already serves \(what). For its status, run `defaults status`.")
         }
         return DefaultsError(
             .agentRefused,
-            "Another agent (\(holder.description)) serves \(what) already, at \(holder.socketPath); ask it with "
-                + "`defaults status --socket \(holder.socketPath)`, or end it with `kill \(holder.pid)`.")
+            "Another agent (\(holder.description)) already serves \(what) at \(holder.socketPath). For its status, run "
+                + "`defaults status --socket \(holder.socketPath)`. \(holder.stopping)")
     }
 }

@@ -11,8 +11,9 @@ struct Defaultsd: ParsableCommand {
         abstract: "Keeps a directory of preferences live: watches its files, merges edits, posts changes.",
         discussion: """
             It serves the commands and apps of one user, from $XDG_CONFIG_HOME or ~/.config, at \
-            $XDG_RUNTIME_DIR/defaultsd/socket. SIGTERM and SIGINT save what is pending and end it, however often they come; \
-            SIGHUP has it look at every file. Its settings are the domain org.defaultsd.agent, and are live.
+            $XDG_RUNTIME_DIR/defaultsd/socket. SIGTERM and SIGINT save pending edits and stop the agent; repeated \
+            signals don't interrupt that. SIGHUP makes it check every file. Its settings are in the domain \
+            org.defaultsd.agent, and take effect at once.
             """,
         version: "0.1.0 (protocol \(Request.protocolVersion))"
     )

@@ -22,7 +22,7 @@ struct ClaimTests {
                 let outcome = try Programs.run(
                     Self.unshare, ["-Urn", Programs.defaultsd] + arguments, environment: agent.place.environment)
                 #expect(outcome.status == 75)
-                #expect(outcome.errors.contains("Another agent (pid \(agent.pid)) serves"), "\(outcome.errors)")
+                #expect(outcome.errors.contains("Another agent (pid \(agent.pid)) already serves"), "\(outcome.errors)")
                 #expect(outcome.errors.contains("at \(agent.place.socket);"), "\(outcome.errors)")
                 #expect(outcome.errors.split(separator: "\n").count == 1)
             }
@@ -42,7 +42,7 @@ struct ClaimTests {
             let outcome = try Programs.run(
                 Self.unshare, ["-Urmn", "/bin/sh", "-ec", script], environment: agent.place.environment)
             #expect(outcome.status == 75)
-            #expect(outcome.errors.contains("Another agent (pid \(agent.pid)) serves the directory \(other) already"))
+            #expect(outcome.errors.contains("Another agent (pid \(agent.pid)) already serves the directory \(other)"))
         }
     }
 
@@ -122,7 +122,7 @@ struct ClaimTests {
             let other = try Self.listener(at: place.socket)
             let outcome = try Programs.run(Programs.defaultsd, [], environment: place.environment)
             #expect(outcome.status == 69)
-            #expect(outcome.errors.contains("Another program listens at \(place.socket)"), "\(outcome.errors)")
+            #expect(outcome.errors.contains("Another program is listening on \(place.socket)"), "\(outcome.errors)")
             #expect(RawFile.exists(place.socket))
             withExtendedLifetime(other) {}
         }

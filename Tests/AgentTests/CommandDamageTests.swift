@@ -29,7 +29,7 @@ struct CommandDamageTests {
         CommandCase(
             commands: [$0], input: "{k = v;}",
             errors: "defaults: \(damage) If it can be replaced, it is copied beside itself before.\n",
-            furtherErrors: "defaults: What could not be taken from the file is kept in $P/bad.plist.damaged-1.\n")
+            furtherErrors: "defaults: Content that could not be merged was saved to $P/bad.plist.damaged-1.\n")
     }
 
     @Test("What sets values keeps a copy of the file, and says so", arguments: replacements)

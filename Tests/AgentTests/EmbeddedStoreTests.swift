@@ -32,8 +32,8 @@ struct EmbeddedStoreTests {
             #expect(outcome.status == 74)
             #expect(
                 outcome.errors
-                    == "defaults: \(place.path("a.b")) is open for writing in another program, so it is left as it is; "
-                    + "`lsof \(place.path("a.b"))` names it: have it close the file, then try again.\n")
+                    == "defaults: Another program has \(place.path("a.b")) open for writing, so the file was not replaced. "
+                    + "To find the program, run `lsof \(place.path("a.b"))`. Close the file there, then try again.\n")
             // What it writes now is in the file that everyone sees.
             try RawFile.write("{ old = 1; theirs = 2; }".utf8, to: writer)
             #expect(try Self.values(place) == ["old": "1", "theirs": "2"])

@@ -157,9 +157,11 @@ struct SavePatternTests {
             let follower = try agent.follow()
             for size in 1...20 {
                 let held = open(other, O_WRONLY | O_CLOEXEC)
-                try follower.expect([]) { try RawFile.write("{size = \(size);}", to: path) }
+                // On a busy machine it is held open for so long that it is read all the same.
+                let early = try follower.changes { try RawFile.write("{size = \(size);}", to: path) }
                 close(held)
-                try follower.expect(["a.b: size \(size - 1)>\(size) (file)"])
+                let late = try follower.changes {}
+                #expect(early + late == ["a.b: size \(size - 1)>\(size) (file)"])
             }
         }
     }

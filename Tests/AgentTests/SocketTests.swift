@@ -242,7 +242,7 @@ struct SocketTests {
             try RawFile.write("precious", to: place.socket)
             let outcome = try Programs.run(Programs.defaultsd, [], environment: place.environment)
             #expect(outcome.status == 69)
-            #expect(outcome.errors.contains("\(place.socket) is there and is no socket"))
+            #expect(outcome.errors.contains("\(place.socket) exists and is not a socket"))
             #expect(try RawFile.read(place.socket) == Array("precious".utf8))
         }
     }

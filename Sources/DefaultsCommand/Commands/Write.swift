@@ -20,8 +20,8 @@ struct Write: ParsableCommand {
             list if it has brackets or quotes, old-style or XML, and else a string, in which "\\n", "\\U00e9" and the like \
             are escapes; -string takes any text as it is.
 
-            A file that a link leads to, or that is named by its path, is not replaced if it is no property list; with \
-            --force it is copied aside and replaced.
+            A linked file, or one named by its path, is not replaced unless it is a property list. With --force, a copy \
+            is kept and the file is replaced.
 
             \(KeyPathOption.discussion) A path may go on past what is there: dictionaries are made, and an array's next \
             index adds an element.

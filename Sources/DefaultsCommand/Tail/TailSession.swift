@@ -82,7 +82,7 @@ struct TailSession {
                 child = nil
                 isStarting = false
                 guard status == 0 || status == ChildAgent.isSurplus || status > 128 else {
-                    throw Failure("The agent that was started has ended at once; it says above why.", .unavailable)
+                    throw Failure("The agent exited at once; see its message above.", .unavailable)
                 }
                 wasRefused = status == ChildAgent.isSurplus
                 if wasRefused { try checkHolder() }
@@ -96,7 +96,7 @@ struct TailSession {
             guard .now < deadline else {
                 if let obstacle { throw obstacle }
                 throw Failure(
-                    "No agent answers at \(address.socketPath), and none can be started\(wasRefused ? others : "").",
+                    "No agent answers at \(address.socketPath), and none could be started.\(wasRefused ? others : "")",
                     .unavailable)
             }
             if child == nil, obstacle == nil, .now >= start {
@@ -117,15 +117,15 @@ struct TailSession {
         else { return }
         throw Failure(
             "An agent (\(holder.description)) serves \(directory.path) at \(holder.socketPath), not at "
-                + "\(address.socketPath). Name its socket: `defaults tail --socket \(holder.socketPath)`.",
+                + "\(address.socketPath). Use its socket: `defaults tail --socket \(holder.socketPath)`.",
             .temporaryFailure)
     }
 
     /// The message about an agent that serves the directory at another socket.
     private var others: String {
         guard let holder = AgentClaim.lastHolder(ofDirectory: directory) else { return "" }
-        return ": another agent (\(holder.description)) serves \(directory.path), in another container or without its "
-            + "socket. End it with `kill \(holder.pid)`, or follow changes where it runs"
+        return " Another agent (\(holder.description)) already serves \(directory.path), perhaps in another container. "
+            + "\(holder.stopping) Or run `defaults tail` there."
     }
 
     /// The milliseconds that are left, -1 for no end.

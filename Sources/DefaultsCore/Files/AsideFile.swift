@@ -18,11 +18,14 @@ package enum AsideFile {
 
     /// Writes bytes to the first free name, durably, readable by the user alone: beside the file that a link leads to.
     ///
+    /// A copy that has them already is not made again.
+    ///
     /// - Returns: the path.
     package static func keep(
         _ bytes: [UInt8], of path: String, because reason: Reason
     ) throws(SystemCall.Failure) -> String {
         try withFreeName(of: try DomainFile.resolvingLinks(path), because: reason) { copy throws(SystemCall.Failure) in
+            if holds(copy, bytes) { return }
             let file = try FileDescriptor(opening: copy, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
             do throws(SystemCall.Failure) {
                 try file.write(bytes)
@@ -50,6 +53,13 @@ package enum AsideFile {
             unlink(source)
             try FileDescriptor.synchronizeDirectory(of: copy)
         }
+    }
+
+    private static func holds(_ copy: String, _ bytes: [UInt8]) -> Bool {
+        guard let file = try? FileDescriptor(opening: copy, O_RDONLY | O_NONBLOCK | O_NOFOLLOW),
+            let status = try? file.status(), status.st_mode & S_IFMT == S_IFREG, Int(status.st_size) == bytes.count
+        else { return false }
+        return (try? file.read(upTo: bytes.count)) == bytes
     }
 
     private static func withFreeName(

@@ -27,19 +27,20 @@ package struct DirectoryLock: ~Copyable {
             if error.number == EWOULDBLOCK {
                 throw DefaultsError(
                     .locked,
-                    "Another process holds the lock of \(directory.path); `lsof \(path)` names it.",
+                    "Another process is saving in \(directory.path). To find it, run `lsof \(path)`.",
                     errno: EWOULDBLOCK)
             }
             let what =
                 error.number == ENOENT || error.number == ENOTDIR
-                ? "The directory \(directory.path) can't be opened" : "The lock file \(path) can't be used"
+                ? "The directory \(directory.path) can't be opened"
+                : "The lock file \(path) can't be opened or locked (remove it if it is a link or belongs to another user)"
             throw DefaultsError(.directory, errno: error.number, what)
         }
     }
 
     deinit {
         // Only the holder of the lock removes the file; who waits for it finds that it has, and begins anew.
-        if let path { unlink(path) }
+        if let path, file.isNamed(path) { unlink(path) }
     }
 
     private struct Locked: ~Copyable {
@@ -58,13 +59,16 @@ package struct DirectoryLock: ~Copyable {
                 if let file = try tryLock(path) { return Locked(file: file, isDirectory: false) }
                 continue
             } catch {
-                if ![EWOULDBLOCK, ENOENT, ENOTDIR, ELOOP, EEXIST].contains(error.number),
-                    let file = try? FileDescriptor(opening: directory, O_RDONLY | O_DIRECTORY),
-                    flock(file.number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
+                var number = error.number
+                if ![EWOULDBLOCK, ENOENT, ENOTDIR, ELOOP, EEXIST].contains(number),
+                    let file = try? FileDescriptor(opening: directory, O_RDONLY | O_DIRECTORY)
                 {
-                    return Locked(file: file, isDirectory: true)
+                    if flock(file.number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK {
+                        return Locked(file: file, isDirectory: true)
+                    }
+                    number = EWOULDBLOCK
                 }
-                guard error.number == EWOULDBLOCK, waited < timeout else { throw error }
+                guard number == EWOULDBLOCK, waited < timeout else { throw SystemCall.Failure(number: number) }
             }
             poll(nil, 0, pause)
             waited += Int(pause)
@@ -78,16 +82,13 @@ package struct DirectoryLock: ~Copyable {
         let status = try file.status()
         guard status.st_mode & S_IFMT == S_IFREG else { throw SystemCall.Failure(number: EEXIST) }
         try SystemCall.run { flock(file.number, LOCK_EX | LOCK_NB) }
-        var current = stat()
-        guard lstat(path, &current) == 0, current.st_ino == status.st_ino, current.st_dev == status.st_dev else {
-            return nil
-        }
+        guard file.isNamed(path) else { return nil }
         return file
     }
 
     private static func openFile(_ path: String) throws(SystemCall.Failure) -> FileDescriptor {
         do throws(SystemCall.Failure) {
-            return try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
+            return try FileDescriptor.lockFile(at: path)
         } catch {
             // Another user's, who works on the directory at the moment: root, as a rule.
             var owner = stat()

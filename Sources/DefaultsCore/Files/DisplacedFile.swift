@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A version of a file that was replaced, kept open and under its hidden name until it is sure that nobody writes to it any
@@ -16,9 +17,13 @@ package final class DisplacedFile: Sendable {
         self.original = original
         self.file = file
         self.temporaryPath = temporaryPath
+        // A child forked meanwhile would keep the lock.
+        linux_close_in_child(self.file.number)
         // Shared: a program that locks its files this way may hold it, too.
         flock(self.file.number, LOCK_SH | LOCK_NB)
     }
+
+    deinit { linux_keep_in_child(file.number) }
 
     /// Reads what the displaced file holds now.
     ///

@@ -61,7 +61,7 @@ extension DomainFile {
         let real = DomainFile(path: target, limits: limits)
         guard case .unusable(let damage) = real.read(known: nil, patience: .insist) else { return nil }
         guard let version = damage.version else { throw damage.error }
-        let lock = try DirectoryLock(PreferencesDirectory(path: Path.directory(of: target)))
+        let lock = try DirectoryLock(PreferencesDirectory(path: Path.directory(of: path)))
         let copy: String
         do throws(SystemCall.Failure) {
             let bytes = try FileDescriptor(opening: target, O_RDONLY | O_NONBLOCK).read(upTo: limits.bytes)
@@ -72,11 +72,15 @@ extension DomainFile {
                 .notSaved, errno: error.number, "\(target) can't be copied aside, so it isn't replaced")
         }
         let empty = Array("<plist version=\"1.0\"><dict/></plist>\n".utf8)
-        guard case .done(_, let displaced) = try real.publish(empty, expecting: version, by: .passing) else {
-            throw DefaultsError(.notSaved, "\(target) is being written by another program; try again.")
+        let replaced: DisplacedFile?
+        switch try publish(empty, expecting: version, by: .passing) {
+        case .done(_, let displaced): replaced = displaced
+        case .doneUnsafely(_, let error, _): throw error
+        case .overtaken, .openForWriting:
+            throw DefaultsError(.notSaved, "Another program is writing to \(target); try again.")
         }
         // Else it is left to the next save, which keeps what was written in the last moment.
-        if case .unchanged? = displaced?.examine(known: version) { displaced?.removeName() }
+        if case .unchanged? = replaced?.examine(known: version) { replaced?.removeName() }
         _ = consume lock
         return copy
     }

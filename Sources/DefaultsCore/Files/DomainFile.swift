@@ -89,6 +89,16 @@ package struct DomainFile: Sendable {
         }
     }
 
+    /// Whether a program has the file open for writing, where that can be told.
+    var isOpenForWriting: Bool {
+        guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY) else { return false }
+        if linux_lease_read(file.number) == 0 {
+            linux_lease_release(file.number)
+            return false
+        }
+        return errno == EAGAIN
+    }
+
     /// Whether the name is a symbolic link.
     var isLink: Bool {
         var status = stat()

@@ -42,6 +42,8 @@ package struct FileDamage: Hashable, Sendable {
     /// The error of an edit that would have to replace the file.
     package var refusal: DefaultsError {
         DefaultsError(
-            .damaged, "\(error) It may not be meant for preferences, so it is not replaced. Mend it or move it away.")
+            .damaged,
+            "\(error) It may not be a preferences file, so it was not replaced. Repair it, move it away, or run "
+                + "`defaults write --force`.")
     }
 }

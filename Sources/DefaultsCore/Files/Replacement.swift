@@ -32,10 +32,12 @@ struct Replacement {
         let new = try FileDescriptor(opening: temporaryPath, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         var isNeeded = false
         defer { if !isNeeded { unlink(temporaryPath) } }
+        // Before its content: so recovery knows a torn one from a foreign writer's version.
+        let mark = PublicationMark(hash: newHash, newest: newest)
+        mark.set(on: new)
         try new.write(bytes)
 
         guard let expected else {
-            PublicationMark(hash: newHash, newest: newest).set(on: new)
             try new.synchronize()
             guard try place(temporaryPath) else { return .overtaken }
             isNeeded = true
@@ -45,7 +47,7 @@ struct Replacement {
         guard let old = try openTarget() else { return .overtaken }
         let status = try old.status()
         try copyAttributes(from: old, status, to: new)
-        PublicationMark(hash: newHash, newest: newest).set(on: new)
+        mark.set(on: new)
         try new.synchronize()
         if let obstacle = try obstacle(to: old, expected) { return obstacle }
         if status.st_nlink > 1 {
@@ -83,7 +85,12 @@ struct Replacement {
         }
         guard let old = try openTarget() else { return .overtaken }
         if let obstacle = try obstacle(to: old, expected) { return obstacle }
-        try SystemCall.run { rename(target, temporaryPath) }
+        do throws(SystemCall.Failure) {
+            try SystemCall.run { rename(target, temporaryPath) }
+        } catch {
+            if error.number == ENOENT { return .overtaken }
+            throw error
+        }
         linux_lease_release(old.number)
         guard Self.isFile(temporaryPath) else {
             try SystemCall.run { linux_rename_noreplace(AT_FDCWD, temporaryPath, AT_FDCWD, target) }
@@ -119,7 +126,8 @@ struct Replacement {
         var waited: Int32 = 0
         while linux_lease_read(old.number) != 0, errno == EAGAIN {
             switch policy {
-            case .override: return try hasContent(old, of: expected) ? nil : .overtaken
+            // Whatever it holds: it is merged when its writer is done.
+            case .override: return nil
             case .report where waited >= 10: return .openForWriting
             case .wait where waited >= (publisher == .lasting ? 1_000 : 3_000):
                 if publisher == .passing { return .openForWriting }

@@ -42,7 +42,7 @@ package struct EditRequest: Hashable, Sendable {
         try domain.checkWritable()
         guard !values.contains(where: { $0.hasOverlongMarkRun || $1?.hasUnreadableKey == true }) else {
             throw DefaultsError(
-                .invalidValue, "A key for \(domain) has more combining marks in a row than any text; use another key.")
+                .invalidValue, "A key for \(domain) has more than 128 combining marks in a row. Use another key.")
         }
         // A file's dictionary is a container too.
         let depth = DomainFile.standardLimits.depth - 1

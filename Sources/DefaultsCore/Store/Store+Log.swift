@@ -17,7 +17,7 @@ extension Store {
                 try create(&keeping, path, sizeLimit)
             } catch {
                 unlink(path)
-                state.withLock { $0.log = ChangeLog(capacity: $0.log.capacity) }
+                state.withLock { $0.beginLog() }
                 throw error
             }
         }

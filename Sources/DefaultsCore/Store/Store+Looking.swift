@@ -35,11 +35,11 @@ extension Store {
     /// Reads from the disk.
     ///
     /// - Parameters:
-    /// - domains: whose files.
-    /// - patience: what to do about files that are open for writing.
-    /// - haste: what to do about files that are gone or don't parse.
-    /// - isBaseline: what a domain holds that was never seen is no change.
-    /// - isTold: an event has told of the files: they are read whatever their times say.
+    ///   - domains: the domains.
+    ///   - patience: the way to deal with files that are open for writing.
+    ///   - haste: the way to deal with files that are gone or don't parse.
+    ///   - isBaseline: whether the first values of a domain are no change.
+    ///   - isTold: whether an event has named the files; then they are read, whatever their times say.
     package func look(
         at domains: some Sequence<Domain>, patience: DomainFile.Patience = .wait, haste: Haste = .patient,
         isBaseline: Bool = false, isTold: Bool = false

@@ -57,7 +57,7 @@ extension Store {
                 let lock = try DirectoryLock(directory, timeout: policy == .wait ? 10_000 : 0)
                 if publisher == .passing ? !inHand.hasRecovered : !inHand.hasLooked {
                     inHand.hasLooked = true
-                    inHand.hasRecovered = try keepLeftovers(besides: inHand.temporaryPaths)
+                    inHand.hasRecovered = try keepLeftovers(&inHand)
                 }
                 if let request {
                     var unsettled = Unsettled()
@@ -69,7 +69,7 @@ extension Store {
                 } catch {
                     // What it had written aside may be left.
                     inHand.hasRecovered = false
-                    keepForeignEdits(of: domain, inHand)
+                    keepForeignEdits(of: domain, &inHand)
                     throw error
                 }
                 _ = consume lock
@@ -111,6 +111,8 @@ extension Store {
         let last = state.withLock { $0.lastSequence }
         for round in 0..<policy.rounds {
             guard let plan = state.withLock({ $0.plan(for: domain, upTo: last) }) else { return }
+            // Before anything is written and brought to the disk in vain.
+            if policy == .report, file.isOpenForWriting { throw isOpen(file) }
             if let damage = plan.damage {
                 if round == 0, damage.version == nil {
                     // It couldn't be read when it was last looked at; perhaps it is out of the way by now.
@@ -137,10 +139,7 @@ extension Store {
                 if unsettled.unreadable.contains(domain), let problem = directory.problem { throw problem }
                 if !unsettled.isEmpty { poll(nil, 0, 5) }
             case .openForWriting:
-                throw DefaultsError(
-                    publisher == .passing ? .notSaved : .openForWriting,
-                    "\(file.path) is open for writing in another program, so it is left as it is; `lsof \(file.path)` "
-                        + "names it: have it close the file, then try again.")
+                throw isOpen(file)
             case .done(let version, let displaced):
                 transition { state in
                     ((), state.published(plan, for: domain, as: version, format: format, now: .now()))
@@ -158,8 +157,16 @@ extension Store {
         }
         throw DefaultsError(
             policy == .wait ? .notSaved : .openForWriting,
-            "\(file.path) is being rewritten all the time by another program"
+            "Another program keeps rewriting \(file.path)"
                 + (policy == .wait ? "; \(publisher.consequence)." : "."))
+    }
+
+    /// The error of a file that is open for writing.
+    private func isOpen(_ file: DomainFile) -> DefaultsError {
+        DefaultsError(
+            publisher == .passing ? .notSaved : .openForWriting,
+            "Another program has \(file.path) open for writing, so the file was not replaced. To find the program, run "
+                + "`lsof \(file.path)`. Close the file there, then try again.")
     }
 
     /// Reads a file that may not be as expected.
@@ -240,120 +247,12 @@ extension Store {
             tellKept(try AsideFile.keep(bytes, of: file.path, because: reason))
             kept = version
         } catch {
+            // It changes at this moment.
+            if error.number == EBUSY { throw isOpen(file) }
             throw DefaultsError(
                 .notSaved, errno: error.number,
                 "\(file.path) \(finding) and can't be copied aside, so it isn't replaced; \(publisher.consequence)")
         }
         state.withLock { $0.domains[domain]?.keptAside = kept.hash }
-    }
-
-    // MARK: Displaced versions
-
-    /// Reads a version that was just replaced.
-    ///
-    /// If a foreign writer wrote it, its changes become pending.
-    private func examine(
-        _ file: DisplacedFile?, of domain: Domain, _ plan: PublicationPlan, _ inHand: inout FilesInHand
-    ) {
-        guard let file else {
-            // It couldn't be opened, and is a leftover now, as of a crash.
-            if plan.expected != nil { inHand.hasRecovered = false }
-            return
-        }
-        var displaced = Displaced(
-            file: file, domain: domain, expected: plan.expected?.hash, known: plan.expected, total: plan.total)
-        var pause: Int32 = 1
-        var waited: Int32 = 0
-        while waited < 200 {
-            let reading = displaced.file.examine(known: displaced.known)
-            if case .beingWritten = reading {
-                poll(nil, 0, pause)
-                waited += pause
-                pause = min(pause * 2, 50)
-                continue
-            }
-            displaced.known = take(reading, displaced) ?? displaced.known
-            break
-        }
-        inHand.displaced.append(displaced)
-        // Each is an open file.
-        if inHand.displaced.count > FilesInHand.capacity { examineDisplaced(olderThan: .zero, &inHand) }
-    }
-
-    /// Examines replaced versions once more, and lets those go that nobody has open for writing; a store that stays does
-    /// the same with what a crash left behind.
-    ///
-    /// One that is still being written keeps its hidden name, so that it is there for the next store if this one ends.
-    ///
-    /// Reads from the disk.
-    ///
-    /// - Parameter age: the time since its replacement after which a version is let go.
-    /// - Returns: whether any are left, or can't be removed, and must be examined again.
-    package func examineDisplaced(olderThan age: Duration = .zero) -> Bool {
-        files.withLock { inHand in
-            examineDisplaced(olderThan: age, &inHand)
-            if publisher == .passing || inHand.hasRecovered { return !inHand.displaced.isEmpty }
-            if let lock = try? DirectoryLock(directory, timeout: 0) {
-                inHand.hasLooked = true
-                inHand.hasRecovered = (try? keepLeftovers(besides: inHand.temporaryPaths)) ?? false
-                _ = consume lock
-            }
-            return !inHand.displaced.isEmpty || !inHand.hasRecovered
-        }
-    }
-
-    private func examineDisplaced(olderThan age: Duration, _ inHand: inout FilesInHand) {
-        let now = ContinuousClock.now
-        var hasRemovedAll = true
-        inHand.displaced.removeAll { displaced in
-            if now - displaced.since < age { return false }
-            let reading = displaced.file.examine(known: displaced.known)
-            if case .beingWritten = reading { return false }
-            _ = take(reading, displaced)
-            if !displaced.file.removeName() { hasRemovedAll = false }
-            return true
-        }
-        // It is a leftover now, as of a crash.
-        if !hasRemovedAll { inHand.hasRecovered = false }
-        let open = Dictionary(grouping: inHand.displaced, by: \.domain).mapValues { Set($0.compactMap(\.expected)) }
-        state.withLock { $0.forgetReplaced(but: open, hasLeftovers: !inHand.hasRecovered) }
-    }
-
-    /// The paths of replaced versions that are still being written, and stay for the next store.
-    package var displacedPaths: [String] { files.withLock { $0.temporaryPaths } }
-
-    /// Keeps replaced versions that a foreign writer wrote, where their changes could not be published and nobody stays
-    /// to try again.
-    private func keepForeignEdits(of domain: Domain, _ inHand: FilesInHand) {
-        guard publisher == .passing,
-            let pending = state.withLock({ $0.domains[domain]?.merge.pending }),
-            pending.values.contains(where: { $0.writer == .file })
-        else { return }
-        for entry in inHand.displaced where entry.domain == domain {
-            guard let bytes = try? entry.file.bytes() else { continue }
-            if let copy = try? AsideFile.keep(bytes, of: entry.file.original.path, because: .displaced) {
-                tellKept(copy)
-            }
-        }
-    }
-
-    private func take(_ reading: FileReading, _ displaced: Displaced) -> FileVersion? {
-        switch reading {
-        case .contents(let contents):
-            transition { state in
-                let actions = state.takeDisplaced(
-                    contents, of: displaced.domain, loadedBefore: displaced.total, now: .now())
-                return ((), actions)
-            }
-            // Not all of it could be merged.
-            if contents.hasEquivalentKeys, let copy = try? displaced.file.keepAside() { tellKept(copy) }
-            return contents.version
-        case .unusable(let damage):
-            // Written by someone, to no good end, just when it was replaced. It is theirs: keep it.
-            if let copy = try? displaced.file.keepAside() { tellKept(copy) }
-            return damage.version
-        case .unchanged, .missing, .beingWritten:
-            return nil
-        }
     }
 }

@@ -46,6 +46,8 @@ package final class Store: Sendable {
         /// Whether what a crash left behind has been looked for, and whether nothing of it is left.
         var hasLooked = false
         var hasRecovered = false
+        /// The leftovers that are merged, and stay until that is saved: the content of each, by its path.
+        var mergedLeftovers: [String: ContentHash] = [:]
         /// When the directory of the domain at hand had last changed before it was locked.
         var directoryChange = Timestamp(nanoseconds: 0)
 
@@ -64,6 +66,10 @@ package final class Store: Sendable {
         var total: Int
         /// When it was replaced.
         let since = ContinuousClock.now
+        /// Whether all that it was seen to hold is merged, or copied.
+        var isMerged = true
+        /// Whether its hidden name is removed.
+        var isGone = false
     }
 
     /// Where the log is kept.

@@ -160,15 +160,23 @@ extension StoreState {
             if let known = nearest[hash], known.pending.count <= mark.pending.count { continue }
             nearest[hash] = mark
         }
+        let steps = records.compactMap { record -> (revision: Revision, changeSet: ChangeSet)? in
+            guard case .change(let changeSet) = record.event, !changeSet.changes.isEmpty else { return nil }
+            return (record.revision, changeSet)
+        }
         return nearest.mapValues { mark in
-            let steps = records.compactMap { record -> ChangeSet? in
-                guard record.revision <= mark.revision, case .change(let changeSet) = record.event else { return nil }
-                return changeSet.changes.isEmpty ? nil : changeSet
+            // The records are in order.
+            var (total, end) = (0, steps.count)
+            while total < end {
+                let middle = (total + end) / 2
+                if steps[middle].revision <= mark.revision { total = middle + 1 } else { end = middle }
             }
-            let pending = steps.reversed().prefix { step in
-                step.source != .file && step.changes.allSatisfy { mark.pending[$0.key] != nil }
+            while total > 0, steps[total - 1].changeSet.source != .file,
+                steps[total - 1].changeSet.changes.allSatisfy({ mark.pending[$0.key] != nil })
+            {
+                total -= 1
             }
-            return min(steps.count - pending.count, history.total)
+            return min(total, history.total)
         }
     }
 }

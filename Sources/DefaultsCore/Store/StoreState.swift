@@ -11,7 +11,7 @@ struct StoreState {
     /// How replaced versions stood to the log whose writers may still be at them, for the next agent to know.
     var replaced: [Domain: [FileMark]] = [:]
     /// Where the log ended when it was taken up.
-    private let firstHead: Revision
+    private var firstHead: Revision
     /// The number of the last edit.
     var lastSequence: UInt64 = 0
     /// The edits that need not be made again.
@@ -255,6 +255,14 @@ struct StoreState {
     }
 
     // MARK: The log
+
+    /// Begins another log, to which nothing stands that was noted of the one before.
+    mutating func beginLog() {
+        log = ChangeLog(capacity: log.capacity)
+        firstHead = log.head
+        replaced = [:]
+        for domain in domains.keys { domains[domain]?.earlierVersions = [:] }
+    }
 
     /// How each domain's file stands to the log, and before that how replaced versions do.
     func marks() -> [FileMark] {

@@ -21,6 +21,11 @@ package final class AgentClaim {
             host == Self.ownHost ? "pid \(pid)" : "pid \(pid) on \(host)"
         }
 
+        /// The way to stop it, as a sentence for the user; a process of another host has another number here.
+        package var stopping: String {
+            host == Self.ownHost ? "To stop it, run `kill \(pid)`." : "To stop it, run `kill \(pid)` on \(host)."
+        }
+
         fileprivate static var ownHost: String {
             var buffer = [CChar](repeating: 0, count: 256)
             guard gethostname(&buffer, buffer.count - 1) == 0 else { return "localhost" }
@@ -93,7 +98,7 @@ package final class AgentClaim {
 
     deinit {
         // While the lock is still held: nobody else's file can be meant.
-        if let status = try? file.status(), Self.isFile(status, at: path) { unlink(path) }
+        if file.isNamed(path) { unlink(path) }
     }
 
     private static func path(in directory: PreferencesDirectory) -> String { "\(directory.path)/\(fileName)" }
@@ -110,7 +115,7 @@ package final class AgentClaim {
                     throw error
                 }
                 // Its holder may have ended, and removed it, since it was opened.
-                guard isFile(try file.status(), at: path) else { continue }
+                guard file.isNamed(path) else { continue }
                 // Without the name, as on a disk that is full, it is a claim all the same.
                 ftruncate(file.number, 0)
                 try? file.write(Holder(of: address).bytes)
@@ -120,10 +125,12 @@ package final class AgentClaim {
             // A link is not followed.
             if error.number == EEXIST || error.number == ELOOP {
                 throw DefaultsError(
-                    .directory, "\(path), by which an agent claims its place, is no file of yours; remove it.")
+                    .directory,
+                    "The agent's lock file \(path) belongs to another user, or is no regular file. Remove it, then start the agent "
+                        + "again.")
             }
             let reason = DefaultsError(
-                .directory, errno: error.number, "The agent's file \(path) can't be made or locked")
+                .directory, errno: error.number, "The agent's lock file \(path) can't be created or locked")
             guard Self.impossibilities.contains(error.number) else { throw reason }
             return .impossible(reason)
         }
@@ -133,23 +140,18 @@ package final class AgentClaim {
     private static let impossibilities = [EROFS, EACCES, EPERM, ENOSPC, EDQUOT, EOPNOTSUPP, ENOLCK, ENOSYS]
 
     private static func open(_ path: String) throws(SystemCall.Failure) -> FileDescriptor {
-        let flags = O_NOFOLLOW | O_NONBLOCK
         do throws(SystemCall.Failure) {
-            return try FileDescriptor(opening: path, O_RDWR | O_CREAT | flags, mode: 0o600)
+            return try FileDescriptor.lockFile(at: path)
         } catch {
             // One that is there can be locked without being written to; the first failure is the one to report.
-            guard let file = try? FileDescriptor(opening: path, O_RDONLY | flags) else { throw error }
+            guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { throw error }
             return file
         }
     }
 
     private static func isOwn(_ status: stat) -> Bool {
-        status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid()
-    }
-
-    private static func isFile(_ status: stat, at path: String) -> Bool {
-        var named = stat()
-        return lstat(path, &named) == 0 && named.st_dev == status.st_dev && named.st_ino == status.st_ino
+        // Root may serve another user's directory, and a file with a second name may be anyone's.
+        status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1 && (status.st_uid == geteuid() || geteuid() == 0)
     }
 
     private static func holder(in file: borrowing FileDescriptor) -> Holder? {

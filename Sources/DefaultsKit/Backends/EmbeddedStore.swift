@@ -30,7 +30,7 @@ package final class EmbeddedStore: Backend {
 
     /// What is said of such a copy.
     package static func message(ofCopy path: String) -> String {
-        "What could not be taken from the file is kept in \(path)."
+        "Content that could not be merged was saved to \(path)."
     }
 
     package var system: SystemDirectories { store.system }

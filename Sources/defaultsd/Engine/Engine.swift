@@ -112,7 +112,7 @@ actor Engine: Service {
         _ = store.examineDisplaced()
         for path in store.displacedPaths {
             log.logger.notice(
-                "A program is still writing to a version that was replaced; it is kept in \(path) for the next agent.")
+                "A replaced version is still in use, or could not be saved. It stays in \(path) until an agent starts.")
         }
     }
 
@@ -321,7 +321,7 @@ extension Engine: StoreObserver {
     }
 
     nonisolated func storeKept(_ copy: String) {
-        log.logger.warning("What could not be taken from a file is kept in \(copy).")
+        log.logger.warning("Content that could not be merged was saved to \(copy).")
     }
 
     private nonisolated func onLoop(_ body: @escaping @Sendable (isolated Engine) -> Void) {

@@ -27,10 +27,10 @@ struct ClaimService: Service {
                     claim = new
                     // No tick follows; the end still does.
                     timer.cancel()
-                    log.logger.notice("The directory is claimed now.")
+                    log.logger.notice("The directory is now locked for this agent.")
                 case .held(let holder)?:
                     let name = holder.map { " (\($0.description), at \($0.socketPath))" } ?? ""
-                    log.logger.error("Another agent\(name) has claimed \(directory.path); this one ends.")
+                    log.logger.error("Another agent\(name) now serves \(directory.path). Shutting down.")
                     return
                 case .impossible?, nil: break
                 }

@@ -12,7 +12,7 @@ enum Parent {
         linux_signal_at_end_of_parent(signal)
         // It may have ended before the line above.
         guard getppid() == parent else {
-            throw DefaultsError(.agentRefused, "The process \(parent), with which the agent should end, has ended.")
+            throw DefaultsError(.agentRefused, "Process \(parent), which started this agent, has already exited.")
         }
         // The agent may outlive the parent: whoever reads what that has written, or waits for it, must see its end.
         discard([STDIN_FILENO, STDOUT_FILENO])

@@ -133,7 +133,8 @@ final class Server: Service {
     func handOver() throws(DefaultsError) {
         guard let ending else {
             throw DefaultsError(
-                .agentRefused, "This agent was not started by `defaults tail`; it goes on until it gets SIGTERM.")
+                .agentRefused,
+                "This agent was not started by `defaults tail`, so it does not hand over. To stop it, send SIGTERM.")
         }
         log.logger.info("Handing over to another agent.")
         ending()

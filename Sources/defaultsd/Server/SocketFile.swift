@@ -34,7 +34,7 @@ struct SocketFile {
 
     /// The error of a socket that can't be used.
     static func failure(_ path: String, _ number: Int32) -> DefaultsError {
-        DefaultsError(.directory, errno: number, "The socket \(path) can't be listened on")
+        DefaultsError(.directory, errno: number, "Can't listen on the socket \(path)")
     }
 
     /// Removes a socket at which nobody listens any more.
@@ -45,7 +45,7 @@ struct SocketFile {
         guard let file = SocketFile(at: path), lstat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
             throw DefaultsError(
-                .directory, "\(path) is there and is no socket; move it away, or name another socket.")
+                .directory, "\(path) exists and is not a socket. Move it, or choose another socket with --socket.")
         }
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let socket = FileDescriptor(owning: Glibc.socket(AF_UNIX, kind, 0))
@@ -55,7 +55,7 @@ struct SocketFile {
         // one's.
         guard result == -1, errno == ECONNREFUSED || errno == ENOENT else {
             throw DefaultsError(
-                .directory, "Another program listens at \(path); end it, or name another socket with --socket.")
+                .directory, "Another program is listening on \(path). Stop it, or choose another socket with --socket.")
         }
         file.remove()
     }

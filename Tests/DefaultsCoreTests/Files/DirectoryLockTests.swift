@@ -39,7 +39,8 @@ struct DirectoryLockTests {
             #expect(error?.code == .locked)
             #expect(
                 error?.description
-                    == "Another process holds the lock of \(path); `lsof \(path)/\(DirectoryLock.fileName)` names it.")
+                    == "Another process is saving in \(path). To find it, run `lsof \(path)/\(DirectoryLock.fileName)`."
+            )
             try other.send("unlock")
             #expect(other.line() == "unlocked")
             _ = try DirectoryLock(directory, timeout: 0)

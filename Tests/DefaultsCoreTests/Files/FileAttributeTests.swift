@@ -15,7 +15,7 @@ struct FileAttributeTests {
         try ForeignProcess.run(
             python: """
                 import os, sys
-                names = [n for n in os.listxattr(sys.argv[1]) if "defaultsd" not in n]
+                names = [n for n in sorted(os.listxattr(sys.argv[1])) if "defaultsd" not in n]
                 print({n: os.getxattr(sys.argv[1], n) for n in names})
                 """, [path])
     }

@@ -12,17 +12,19 @@ struct RecoveryTests {
         .enabled(if: ForeignProcess.hasPython))
     func leftovers() throws {
         try withStoreFixture { fixture in
-            let contents = ["new", "expected", "foreign", "torn"].map { Array("{ a = \($0); }".utf8) }
+            let contents = ["new", "expected", "foreign", "torn", "broken"].map { Array("{ a = \($0); }".utf8) }
             try RawFile.write("{ a = current; }", to: fixture.path)
             for (number, bytes) in contents.enumerated() {
                 var temporary = TemporaryFile(
                     for: fixture.path, new: ContentHash(contents[0]), expected: ContentHash(contents[1]))
-                // Four crashes, at four versions; each file is told apart by its content alone.
+                // Five crashes, at five versions; each file is told apart by its content, and the torn one by its mark.
                 if number == 2 { temporary.new = ContentHash(value: 2) }
-                if number == 3 { temporary.new = ContentHash(value: 3) }
+                if number >= 3 { temporary.new = ContentHash(value: UInt64(number)) }
                 if number == 1 { temporary.new = ContentHash(value: 1) }
-                try RawFile.write(
-                    number == 3 ? Array(bytes.dropLast(3)) : bytes, to: "\(fixture.directory)/\(temporary.name)")
+                let path = "\(fixture.directory)/\(temporary.name)"
+                try RawFile.write(number >= 3 ? Array(bytes.dropLast(3)) : bytes, to: path)
+                if number != 3 { continue }
+                PublicationMark(hash: temporary.new, newest: nil).set(on: try FileDescriptor(opening: path, O_RDWR))
             }
             // One that a living process has locked is none of ours to touch.
             let living = TemporaryFile(for: fixture.path, new: ContentHash(value: 9), expected: nil)
@@ -44,14 +46,16 @@ struct RecoveryTests {
             _ = store.examineDisplaced()
             #expect(
                 namesOfFiles(in: fixture.directory)
-                    == [living.name, "org.example.app.plist", "org.example.app.plist.displaced-1"].sorted())
-            #expect(try RawFile.read(fixture.path + ".displaced-1") == contents[2])
+                    == ([living.name, "org.example.app.plist"]
+                    + (1...2).map { "org.example.app.plist.displaced-\($0)" }).sorted())
+            let kept = Set(try (1...2).map { try RawFile.read(fixture.path + ".displaced-\($0)") })
+            #expect(kept == [contents[2], Array(contents[4].dropLast(3))])
             #expect(try DomainValues.read(fixture.path) == ["a": "current", "b": 1])
 
             // Once that process has ended, without having let it go, it is a leftover, too.
             try owner.remainder()
             #expect(!store.examineDisplaced())
-            #expect(try RawFile.read(fixture.path + ".displaced-2") == Array("{ b = 1; }".utf8))
+            #expect(try RawFile.read(fixture.path + ".displaced-3") == Array("{ b = 1; }".utf8))
         }
     }
 

@@ -426,7 +426,7 @@ struct ResumeTests {
             #expect(ftruncate(writer, 0) == 0)
             try RawFile.write(bytes, to: writer)
             close(writer)
-            #expect(eventually { !second.examineDisplaced() })
+            #expect(eventually { second.examineDisplaced() && fixture.values(second)["theirs"] == 1 })
             #expect(fixture.values(second) == ["old": 1, "mine": 1, "theirs": 1])
             try second.publish(fixture.domain)
             #expect(eventually { !second.examineDisplaced() })
@@ -466,7 +466,7 @@ struct ResumeTests {
             #expect(ftruncate(writer, 0) == 0)
             try RawFile.write(bytes, to: writer)
             close(writer)
-            #expect(eventually { !second.examineDisplaced() })
+            #expect(eventually { second.examineDisplaced() && fixture.values(second)["theirs"] == 1 })
             let merged: DomainValues = [
                 "old": .integer(Int64(replacements + 2)), "other": 1, "mine": .integer(Int64(replacements)),
                 "later": -1,
