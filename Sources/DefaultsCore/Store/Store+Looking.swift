@@ -40,6 +40,7 @@ extension Store {
     ///   - haste: the way to deal with files that are gone or don't parse.
     ///   - isBaseline: whether the first values of a domain are no change.
     ///   - isTold: whether an event has named the files; then they are read, whatever their times say.
+    /// - Returns: the files to look at again.
     package func look(
         at domains: some Sequence<Domain>, patience: DomainFile.Patience = .wait, haste: Haste = .patient,
         isBaseline: Bool = false, isTold: Bool = false
