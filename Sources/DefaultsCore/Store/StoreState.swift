@@ -149,8 +149,8 @@ struct StoreState {
             for key in state.merge.current.keys where values[key] == nil { values[key] = .some(nil) }
         }
         let time = min(request.time, now)
-        if let replaced = request.replacing {
-            values = state.merge.standing(values, setAt: time, replacing: replaced, readFrom: state.format)
+        if let former = request.replacing {
+            values = state.merge.standing(values, setAt: time, replacing: former, readFrom: state.format)
         }
         let changes = state.merge.edit(values, time: time, writer: request.writer, sequence: lastSequence)
         if changes.isEmpty { return (log.head, []) }

@@ -310,4 +310,7 @@ struct LiveState {
 
     /// Whether a session has dealt with every edit, so that it outlives the process if the session is an agent's.
     var isAccepted: Bool { unsaved.isAccepted }
+
+    /// The number of edits that the session has yet to deal with.
+    var unaccepted: Int { unsaved.unaccepted }
 }
