@@ -110,6 +110,8 @@ let package = Package(
         .executableTarget(
             name: "Forker", dependencies: ["CForks", "DefaultsKit"], path: "Tests/Forker", swiftSettings: settings),
         .executableTarget(
+            name: "Leaver", dependencies: ["DefaultsKit"], path: "Tests/Leaver", swiftSettings: settings),
+        .executableTarget(
             name: "FoundationApp", dependencies: ["DefaultsFoundation", "DefaultsKit", "PropertyList"],
             path: "Tests/FoundationApp", swiftSettings: settings),
         .executableTarget(
@@ -151,7 +153,8 @@ let package = Package(
             name: "AgentTests",
             dependencies: [
                 "ClassicUse", "ClassicUseOfFoundation", "DefaultsCore", "DefaultsKit", "FoundationApp",
-                "Forker", "FoundationWriter", "LiveWriter", "PreferencesWindow", "ProgramSupport", "PropertyList",
+                "Forker", "FoundationWriter", "Leaver", "LiveWriter", "PreferencesWindow", "ProgramSupport",
+                "PropertyList",
                 "ReadmeExample", "TestSupport", "defaults", "defaults-bench", "defaultsd",
                 .product(name: "NIOCore", package: "swift-nio"),
             ],

@@ -51,6 +51,15 @@ int linux_start_thread(pthread_t *thread, void *(*main)(void *), void *argument)
     return error;
 }
 
+static _Atomic(void (*)(void)) at_end;
+
+void linux_at_end(void (*function)(void)) { at_end = function; }
+
+__attribute__((destructor)) static void end(void) {
+    void (*function)(void) = at_end;
+    if (function) function();
+}
+
 int linux_reserve(int fd, off_t length) { return fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, length); }
 
 int linux_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }

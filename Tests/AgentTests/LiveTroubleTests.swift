@@ -10,8 +10,10 @@ import Testing
 
 @Suite("UserDefaults, live, in trouble")
 struct LiveTroubleTests {
-    private func withDefaults(_ place: AgentProcess.Place, _ body: (UserDefaults, LiveDomains) throws -> Void) throws {
-        let live = LiveDomains(.success(try LivePlace(environment: Environment(place.environment))))
+    private func withDefaults(
+        _ place: AgentProcess.Place, pulse: Int64 = 30_000, _ body: (UserDefaults, LiveDomains) throws -> Void
+    ) throws {
+        let live = LiveDomains(.success(try LivePlace(environment: Environment(place.environment))), pulse: pulse)
         defer { live.close() }
         let defaults = UserDefaults(suiteName: "org.example.app", in: live)
         try body(#require(defaults), live)
@@ -131,6 +133,24 @@ struct LiveTroubleTests {
                 try agent.synchronize()
                 let read = try agent.defaults("read", "org.example.app", "k")
                 #expect(read.output == "3\n")
+            }
+        }
+    }
+
+    @Test("Who waits for changes learns of them though the agent is stopped, and nothing is asked of it")
+    func stoppedBehindAnObserver() throws {
+        try AgentProcess.withAgent { agent in
+            try withDefaults(agent.place, pulse: 100) { defaults, live in
+                #expect(defaults.integer(forKey: "k") == 0)
+                let domain = Domain(try DomainName("org.example.app"))
+                let follower = ChangeFollower(names: [domain.name])
+                live.add(follower)
+                defer { live.remove(follower) }
+                agent.signal(SIGSTOP)
+                defer { agent.signal(SIGCONT) }
+                try RawFile.write(
+                    PropertyListValue.dictionary(["k": 5]).write(as: .xml), to: agent.place.path("org.example.app"))
+                #expect(eventually(within: 60) { live.values(of: domain) == ["k": 5] })
             }
         }
     }

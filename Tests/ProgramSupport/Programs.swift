@@ -12,6 +12,7 @@ package enum Programs {
     package static let defaultsd = "\(directory)/defaultsd"
     package static let readmeExample = "\(directory)/ReadmeExample"
     package static let forker = "\(directory)/Forker"
+    package static let leaver = "\(directory)/Leaver"
     package static let liveWriter = "\(directory)/LiveWriter"
     package static let preferencesWindow = "\(directory)/PreferencesWindow"
     package static let foundationApp = "\(directory)/FoundationApp"

@@ -38,6 +38,9 @@ short linux_spawn_in_new_session(void);
 /// Starts a thread with all signals blocked: they are for the program's other threads. Returns 0, or the error's number.
 int linux_start_thread(pthread_t *thread, void *(*main)(void *), void *argument);
 
+/// Has a function called at the very end of a normal exit, after all that `atexit` was told; one function at most.
+void linux_at_end(void (*function)(void));
+
 /// Reserves room for a file's first bytes (fallocate, FALLOC_FL_KEEP_SIZE), leaving its size and content as they are;
 /// ENOSPC when there isn't as much, EOPNOTSUPP where the file system can't.
 int linux_reserve(int fd, off_t length);

@@ -63,12 +63,22 @@ package struct ChangeLog: Sendable {
 
     /// The records after a revision, oldest first.
     ///
-    /// - Returns: at most `limit` records, or `nil` when some of them are let go already.
-    package func records(after revision: Revision, limit: Int = .max) -> [LogRecord]? {
+    /// - Parameters:
+    ///   - revision: the revision.
+    ///   - limit: the most records.
+    ///   - bytes: their size, roughly, above which no more are added.
+    /// - Returns: the records, one at least if there is one; or `nil` when some of them are let go already.
+    package func records(after revision: Revision, limit: Int = .max, bytes: Int = .max) -> [LogRecord]? {
         guard revision <= head, revision >= oldest - 1 else { return nil }
         let count = Int(min(head - revision, Revision(clamping: limit)))
         let first = start + Int(revision + 1 - oldest)
-        return kept[first..<first + count].compactMap { $0?.record }
+        var end = first
+        var size = 0
+        while end < first + count, end == first || size < bytes {
+            size += kept[end]?.size ?? 0
+            end += 1
+        }
+        return kept[first..<end].compactMap { $0?.record }
     }
 
     private mutating func keep(_ record: LogRecord) {

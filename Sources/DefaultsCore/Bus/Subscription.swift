@@ -65,6 +65,9 @@ package struct Subscription: Hashable, Sendable {
         fileprivate(set) package var beginsWithSnapshot = false
     }
 
+    /// The size of records, roughly, up to which they are handed out together: each slow subscriber may have so much waiting.
+    private static let portionSize = 256 << 10
+
     /// The records to look at next, as many as the limit at most.
     ///
     /// They are copied from the log, and nothing else is done: `next(in:)` is for when the log's lock is released.
@@ -73,7 +76,10 @@ package struct Subscription: Hashable, Sendable {
         // In `latest` mode all that waits is one batch, whatever its size: its net changes are bounded by the keys.
         let records =
             missedFrom != nil || needsSnapshot
-            ? [] : log.records(after: revision, limit: mode == .latest ? .max : limit)
+            ? []
+            : mode == .latest
+                ? log.records(after: revision)
+                : log.records(after: revision, limit: limit, bytes: Self.portionSize)
         let hasMissed = missedFrom != nil || records == nil
         return Portion(
             end: log.cursor, records: records,

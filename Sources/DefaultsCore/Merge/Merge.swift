@@ -159,18 +159,19 @@ package struct Merge: Sendable {
     /// - Parameters:
     ///   - values: what the edit set and removed.
     ///   - time: when.
-    ///   - replaced: what the keys held before it; `nil` when nobody knows.
+    ///   - former: what the keys held before it; `nil` when nobody knows.
     ///   - format: the file's format.
     /// - Returns: the keys that are still to be set or removed.
     package func standing(
-        _ values: Difference, setAt time: Timestamp, replacing replaced: DomainValues?,
+        _ values: Difference, setAt time: Timestamp, replacing former: FormerValues?,
         readFrom format: PropertyListFormat
     ) -> Difference {
         values.filter { key, _ in
             if let edit = pending[key] { return edit.time <= time }
             // The file is younger, but perhaps for other keys' sake: then it holds what the edit was to replace.
             if baseTime <= time { return true }
-            return replaced.map { PropertyListValue.areSame($0[key], base[key], readFrom: format) } ?? false
+            guard let former else { return false }
+            return former[key, default: [nil]].contains { PropertyListValue.areSame($0, base[key], readFrom: format) }
         }
     }
 

@@ -1,4 +1,10 @@
-import PropertyList
+package import PropertyList
+
+/// The values of keys before an edit, `nil` for none: the one that the edit replaced, then those that earlier edits of the same
+/// process set meanwhile, which are nobody else's either.
+///
+/// A key that isn't there had no value.
+package typealias FormerValues = [String: [PropertyListValue?]]
 
 /// What an app asks to be changed in one domain, as one change set.
 package struct EditRequest: Hashable, Sendable {
@@ -12,10 +18,10 @@ package struct EditRequest: Hashable, Sendable {
     package var writer: Writer
     /// Which edit it is, if its sender may send it again.
     package var identity: EditIdentity?
-    /// What the keys held when it was set, if it is made again after it was perhaps lost.
+    /// What the keys held before, if it is made again after it was perhaps lost.
     ///
     /// Such an edit is overruled by what others have set or written since. `nil` for one that is made the first time.
-    package var replacing: DomainValues?
+    package var replacing: FormerValues?
     /// What keys must hold for the edit to be made, `nil` for no value; without it the edit is made in any case.
     ///
     /// It is how a value that was made from another one doesn't undo what came between.
@@ -23,7 +29,7 @@ package struct EditRequest: Hashable, Sendable {
 
     package init(
         domain: Domain, values: Difference, replacesAll: Bool = false, time: Timestamp = .now(), writer: Writer,
-        identity: EditIdentity? = nil, replacing: DomainValues? = nil, expecting: Difference? = nil
+        identity: EditIdentity? = nil, replacing: FormerValues? = nil, expecting: Difference? = nil
     ) {
         self.domain = domain
         self.values = values
@@ -34,6 +40,9 @@ package struct EditRequest: Hashable, Sendable {
         self.replacing = replacing
         self.expecting = expecting
     }
+
+    /// The size of the largest edit: it leaves room for what else is in a request.
+    private static let maximumBytes = Frame.standardLimit - 4_096
 
     /// Checks that the domain may be edited, and that a file with the values could be read again.
     ///
@@ -51,6 +60,16 @@ package struct EditRequest: Hashable, Sendable {
                 .invalidValue,
                 "The value of \"\(key)\" for \(domain) has more than \(depth) containers nested, which no file may have."
             )
+        }
+        // Not encoded but where it may be too large.
+        let size = values.reduce(0) { $0 + $1.key.utf8.count + ($1.value?.estimatedSize ?? 0) }
+        guard size > Frame.standardLimit / 4 else { return }
+        let bytes = try Frame.encode(values.compactMapValues(\.self)).count
+        guard bytes <= Self.maximumBytes else {
+            throw DefaultsError(
+                .invalidValue,
+                "The values for \(domain) take \(bytes) bytes, and an edit may have \(Self.maximumBytes); keep what is large "
+                    + "in a file of its own.")
         }
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 import PropertyList
 import Synchronization
 
@@ -55,6 +56,7 @@ extension Store {
                 // Before the lock's own file changes the directory.
                 inHand.directoryChange = directory.lastChange(around: domain, now: .now())
                 let lock = try DirectoryLock(directory, timeout: policy == .wait ? 10_000 : 0)
+                let targetLock = try lockTarget(of: domain, policy)
                 if publisher == .passing ? !inHand.hasRecovered : !inHand.hasLooked {
                     inHand.hasLooked = true
                     inHand.hasRecovered = try keepLeftovers(&inHand)
@@ -72,6 +74,7 @@ extension Store {
                     keepForeignEdits(of: domain, &inHand)
                     throw error
                 }
+                _ = consume targetLock
                 _ = consume lock
             }
         } catch {
@@ -159,6 +162,24 @@ extension Store {
             policy == .wait ? .notSaved : .openForWriting,
             "Another program keeps rewriting \(file.path)"
                 + (policy == .wait ? "; \(publisher.consequence)." : "."))
+    }
+
+    /// Locks the directory, too, that a domain's file is a link into: a process that names the file by its path locks that.
+    ///
+    /// - Returns: the lock; `nil` for an ordinary file, and where no lock can be had.
+    private func lockTarget(of domain: Domain, _ policy: ObstaclePolicy) throws(DefaultsError) -> DirectoryLock? {
+        guard let file = file(of: domain), file.isLink, let target = try? DomainFile.resolvingLinks(file.path) else {
+            return nil
+        }
+        let place = PreferencesDirectory(path: Path.directory(of: target))
+        let own = PreferencesDirectory(path: Path.directory(of: file.path))
+        if [directory.resolvedPath, own.resolvedPath].contains(place.resolvedPath) { return nil }
+        do throws(DefaultsError) {
+            return try DirectoryLock(place, timeout: policy == .wait ? 10_000 : 0)
+        } catch {
+            if error.code == .directory { return nil }
+            throw error
+        }
     }
 
     /// The error of a file that is open for writing.

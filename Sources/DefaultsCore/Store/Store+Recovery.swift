@@ -129,7 +129,11 @@ extension Store {
             // have damaged it since, and be about to mend it; and a domain's file is replaced for its own edits alone.
             switch current {
             case .beingWritten: return false
-            case .unusable: tellKept(try AsideFile.keep(bytes, of: original.path, because: .unpublished))
+            case .unusable:
+                tellKept(try AsideFile.keep(bytes, of: original.path, because: .unpublished))
+                if let domain = original.domain, case .contents(let contents) = leftover.parse(bytes, version) {
+                    transition { state in ((), state.takeUnpublished(contents, of: domain, now: .now())) }
+                }
             case .missing, .unchanged, .contents: break
             }
             return true

@@ -1,4 +1,5 @@
-package import PropertyList
+package import Glibc
+import PropertyList
 import Synchronization
 
 /// The domains of one directory: reads and publishes their files, merges, and keeps the change log.
@@ -162,8 +163,8 @@ package final class Store: Sendable {
     /// Takes an app's edit as `edit` does, unless there is something against it.
     ///
     /// - Returns: the revision of its record, or the log's head when it changed nothing.
-    /// - Throws: `readOnly` or `invalidValue`; `damaged`, when the file may not be replaced; `late`, when it comes so late that it would undo what others have done since it was set; or
-    ///   `changed`, when it expects other values than those in force.
+    /// - Throws: `readOnly` or `invalidValue`; `damaged`, when the file may not be replaced; `late`, when it comes so late that
+    ///   it would undo what others have done since it was set; or `changed`, when it expects other values than those in force.
     package func submit(_ request: EditRequest) throws(DefaultsError) -> Revision {
         try request.check()
         return try take(request)
@@ -189,7 +190,21 @@ package final class Store: Sendable {
             let (revision, actions) = state.edit(request, now: now)
             return (.success(revision), actions)
         }
-        return try outcome.get()
+        let revision = try outcome.get()
+        // What is in force already may be in no file any more, which nobody has seen yet.
+        if state.withLock({ !$0.unchanged(by: request).isEmpty }), !isAsKnown(request.domain) {
+            transition { state in ((), state.keep(request, now: .now())) }
+        }
+        return revision
+    }
+
+    /// Whether a domain's file is what it was when it was last seen, by its times.
+    private func isAsKnown(_ domain: Domain) -> Bool {
+        let (known, isDamaged) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain]?.damage != nil) }
+        guard let file = file(of: domain) else { return true }
+        var status = stat()
+        guard stat(file.path, &status) == 0 else { return known == nil && errno == ENOENT }
+        return !isDamaged && known?.identity == FileIdentity(status)
     }
 
     /// Why edits of a domain are refused at present: its file is damaged and may not be replaced.

@@ -149,8 +149,8 @@ struct StoreState {
             for key in state.merge.current.keys where values[key] == nil { values[key] = .some(nil) }
         }
         let time = min(request.time, now)
-        if let replaced = request.replacing {
-            values = state.merge.standing(values, setAt: time, replacing: replaced, readFrom: state.format)
+        if let former = request.replacing {
+            values = state.merge.standing(values, setAt: time, replacing: former, readFrom: state.format)
         }
         let changes = state.merge.edit(values, time: time, writer: request.writer, sequence: lastSequence)
         if changes.isEmpty { return (log.head, []) }
@@ -162,6 +162,39 @@ struct StoreState {
         // The log's file is to know every domain, that this one has no file, too.
         if isNew { note(request.domain) }
         return (log.head, actions + [.publish(request.domain, .soon)])
+    }
+
+    /// The keys of an edit that had its values before, and whose saving nobody waits for.
+    func unchanged(by request: EditRequest) -> [String] {
+        guard let merge = domains[request.domain]?.merge else { return [] }
+        return request.values.keys.filter {
+            merge.pending[$0] == nil && request.values[$0] == .some(merge.current($0))
+        }
+    }
+
+    /// Keeps an edit's values, which were in force already, against what has become of the file.
+    mutating func keep(_ request: EditRequest, now: Timestamp) -> [StoreAction] {
+        let keys = unchanged(by: request)
+        if keys.isEmpty { return [] }
+        lastSequence += 1
+        for key in keys {
+            domains[request.domain]?.merge.pending[key] = Edit(
+                value: request.values[key] ?? nil, time: min(request.time, now), writer: request.writer,
+                sequence: lastSequence)
+        }
+        note(request.domain)
+        return [.publish(request.domain, .soon)]
+    }
+
+    /// Takes the values that were being written in place when that broke off: of a file that can't be taken, they are the last
+    /// good ones.
+    mutating func takeUnpublished(_ contents: FileContents, of domain: Domain, now: Timestamp) -> [StoreAction] {
+        guard let state = domains[domain], state.damage != nil, state.file == nil else { return [] }
+        return change(domain, source: .file, at: now) {
+            $0.format = contents.format
+            return $0.merge.reload(
+                contents.values, format: contents.format, changedAt: contents.time, isWhole: true)
+        }
     }
 
     /// Whether an edit has come so late that who sent it has done without its answer, while others have set or written the

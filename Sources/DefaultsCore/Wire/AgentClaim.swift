@@ -18,18 +18,21 @@ package final class AgentClaim {
 
         /// The holder in a sentence.
         package var description: String {
-            host == Self.ownHost ? "pid \(pid)" : "pid \(pid) on \(host)"
+            host == Self.ownHost ? "pid \(pid)" : "pid \(pid) on \(host.prefix { $0 != " " })"
         }
 
         /// The way to stop it, as a sentence for the user; a process of another host has another number here.
         package var stopping: String {
-            host == Self.ownHost ? "To stop it, run `kill \(pid)`." : "To stop it, run `kill \(pid)` on \(host)."
+            host == Self.ownHost ? "To stop it, run `kill \(pid)`." : "To stop it, run `kill \(pid)` where it runs."
         }
 
         fileprivate static var ownHost: String {
             var buffer = [CChar](repeating: 0, count: 256)
             guard gethostname(&buffer, buffer.count - 1) == 0 else { return "localhost" }
-            return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let name = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            // In another container of the host processes have other numbers.
+            var namespace = stat()
+            return stat("/proc/self/ns/pid", &namespace) == 0 ? "\(name) \(namespace.st_ino)" : name
         }
 
         fileprivate init(of address: AgentAddress) {
@@ -107,7 +110,11 @@ package final class AgentClaim {
         do throws(SystemCall.Failure) {
             while true {
                 let file = try open(path)
-                guard isOwn(try file.status()) else { throw SystemCall.Failure(number: EEXIST) }
+                let status = try file.status()
+                // A file of the user's own that happens to have the name isn't to be written to.
+                guard isOwn(status), status.st_size == 0 || holder(in: file) != nil else {
+                    throw SystemCall.Failure(number: EEXIST)
+                }
                 do throws(SystemCall.Failure) {
                     try SystemCall.run { flock(file.number, LOCK_EX | LOCK_NB) }
                 } catch {
@@ -126,8 +133,8 @@ package final class AgentClaim {
             if error.number == EEXIST || error.number == ELOOP {
                 throw DefaultsError(
                     .directory,
-                    "The agent's lock file \(path) belongs to another user, or is no regular file. Remove it, then start the agent "
-                        + "again.")
+                    "\(path), the name of the agent's lock file, is another file, or another user's. Move it away, or choose "
+                        + "another socket with --socket.")
             }
             let reason = DefaultsError(
                 .directory, errno: error.number, "The agent's lock file \(path) can't be created or locked")

@@ -77,7 +77,7 @@ extension EditRequest {
         fields["set"] = .dictionary(values.compactMapValues { $0 })
         fields["remove"] = .array(values.filter { $1 == nil }.keys.sorted().map { .string($0) })
         identity?.add(to: &fields)
-        fields["replacing"] = replacing.map { .dictionary($0) }
+        if let replacing { fields.merge(Self.fields(of: replacing)) { $1 } }
         if let expecting {
             fields["expected"] = .dictionary(expecting.compactMapValues { $0 })
             fields["absent"] = .array(expecting.filter { $1 == nil }.keys.sorted().map { .string($0) })
@@ -91,13 +91,40 @@ extension EditRequest {
             domain: try fields.domain(), values: values, replacesAll: try fields.flag("replaces"),
             time: Timestamp(nanoseconds: try fields.integer("time")), writer: .app(app),
             identity: try EditIdentity(fields),
-            replacing: fields.values["replacing"] == nil ? nil : try fields.dictionary("replacing"),
+            replacing: fields.values["replacing"] == nil ? nil : try fields.formerValues(),
             expecting: fields.values["expected"] == nil
                 ? nil : try fields.difference(set: "expected", removed: "absent"))
     }
 }
 
+extension EditRequest {
+    /// What an edit replaces; and under other names, which an agent may not know, the keys' values since.
+    private static func fields(of former: FormerValues) -> DomainValues {
+        let since = former.compactMapValues { values in
+            let values = values.dropFirst().compactMap(\.self)
+            return values.isEmpty ? nil : PropertyListValue.array(values)
+        }
+        let removed = former.filter { $1.dropFirst().contains(nil) }.keys.sorted()
+        var fields: DomainValues = ["replacing": .dictionary(former.compactMapValues { $0.first ?? nil })]
+        if !since.isEmpty { fields["since"] = .dictionary(since) }
+        if !removed.isEmpty { fields["removedSince"] = .array(removed.map { .string($0) }) }
+        return fields
+    }
+}
+
 extension Fields {
+    fileprivate func formerValues() throws(DefaultsError) -> FormerValues {
+        var former: FormerValues = try dictionary("replacing").mapValues { [$0] }
+        for (key, value) in values["since"] == nil ? [:] : try dictionary("since") {
+            guard case .array(let values) = value else { throw Self.wrong("since", "a dictionary of arrays") }
+            former[key, default: [nil]] += values
+        }
+        for key in values["removedSince"] == nil ? [] : try strings("removedSince") {
+            former[key, default: [nil]].append(nil)
+        }
+        return former
+    }
+
     fileprivate func difference(set: String, removed: String) throws(DefaultsError) -> Difference {
         var difference = Difference()
         for key in try strings(removed) {

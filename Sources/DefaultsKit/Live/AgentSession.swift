@@ -7,8 +7,9 @@ final class AgentSession: Session {
     private let connection: AgentConnection
     /// The streams, by the number of the request that began each.
     private var names: [UInt64: DomainName] = [:]
-    /// The requests that wait for an answer, oldest first.
-    private var asked: [(number: UInt64, what: Asked, since: MonotonicTime)] = []
+    /// The requests that wait for an answer: those that wait for the disk, and all others.
+    private var barriers = PendingRequests<(domains: Set<Domain>, round: UInt64)>()
+    private var questions = PendingRequests<Question>()
     /// The rounds of questions whether edits are saved that wait for answers.
     private var rounds: [UInt64: Round] = [:]
     private var lastRound: UInt64 = 0
@@ -25,14 +26,15 @@ final class AgentSession: Session {
     private var lastHeard = MonotonicTime.now()
     /// Whether the process ends.
     private var handsOver = false
+    var isObserved = false
+    /// How long an agent may send nothing to who waits for changes before it is asked whether it is there, in milliseconds.
+    private let pulse: Int64
     /// What has come of requests that weren't sent.
     private var refusals: [SessionEvent] = []
 
-    private enum Asked {
+    private enum Question {
         case subscription
         case edit(UInt64)
-        /// Whether some domains' edits are saved, for a round.
-        case barrier(Set<Domain>, round: UInt64)
         /// The values of one domain of a name that the agent won't tell changes of.
         case values(DomainName, isLast: Bool)
         case other
@@ -58,26 +60,30 @@ final class AgentSession: Session {
     private static let diskPatience: Int64 = 60_000
 
     /// Takes over a connection.
-    init(_ connection: AgentConnection) {
+    init(_ connection: AgentConnection, pulse: Int64) {
         self.connection = connection
+        self.pulse = pulse
         self.system = connection.welcome.system
     }
 
     var awaited: pollfd { connection.awaited }
 
     var deadline: MonotonicTime? {
-        refusals.isEmpty ? [nextRound, expiry].compactMap(\.self).min() : .now()
+        refusals.isEmpty ? [nextRound, expiry, nextPulse].compactMap(\.self).min() : .now()
+    }
+
+    /// When the agent is to be asked whether it is there.
+    private var nextPulse: MonotonicTime? {
+        isObserved && questions.oldest == nil ? lastHeard + pulse : nil
     }
 
     /// When the agent counts as stuck.
     private var expiry: MonotonicTime? {
-        guard let first = asked.first else { return nil }
-        // Behind what waits for the disk there may be what doesn't.
-        let other = asked.first { if case .barrier = $0.what { false } else { true } }
         let patience = handsOver ? Self.lastPatience : Self.patience
         // An agent that has much to do, and does it, isn't stuck.
         return [
-            other.map { max($0.since, lastHeard) + patience }, max(first.since, lastHeard) + Self.diskPatience,
+            questions.oldest.map { max($0, lastHeard) + patience },
+            barriers.oldest.map { max($0, lastHeard) + Self.diskPatience },
         ].compactMap(\.self).min()
     }
 
@@ -95,6 +101,7 @@ final class AgentSession: Session {
         let number = request.identity?.number ?? 0
         lastEdit = number
         do throws(DefaultsError) {
+            try request.check()
             try ask(.edit(request), .edit(number))
         } catch {
             // What can't be sent would end every session; what it replaces may be what makes it so large.
@@ -127,7 +134,12 @@ final class AgentSession: Session {
         let sorted = domains.sorted()
         let parts = stride(from: 0, to: sorted.count, by: size).map { Set(sorted[$0...].prefix(size)) }
         rounds[lastRound] = Round(number: number, lastEdit: lastEdit, left: parts.count)
-        for part in parts { try ask(.synchronize(part), .barrier(part, round: lastRound)) }
+        for part in parts { try ask(part, for: lastRound) }
+    }
+
+    /// Asks whether some domains' edits are saved, for a round.
+    private func ask(_ domains: Set<Domain>, for round: UInt64) throws(DefaultsError) {
+        barriers.add(try connection.send(.synchronize(domains)), (domains, round))
     }
 
     func look() {}
@@ -147,9 +159,11 @@ final class AgentSession: Session {
             }
         } while try connection.receive()
         if let expiry, expiry <= .now() {
-            let since = max(asked.first?.since ?? lastHeard, lastHeard)
+            let since = max([questions.oldest, barriers.oldest].compactMap(\.self).min() ?? lastHeard, lastHeard)
             throw connection.silence(of: MonotonicTime.now().milliseconds - since.milliseconds)
         }
+        // It costs the agent nothing to end a stream that there is not.
+        if let nextPulse, nextPulse <= .now() { try ask(.unsubscribe(0), .other) }
         if let due = nextRound, due <= .now() {
             nextRound = nil
             try beginRound(Set(unsaved.keys), for: nil)
@@ -168,14 +182,18 @@ final class AgentSession: Session {
             if let name = names[message.number] { events.append(.stream(name, event)) }
             return
         }
-        guard let index = asked.firstIndex(where: { $0.number == message.number }) else { return }
-        switch (asked.remove(at: index).what, message.message) {
+        if let (domains, round) = barriers.take(message.number) {
+            switch message.message {
+            case .synchronized(_, let failures): try note(failures, of: domains, round, &events)
+            case .failure(let error): try note([error], of: domains, round, &events)
+            default: break
+            }
+            return
+        }
+        guard let question = questions.take(message.number) else { return }
+        switch (question, message.message) {
         case (.edit(let number), .failure(let error)): events.append(.refused(number, error))
         case (.edit(let number), _): events.append(.accepted(number))
-        case (.barrier(let domains, let round), .synchronized(_, let failures)):
-            try note(failures, of: domains, round, &events)
-        case (.barrier(let domains, let round), .failure(let error)):
-            try note([error], of: domains, round, &events)
         case (.values(let name, let isLast), .values(let snapshot)):
             events.append(.stream(name, .initial(snapshot)))
             if isLast { events.append(.stream(name, .bookmark(snapshot.cursor))) }
@@ -199,7 +217,7 @@ final class AgentSession: Session {
             }
         } else if domains.count > 1 {
             // Which of them can't be saved, each can tell for itself.
-            for domain in domains.sorted() { try ask(.synchronize([domain]), .barrier([domain], round: number)) }
+            for domain in domains.sorted() { try ask([domain], for: number) }
             round.left += domains.count
         } else {
             round.failures += failures
@@ -215,9 +233,9 @@ final class AgentSession: Session {
     }
 
     @discardableResult
-    private func ask(_ request: Request, _ what: Asked) throws(DefaultsError) -> UInt64 {
+    private func ask(_ request: Request, _ question: Question) throws(DefaultsError) -> UInt64 {
         let number = try connection.send(request)
-        asked.append((number, what, .now()))
+        questions.add(number, question)
         return number
     }
 }

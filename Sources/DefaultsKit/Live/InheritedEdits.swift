@@ -18,7 +18,7 @@ struct InheritedEdits: Sendable {
     /// Adds the parent's next edit.
     mutating func add(_ edit: UnsavedEdit) {
         for (key, value) in edit.values {
-            keys[edit.domain, default: [:]][key, default: Key()].before.append(edit.replacing[key])
+            keys[edit.domain, default: [:]][key, default: Key()].before += edit.former(key)
             keys[edit.domain]?[key]?.value = value
         }
     }

@@ -1,3 +1,4 @@
+import CLinux
 package import DefaultsCore
 import Glibc
 import PropertyList
@@ -25,10 +26,13 @@ package final class LiveDomains: Sendable {
     private let hasThread = ForkSafeMutex(false)
     private let staleness = Atomic(false)
     let isInMemory: Bool
+    /// After so many milliseconds without a word an agent is asked whether it is there, if someone waits for changes.
+    let pulse: Int64
 
     /// Makes the domains of a place.
-    package init(_ place: Result<LivePlace, DefaultsError>, arguments: [String] = []) {
+    package init(_ place: Result<LivePlace, DefaultsError>, arguments: [String] = [], pulse: Int64 = 30_000) {
         self.place = place
+        self.pulse = pulse
         isInMemory = false
         let system = (try? place.get())?.system ?? .none
         state = ForkSafeMutex(
@@ -42,6 +46,7 @@ package final class LiveDomains: Sendable {
     init(inMemory values: [Domain: DomainValues]) {
         place = .failure(DefaultsError(.directory, "These domains are in memory alone."))
         isInMemory = true
+        pulse = 0
         state = ForkSafeMutex(LiveState(system: .none, volatile: [:], inMemory: values))
         ForkedChild.add(self)
     }
@@ -50,8 +55,11 @@ package final class LiveDomains: Sendable {
 
     private static func ofProcess() -> LiveDomains {
         let place = Result { () throws(DefaultsError) in try LivePlace(environment: .current) }
-        // What was set is handed over when the process ends by itself.
-        atexit { LiveDomains.shared.handOver(milliseconds: 3_000) }
+        // What was set is handed over when the process ends by itself. Of threads that call `exit` at once each is given a
+        // handler of its own, and the first that finds none left ends the process (glibc before 2.41).
+        for _ in 0..<exitHandlers { atexit { LiveDomains.shared.handOver() } }
+        // At the very end once more, for what handlers set that were registered before these.
+        linux_at_end { LiveDomains.shared.handOver() }
         return LiveDomains(place, arguments: CommandLine.arguments)
     }
 
@@ -155,10 +163,9 @@ package final class LiveDomains: Sendable {
     /// Whether anyone is to be told of changes that this process doesn't make.
     var isObserved: Bool { state.withLock { $0.isObserved } }
 
-    /// Has the thread begin to look at the files, for someone who is told of changes from now on.
-    func beginObserving() {
-        if isStale { requests.wake() }
-    }
+    /// Has the thread begin to look at the files, or to see whether the agent is there, for someone who is told of changes
+    /// from now on.
+    func beginObserving() { requests.wake() }
 
     /// Has the files looked at, and waits for it.
     func look() {
@@ -200,19 +207,38 @@ package final class LiveDomains: Sendable {
     }
 
     /// Waits until all edits outlive the process: the agent has them, or they are in their files.
-    func handOver(milliseconds: Int) {
+    ///
+    /// It goes on waiting as long as some are taken; what nobody takes within twelve seconds is reported.
+    func handOver() {
         guard case .success = place, state.withLock({ $0.mustHandOver }) else { return }
         let barrier = Barrier(.handedOver)
         guard wakeThread() else { return }
+        var left = state.withLock { $0.unaccepted }
         requests.ask { $0.barriers.append(barrier) }
-        _ = barrier.wait(milliseconds: milliseconds)
+        while barrier.wait(milliseconds: Self.handOverPatience) == nil {
+            let now = state.withLock { $0.unaccepted }
+            guard now < left else {
+                let edits = now == 0 ? "Edits" : "\(now) edits"
+                let error = DefaultsError(
+                    .notSaved,
+                    "\(edits) could not be saved before the end of the process: nobody took them for 12 seconds.")
+                return report(error, of: .saving)
+            }
+            left = now
+        }
     }
+
+    /// The time without progress, in milliseconds, after which edits are given up: somewhat longer than the directory's lock is
+    /// waited for.
+    private static let handOverPatience = 12_000
+    /// So many threads may call `exit` at once.
+    private static let exitHandlers = 64
 
     /// Ends the thread.
     ///
     /// For a place that is no longer used; the process's own is used until its end.
     package func close() {
-        handOver(milliseconds: 3_000)
+        handOver()
         requests.ask { $0.mustEnd = true }
     }
 

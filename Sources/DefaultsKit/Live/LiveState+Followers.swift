@@ -3,7 +3,7 @@ import DefaultsCore
 /// Who follows change sets.
 extension LiveState {
     /// Tells someone of all change sets from now on.
-    mutating func add(_ follower: ChangeFollower) { followers.append((follower, after: unsaved.last)) }
+    mutating func add(_ follower: ChangeFollower) { followers.append((follower, after: unsaved.seal())) }
 
     /// Tells someone no more.
     mutating func remove(_ follower: ChangeFollower) { followers.removeAll { $0.follower === follower } }

@@ -126,14 +126,22 @@ extension LiveState {
     mutating func accept(_ number: UInt64) -> LiveEffects {
         var effects = LiveEffects()
         guard let edit = unsaved.accept(number) else { return effects }
-        let changed = replicas[edit.domain]?.accept(edit.values.keys, number: number) ?? []
-        refresh(changed, in: .persistent(edit.domain), &effects)
+        // While a snapshot is under way, the edit's own record was perhaps let go with the stream before.
+        let isFollowed = names[edit.domain.name].map { $0.isLoaded && $0.snapshot == nil } ?? false
+        unmask(edit, isFollowed: isFollowed, &effects)
         return effects
+    }
+
+    private mutating func unmask(_ edit: UnsavedEdit, isFollowed: Bool, _ effects: inout LiveEffects) {
+        let changed = replicas[edit.domain]?.accept(edit.values.keys, number: edit.number, isFollowed: isFollowed) ?? []
+        refresh(changed, in: .persistent(edit.domain), &effects)
     }
 
     /// Takes that the session has refused an edit: it won't be asked for again.
     mutating func refuse(_ number: UInt64) -> LiveEffects {
-        let effects = accept(number)
+        var effects = LiveEffects()
+        guard let edit = unsaved.accept(number) else { return effects }
+        unmask(edit, isFollowed: true, &effects)
         unsaved.drop(number)
         return effects
     }

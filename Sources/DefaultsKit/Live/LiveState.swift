@@ -289,10 +289,12 @@ struct LiveState {
     /// A call of its own, so that nobody else holds the dictionary when it is changed, and it need not be copied.
     private func changes(of domain: Domain, by values: Difference) -> (changes: Difference, old: DomainValues) {
         guard let all = replicas[domain]?.values else { return (values.filter { $1 != nil }, [:]) }
+        // Of a file that can't be taken, not even what is in force is saved.
+        let isDamaged = damages[domain] != nil
         var (changes, old) = (values, DomainValues())
         for (key, value) in values {
             let before = all[key]
-            if before == value { changes.removeValue(forKey: key) } else { old[key] = before }
+            if before == value, !isDamaged { changes.removeValue(forKey: key) } else { old[key] = before }
         }
         return (changes, old)
     }
@@ -310,4 +312,7 @@ struct LiveState {
 
     /// Whether a session has dealt with every edit, so that it outlives the process if the session is an agent's.
     var isAccepted: Bool { unsaved.isAccepted }
+
+    /// The number of edits that the session has yet to deal with.
+    var unaccepted: Int { unsaved.unaccepted }
 }

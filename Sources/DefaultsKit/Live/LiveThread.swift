@@ -17,6 +17,8 @@ final class LiveThread {
     private var lastLook = MonotonicTime(milliseconds: 0)
     /// Before it, an agent that doesn't answer isn't tried again.
     private var nextAttempt = MonotonicTime(milliseconds: 0)
+    /// How often in a row an agent hasn't answered.
+    private var silences = 0
     /// Those that came together are asked for at once, by one number.
     private var barriers: [UInt64: [Barrier]] = [:]
     private var lastBarrier: UInt64 = 0
@@ -30,7 +32,9 @@ final class LiveThread {
 
     /// How long a look at the files is good for.
     private static let freshness: Int64 = 1_000
+    /// The pause before an agent that hasn't answered is tried again, in milliseconds; doubled each time, up to the longest.
     private static let retryInterval: Int64 = 30_000
+    private static let longestRetryInterval: Int64 = 600_000
 
     private init(_ domains: LiveDomains) {
         self.domains = domains
@@ -69,11 +73,8 @@ final class LiveThread {
                 try serve(requests)
             } catch {
                 // The agent is gone, or stuck: another may have begun, else the files are here.
-                let isNews = error.code != .agentUnavailable || error.errno == nil && handovers.isEmpty
-                if isNews { domains.report(error, of: .agent) }
                 session = nil
-                // One that fails at once would again.
-                if lastLook + Self.freshness > .now() { nextAttempt = .now() + Self.freshness }
+                note(error)
             }
             if requests.mustEnd { hasEnded = true } else { wait() }
         }
@@ -81,6 +82,23 @@ final class LiveThread {
         linux_keep_in_child(descriptor)
         for barrier in barriers.values.joined() + handovers { barrier.finish() }
         domains.transition { ((), $0.abandonWaiting()) }
+    }
+
+    /// Takes why a session has ended.
+    private func note(_ error: DefaultsError) {
+        if error.isOfSilence { return noteSilence(error) }
+        let isNews = error.code != .agentUnavailable || error.errno == nil && handovers.isEmpty
+        if isNews { domains.report(error, of: .agent) }
+        // One that fails at once would again.
+        if lastLook + Self.freshness > .now() { nextAttempt = .now() + Self.freshness }
+    }
+
+    /// Leaves an agent alone that doesn't answer, the longer the more often that has happened; it is reported once, until
+    /// it answers.
+    private func noteSilence(_ error: DefaultsError) {
+        if silences == 0, handovers.isEmpty { domains.report(error, of: .agent) }
+        nextAttempt = .now() + min(Self.retryInterval << min(Int64(silences), 10), Self.longestRetryInterval)
+        silences += 1
     }
 
     private func serve(_ requests: LiveRequests.Taken) throws(DefaultsError) {
@@ -101,7 +119,11 @@ final class LiveThread {
         if !hasAgent, isDue || !requests.looks.isEmpty { try look(session) }
         // What is left of a stream that is begun again belongs to no snapshot.
         var restarted: Set<DomainName> = []
-        for event in try session.take() {
+        session.isObserved = domains.isObserved
+        let events = try session.take()
+        // To greet is no answer yet.
+        if hasAgent, !events.isEmpty { silences = 0 }
+        for event in events {
             try take(event, session, &restarted)
             letFork()
         }
@@ -163,7 +185,7 @@ final class LiveThread {
         }
         if let agent = connect(place) {
             session?.end()
-            try begin(AgentSession(agent), isAgent: true)
+            try begin(AgentSession(agent, pulse: domains.pulse), isAgent: true)
         } else if session == nil {
             try begin(EmbeddedSession(place.directory, system: place.system), isAgent: false)
         }
@@ -176,6 +198,10 @@ final class LiveThread {
             let patience = AgentPatience(AgentSession.patience)
             return try AgentConnection.open(place.address.get(), for: place.directory, patience: patience)
         } catch {
+            if error.isOfSilence {
+                noteSilence(error)
+                return nil
+            }
             // One that ends at this moment is none.
             if error.code == .agentUnavailable, error.errno != nil { return nil }
             domains.report(error, of: .agent)

@@ -54,16 +54,21 @@ struct Replica: Sendable {
         return replace(key, value)
     }
 
-    /// Takes that the agent has dealt with an own edit, and that everything up to there has been received.
+    /// Takes that the agent has dealt with an own edit.
     ///
-    /// A key that is still hidden by it wasn't changed: it was so already, or someone else has overruled the edit.
+    /// A key that is still hidden by it wasn't changed: it was so already, or someone else has overruled the edit. Not so
+    /// where changes don't come, or not yet: there the edit's value stays in force until others do.
     ///
+    /// - Parameters:
+    ///   - keys: the keys that the edit changed.
+    ///   - number: its number.
+    ///   - isFollowed: whether everything up to there has been received.
     /// - Returns: the keys whose value in force here has changed.
-    mutating func accept(_ keys: some Sequence<String>, number: UInt64) -> [String] {
+    mutating func accept(_ keys: some Sequence<String>, number: UInt64, isFollowed: Bool = true) -> [String] {
         keys.filter { key in
             guard let mask = masks[key], mask.number == number else { return false }
             masks[key] = nil
-            return replace(key, mask.under)
+            return isFollowed && replace(key, mask.under)
         }
     }
 

@@ -12,6 +12,8 @@ protocol Session: AnyObject {
     var awaited: pollfd { get }
     /// When to call `take` even if nothing has come.
     var deadline: MonotonicTime? { get }
+    /// Whether someone waits for changes, and is to learn when none can come any more.
+    var isObserved: Bool { get set }
 
     /// Begins a stream of a name's domains, of all hosts and layers.
     func subscribe(to name: DomainName, _ start: Subscription.Start) throws(DefaultsError)
@@ -31,6 +33,13 @@ protocol Session: AnyObject {
     func handOver() throws(DefaultsError)
     /// Brings to its end what can't be left under way.
     func end()
+}
+
+extension Session {
+    var isObserved: Bool {
+        get { false }
+        set {}
+    }
 }
 
 /// What comes of a session.

@@ -179,4 +179,21 @@ struct RecoveryTests {
             #expect(try RawFile.read(fixture.path + ".displaced-1") == Array("{ a = new; }".utf8))
         }
     }
+
+    @Test("What was torn while it was written in place stays in force, and is saved with the next edit")
+    func torn() throws {
+        try withStoreFixture { fixture in
+            let whole = Array("{ keep = 1; z = short; }".utf8)
+            let temporary = TemporaryFile(for: fixture.path, new: ContentHash(whole), expected: ContentHash(value: 1))
+            try RawFile.write(whole, to: "\(fixture.directory)/\(temporary.name)")
+            try RawFile.write("{ keep = 1; z = short; }xxxxxxxx; }", to: fixture.path)
+            let store = fixture.store()
+            _ = try store.lookAtAll(haste: .settle, isBaseline: true)
+            _ = store.examineDisplaced()
+            #expect(fixture.values(store) == ["keep": "1", "z": "short"])
+            fixture.edit(store, ["q": 2])
+            try store.publish(fixture.domain)
+            #expect(try DomainValues.read(fixture.path) == ["keep": "1", "z": "short", "q": 2])
+        }
+    }
 }

@@ -9,11 +9,12 @@ import Testing
 struct RepeatedEditTests {
     private func edit(
         _ fixture: StoreFixture, _ number: UInt64, _ values: Difference, at time: Timestamp = .now(),
-        replacing: DomainValues? = nil, session: UInt64 = 7
+        replacing: DomainValues? = nil, since: FormerValues = [:], session: UInt64 = 7
     ) -> EditRequest {
-        EditRequest(
+        let former = replacing.map { $0.mapValues { [$0] }.merging(since) { $0 + $1 } }
+        return EditRequest(
             domain: fixture.domain, values: values, time: time, writer: .testApp,
-            identity: EditIdentity(session: session, number: number), replacing: replacing)
+            identity: EditIdentity(session: session, number: number), replacing: former)
     }
 
     @Test("Is made once, whatever happened in between")
@@ -44,6 +45,22 @@ struct RepeatedEditTests {
             #expect(fixture.values(second) == [:])
             second.edit(edit(fixture, 2, ["a": 2]))
             #expect(fixture.values(second) == ["a": 2])
+        }
+    }
+
+    @Test("Is made where the file holds what an earlier edit of the same process set")
+    func ownValueInBetween() throws {
+        try withStoreFixture { fixture in
+            let time = Timestamp(nanoseconds: Timestamp.now().nanoseconds - 1_000_000_000)
+            let file: DomainValues = ["a": 2, "c": 2, "b": 9]
+            try RawFile.write(PropertyListValue.dictionary(file).write(as: .xml), to: fixture.path)
+            let store = fixture.store()
+            _ = try store.lookAtAll(isBaseline: true)
+            store.edit(
+                edit(
+                    fixture, 1, ["a": 4, "c": 4, "d": 4], at: time, replacing: ["a": 1, "c": 1, "d": 1],
+                    since: ["a": [2, 3], "d": [2, nil]]))
+            #expect(fixture.values(store) == ["a": 4, "c": 2, "d": 4, "b": 9])
         }
     }
 

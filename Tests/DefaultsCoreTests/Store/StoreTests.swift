@@ -237,6 +237,33 @@ struct StoreTests {
         }
     }
 
+    @Test(
+        "What is set once more to the value in force is saved, though the file was removed, changed or damaged unseen",
+        arguments: [nil, "{ b = 1; }", "{ a = 2; b = 1; }", "no property list {"])
+    func sameValue(file: String?) throws {
+        try withStoreFixture { fixture in
+            let store = fixture.store()
+            fixture.edit(store, ["a": 1, "b": 1])
+            try store.publish(fixture.domain)
+            if let file { try RawFile.write(file, to: fixture.path) } else { unlink(fixture.path) }
+            _ = try store.submit(EditRequest(domain: fixture.domain, values: ["a": 1], writer: .testApp))
+            #expect(store.pending().map(\.domain) == [fixture.domain])
+            try store.publish(fixture.domain)
+            #expect(try DomainValues.read(fixture.path)["a"] == 1)
+        }
+    }
+
+    @Test("What is set once more to the value in force is not saved again while the file is as it was")
+    func sameValueOfKnownFile() throws {
+        try withStoreFixture { fixture in
+            let store = fixture.store()
+            fixture.edit(store, ["a": 1])
+            try store.publish(fixture.domain)
+            _ = try store.submit(EditRequest(domain: fixture.domain, values: ["a": 1, "b": nil], writer: .testApp))
+            #expect(store.pending().isEmpty)
+        }
+    }
+
     @Test("A version that is written late, after it was replaced, is merged when it is examined again")
     func displaced() throws {
         try withStoreFixture { fixture in

@@ -24,12 +24,70 @@ struct LiveStateTests {
         let left = unsaved.beginSession()
         #expect(left.count < 1_000)
         #expect(left.first?.replacing == ["k": 0])
+        #expect(
+            left.flatMap { $0.since["k", default: []] + [$0.values["k"] ?? nil] } == (1...10_000).map { .integer($0) })
         #expect(left.last?.values == ["k": 10_000])
         let again = unsaved.takeUnasked(session: 1)
         #expect(again.count == left.count)
         #expect(again.allSatisfy { $0.replacing != nil })
         unsaved.save(domain, upTo: 10_000)
         #expect(unsaved.isEmpty)
+    }
+
+    @Test("A burst that nobody was asked for yet is joined after a while, but for what would make an edit large")
+    func absorbing() throws {
+        var unsaved = UnsavedEdits()
+        let (first, second) = (Domain(try DomainName("a.b")), Domain(try DomainName("a.c")))
+        func add(_ domain: Domain, _ key: String, _ value: PropertyListValue, replacing: DomainValues = [:]) -> UInt64 {
+            unsaved.add(UnsavedEdit(domain: domain, values: [key: value], replacing: replacing, time: Self.time))
+        }
+        for number in 1...UInt64(UnsavedEdits.backlog) { #expect(add(first, "k", 1) == number) }
+        let last = UInt64(UnsavedEdits.backlog)
+        #expect(add(first, "k", 2, replacing: ["k": 1]) == last && add(first, "l", 3) == last)
+        #expect(add(second, "k", 4) == last + 1)
+        #expect(unsaved.seal() == last + 1)
+        #expect(add(second, "k", 5) == last + 2)
+        let large = PropertyListValue.data([UInt8](repeating: 0, count: 2_000))
+        #expect(add(second, "large", large) == last + 3)
+        #expect(add(second, "large", large) == last + 3)
+        let requests = unsaved.takeUnasked(session: 1)
+        #expect(requests.count == Int(last) + 3 && unsaved.unaccepted == requests.count)
+        #expect(requests[Int(last) - 1].values == ["k": 2, "l": 3])
+        #expect(add(second, "large", 1) == last + 4, "What was asked for may be saved.")
+    }
+
+    @Test("An edit that was refused says nothing of those before it")
+    func refusing() throws {
+        let name = try DomainName("a.b")
+        var state = LiveState(system: .none, volatile: [:])
+        _ = state.edit(Domain(name), ["k": 1], at: Self.time)
+        _ = state.edit(Domain(name), ["l": 1], at: Self.time)
+        _ = state.takeRequests()
+        _ = state.refuse(2)
+        #expect(!state.isAccepted && state.values(of: Domain(name)) == ["k": 1])
+        _ = state.accept(1)
+        #expect(state.isAccepted)
+    }
+
+    @Test("An edit stays in force though its stream begins again before its record has come", arguments: [true, false])
+    func acceptedMeanwhile(isUnknown: Bool) throws {
+        let name = try DomainName("a.b")
+        let domain = Domain(name)
+        func cursor(_ revision: Revision) -> Cursor { Cursor(epoch: Epoch(value: 1), revision: revision) }
+        var state = LiveState(system: .none, volatile: [:])
+        state.load(name, Latch())
+        _ = state.takeRequests()
+        _ = state.take(.initial(DomainSnapshot(domain: domain, values: ["k": 0], cursor: cursor(1))), of: name)
+        _ = state.take(.bookmark(cursor(1)), of: name)
+        _ = state.edit(domain, ["k": 1], at: Self.time)
+        _ = state.takeRequests()
+        let unknown = LogRecord(revision: 2, time: Self.time, event: .unknown(domain))
+        #expect(state.take(isUnknown ? .record(unknown, cursor: cursor(2)) : .ended, of: name).mustRestart)
+        _ = state.accept(1)
+        #expect(state.values(of: domain) == ["k": 1])
+        _ = state.take(.initial(DomainSnapshot(domain: domain, values: ["k": 2], cursor: cursor(4))), of: name)
+        _ = state.take(.bookmark(cursor(4)), of: name)
+        #expect(state.values(of: domain) == ["k": 2])
     }
 
     @Test("An edit whose key someone else has changed since is not asked for again")
@@ -79,7 +137,7 @@ struct LiveStateTests {
         _ = state.compare(1)
         let again = state.takeRequests().edits
         #expect(again.map(\.values) == [["l": 1]])
-        #expect(again.map(\.replacing) == [[:]])
+        #expect(again.map(\.replacing) == [["l": [nil]]])
         #expect(again.first?.identity?.number == 3)
         #expect(state.values(of: Domain(name)) == ["k": 2, "l": 1])
     }

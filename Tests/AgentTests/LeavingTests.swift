@@ -1,0 +1,49 @@
+import DefaultsCore
+import Glibc
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+/// What is kept of a program that sets and ends at once: `Tests/Leaver` plays the scenes.
+@Suite("A program that ends")
+struct LeavingTests {
+    private static let suite = "org.example.app"
+
+    private func play(_ scene: String, hasAgent: Bool) throws -> DomainValues {
+        try AgentProcess.withPlace { place in
+            let agent = hasAgent ? try AgentProcess(place) : nil
+            defer { agent?.kill() }
+            let leaver = try RunningProgram(Programs.leaver, [scene, Self.suite], environment: place.environment)
+            let status = leaver.status(within: 300)
+            #expect(status == 0)
+            #expect(leaver.complaints() == "")
+            try agent?.synchronize()
+            guard case .dictionary(let values) = try PropertyListValue(parsing: RawFile.read(place.path(Self.suite)))
+            else { return [:] }
+            return values
+        }
+    }
+
+    @Test("A program that sets a key very often has its last value saved", arguments: [true, false])
+    func burst(hasAgent: Bool) throws {
+        #expect(try play("burst", hasAgent: hasAgent) == ["key": 100_000])
+        #expect(try play("turns", hasAgent: hasAgent) == ["even": 50_000, "odd": 50_000])
+    }
+
+    @Test("A program that sets very many keys has all of them saved", arguments: [true, false])
+    func manyKeys(hasAgent: Bool) throws {
+        let values = try play("keys", hasAgent: hasAgent)
+        #expect(values.count == 20_000 && values["key20000"] == 20_000)
+    }
+
+    @Test("What a handler of the program's end sets is saved, whenever it was named", arguments: [true, false])
+    func handlers(hasAgent: Bool) throws {
+        #expect(try play("handlers", hasAgent: hasAgent) == ["early": 1, "key": 1, "late": 1])
+    }
+
+    @Test("What threads set is saved though they all end the program at once", arguments: [true, false])
+    func threads(hasAgent: Bool) throws {
+        #expect(try play("threads", hasAgent: hasAgent).count == 30)
+    }
+}

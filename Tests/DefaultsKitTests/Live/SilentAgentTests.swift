@@ -1,0 +1,31 @@
+import DefaultsCore
+import PropertyList
+import TestSupport
+import Testing
+
+@testable import DefaultsKit
+
+@Suite("An agent that greets, and then is silent")
+struct SilentAgentTests {
+    @Test("Is done without, and left alone for a while")
+    func leftAlone() throws {
+        try withSlowAgent(silentFor: 0) { address, directory, connections in
+            try RawFile.write(
+                PropertyListValue.dictionary(["k": 1]).write(as: .xml), to: directory.path + "/org.example.app.plist")
+            let environment = Environment([
+                "DEFAULTS_DIRECTORY": directory.path, "DEFAULTSD_SOCKET": address.socketPath,
+                "DEFAULTS_SYSTEM_DIRECTORIES": directory.path + "/none",
+                "DEFAULTS_MANAGED_DIRECTORY": directory.path + "/none",
+            ])
+            let live = LiveDomains(.success(try LivePlace(environment: environment)))
+            defer { live.close() }
+            let defaults = try #require(UserDefaults(suiteName: "org.example.app", in: live))
+            #expect(defaults.integer(forKey: "k") == 1)
+            for number in 2...4 {
+                defaults.set(number, forKey: "k")
+                #expect(defaults.synchronize())
+            }
+            #expect(connections() == 1)
+        }
+    }
+}

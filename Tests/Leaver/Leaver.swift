@@ -1,0 +1,74 @@
+import DefaultsKit
+import Glibc
+
+/// A program that sets defaults, and ends at once by `exit`.
+///
+/// `Leaver <scene> <suite>` plays a scene.
+@main
+struct Leaver {
+    static func main() {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 3, let scene = Scene(rawValue: arguments[1]) else {
+            print("usage: Leaver <scene> <suite>")
+            exit(64)
+        }
+        scene.play()
+    }
+}
+
+/// What the program sets, and when.
+enum Scene: String {
+    /// One key a hundred thousand times.
+    case burst
+    /// Two keys by turns, fifty thousand times each.
+    case turns
+    /// Twenty thousand keys.
+    case keys
+    /// A key in a handler that was named to `atexit` before the library was used, and one in a handler that was named later.
+    case handlers
+    /// A key in each of 30 threads, which then call `exit` all at once.
+    case threads
+
+    func play() {
+        switch self {
+        case .burst:
+            let defaults = suite()
+            for number in 1...100_000 { defaults.set(number, forKey: "key") }
+        case .turns:
+            let defaults = suite()
+            for number in 1...50_000 {
+                defaults.set(number, forKey: "even")
+                defaults.set(number, forKey: "odd")
+            }
+        case .keys:
+            let defaults = suite()
+            for number in 1...20_000 { defaults.set(number, forKey: "key\(number)") }
+        case .handlers:
+            atexit { suite().set(1, forKey: "early") }
+            suite().set(1, forKey: "key")
+            atexit { suite().set(1, forKey: "late") }
+        case .threads:
+            pthread_barrier_init(&together, nil, 30)
+            for number in 0..<30 {
+                var thread = pthread_t()
+                let argument = UnsafeMutableRawPointer(bitPattern: number + 1)
+                pthread_create(&thread, nil, { setAndExit($0) }, argument)
+            }
+            while true { pause() }
+        }
+    }
+}
+
+nonisolated(unsafe) private var together = pthread_barrier_t()
+
+private func suite() -> UserDefaults {
+    guard let defaults = UserDefaults(suiteName: CommandLine.arguments[2]) else { exit(65) }
+    return defaults
+}
+
+private func setAndExit(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    let number = Int(bitPattern: argument)
+    suite().set(number, forKey: "key\(number)")
+    pthread_barrier_wait(&together)
+    exit(0)
+}
