@@ -165,7 +165,7 @@ complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_opti
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults write" host' -o 'host' -d 'Only what is for the host with this identifier.' -rfka ''
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults write" app' -o 'app' -d 'The domain of an application, by its name, its desktop file or its executable\'s name.' -rfka '(__defaults_custom_completion ---completion write -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults write" key-path' -l 'key-path' -d 'Takes the key as a path in any case; `write` then makes the dictionaries that are missing.'
-complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults write" force' -l 'force' -d 'Replace a linked or named file that is no property list, once it is copied aside.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults write" force' -l 'force' -d 'Replace a linked file, or one named by its path, that isn\'t a property list; a copy is kept.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults write" -eq 1' -fka '(__defaults_custom_completion ---completion write -- positional@0 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults write" -ge 2' -fka '(__defaults_custom_completion ---completion write -- positional@1 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults write" version' -l 'version' -d 'Show the version.'
@@ -218,7 +218,7 @@ complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_opti
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults import" currentHost' -o 'currentHost' -d 'Only what is for this host.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults import" host' -o 'host' -d 'Only what is for the host with this identifier.' -rfka ''
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults import" app' -o 'app' -d 'The domain of an application, by its name, its desktop file or its executable\'s name.' -rfka '(__defaults_custom_completion ---completion import -- -app (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
-complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults import" force' -l 'force' -d 'Replace a linked or named file that is no property list, once it is copied aside.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults import" force' -l 'force' -d 'Replace a linked file, or one named by its path, that isn\'t a property list; a copy is kept.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults import" -eq 1' -fka '(__defaults_custom_completion ---completion import -- positional@0 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults import" -eq 2' -F
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults import" version' -l 'version' -d 'Show the version.'

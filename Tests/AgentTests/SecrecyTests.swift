@@ -121,7 +121,7 @@ struct SecrecyTests {
                 environment: Self.environment(place).merging(["DEFAULTS_DIRECTORY": place.preferences]) { $1 })
             #expect(outcome.status == 0, "\(outcome.errors)")
             let lines = String(decoding: try RawFile.read(trace), as: UTF8.self).split(separator: "\n")
-            let making = try #require(lines.firstIndex { $0.contains(".defaultsd.") && $0.contains("O_EXCL") })
+            let making = try #require(lines.firstIndex { $0.contains(".defaultsd.0.") && $0.contains("O_EXCL") })
             #expect(lines[making].contains("O_EXCL") && lines[making].contains(", 0600)"))
             let descriptor = try #require(lines[making].split(separator: " ").last)
             let placing = try #require(lines.firstIndex { $0.contains("RENAME_EXCHANGE") })

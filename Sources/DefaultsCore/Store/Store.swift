@@ -1,5 +1,5 @@
-package import Glibc
-import PropertyList
+import Glibc
+package import PropertyList
 import Synchronization
 
 /// The domains of one directory: reads and publishes their files, merges, and keeps the change log.

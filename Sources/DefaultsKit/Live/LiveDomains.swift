@@ -57,9 +57,9 @@ package final class LiveDomains: Sendable {
         let place = Result { () throws(DefaultsError) in try LivePlace(environment: .current) }
         // What was set is handed over when the process ends by itself. Of threads that call `exit` at once each is given a
         // handler of its own, and the first that finds none left ends the process (glibc before 2.41).
-        for _ in 0..<exitHandlers { atexit { LiveDomains.shared.handOver() } }
+        for _ in 0..<exitHandlers { atexit { ExitingThread.handOver() } }
         // At the very end once more, for what handlers set that were registered before these.
-        linux_at_end { LiveDomains.shared.handOver() }
+        linux_at_end { ExitingThread.handOver() }
         return LiveDomains(place, arguments: CommandLine.arguments)
     }
 
