@@ -153,7 +153,8 @@ struct TailExecTests {
     @Test("SIGKILL for tail ends the command and what it has started, even what ignores SIGTERM")
     func killed() throws {
         try AgentProcess.withAgent { agent in
-            let tail = try agent.start("tail", "--exec", "trap '' TERM; sleep 1000 & echo $!; echo $$; wait", "--initial")
+            let command = "trap '' TERM; sleep 1000 & echo $!; echo $$; wait"
+            let tail = try agent.start("tail", "--exec", command, "--initial")
             try agent.defaults("write", "a.b", "k", "v")
             let pids = try [#require(tail.line()), #require(tail.line())].map { try #require(Int32($0)) }
             defer { pids.forEach { kill($0, SIGKILL) } }
@@ -166,11 +167,15 @@ struct TailExecTests {
     @Test("What a command that has ended leaves behind goes on")
     func background() throws {
         try AgentProcess.withAgent { agent in
-            try agent.defaults("write", "a.b", "k", "v")
-            let outcome = try Self.past(agent, "sleep 1000 >/dev/null 2>&1 & echo $!", "-n", "1")
-            let pid = try #require(Int32(outcome.output.trimmingCharacters(in: .whitespacesAndNewlines)))
-            defer { kill(pid, SIGKILL) }
-            #expect(kill(pid, 0) == 0 && !Self.isZombie(pid))
+            let tail = try agent.start("tail", "--exec", "sleep 1000 & echo $!", "--initial")
+            var pids: [Int32] = []
+            defer { pids.forEach { kill($0, SIGKILL) } }
+            for value in ["1", "2"] {
+                try agent.defaults("write", "a.b", "k", value)
+                pids.append(try #require(tail.line().flatMap { Int32($0) }))
+            }
+            // The second command runs once the first has ended.
+            #expect(kill(pids[0], 0) == 0 && !Self.isZombie(pids[0]))
         }
     }
 

@@ -22,7 +22,8 @@ struct TypedCompletionTests {
     /// Texts that a shell, or its history, takes for something else than themselves.
     private static let hostile = [
         "`evil`", "$(evil)", "${IFS}x", "$'evil'", "'q'", "\"q\"", "'", "\"", "!'\"", "a\\b\\", "\\`evil\\`",
-        " two  words ", ";evil", "&evil", "|evil", ">evil", "!!", "!evil", "\"!evil\"", "'!evil'", "*", "?[a]", "~", "~root",
+        " two  words ", ";evil", "&evil", "|evil", ">evil", "!!", "!evil", "\"!evil\"", "'!evil'", "*", "?[a]", "~",
+        "~root",
         "#c", ":a:b", "=x=y", "{a,b}", "(evil)", "^a^b", "%s", "@host", "é ü", "\u{301}`evil`", "\"\u{301}`evil`\"",
     ]
     /// Names that begin with something to type, each with another one.
@@ -142,7 +143,9 @@ struct TypedCompletionTests {
     @Test("A name that a terminal obeys, or that is an option, isn't offered", arguments: shells)
     func leftOut(shell: (String, String)) throws {
         try Self.withPlace { place, environment in
-            let controls = ["\n", "\u{1B}", "\u{7F}", "\u{85}", "\u{9B}", "\u{202E}", "\u{2028}", "\u{2066}", "\u{200F}"]
+            let controls = [
+                "\n", "\u{1B}", "\u{7F}", "\u{85}", "\u{9B}", "\u{202E}", "\u{2028}", "\u{2066}", "\u{200F}",
+            ]
             try Self.write(controls.map { "key\($0)`evil`" } + ["key-kept"], to: place.path("a.b"))
             try Self.write(["--exec=evil"], to: place.path("c.d"))
             try check(

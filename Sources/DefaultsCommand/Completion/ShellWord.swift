@@ -19,6 +19,7 @@ enum ShellWord {
     ///   - names: the names.
     ///   - typed: the word up to the cursor.
     ///   - arePaths: whether a tilde that begins the word stands for the home directory.
+    /// - Returns: the words, in order.
     static func candidates(_ names: some Sequence<String>, for typed: String, arePaths: Bool = false) -> [String] {
         let names = names.filter { name in name.unicodeScalars.elementsEqual(name.printable.unicodeScalars) }.sorted()
         switch CompletionShell.requesting {

@@ -22,6 +22,7 @@ struct SignalWatch: ~Copyable {
     /// Holds the signals back.
     ///
     /// - Parameter stops: whether to hold back the one that stops this process, too.
+    /// - Throws: when they can't be waited for.
     init(stops: Bool = false) throws(Failure) {
         var former = sigset_t()
         pthread_sigmask(SIG_SETMASK, nil, &former)

@@ -14,6 +14,7 @@ enum TypedLines {
     ///   - setup: the line that loads the completions.
     ///   - environment: what differs in the environment.
     /// - Returns: for each line what `defaults` was called with; one text alone when it wasn't, or the line went on.
+    /// - Throws: when the shell can't be started, or ends.
     static func run(
         _ lines: [String], in shell: String, setup: String, environment: [String: String]
     ) throws -> [[String]] {
