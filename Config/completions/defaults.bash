@@ -856,3 +856,73 @@ _defaults_help() {
 }
 
 complete -o filenames -F _defaults defaults
+
+# The script above splits a line where bash does, at colons and equals signs too, and has bash quote what it inserts,
+# which leaves out what looks like an expansion. So a name from a file could run a program. What follows splits the
+# line at blanks alone, and inserts words as they are: the command quotes names. Files are left to bash.
+__defaults_cursor_index_in_current_word() {
+    printf %s "${#cur}"
+}
+
+__defaults_custom_complete() {
+    "${COMP_WORDS[0]}" "${@}" "${COMP_WORDS[@]}"
+}
+
+__defaults_add_completions() {
+    local completion
+    case "${1}" in
+    -d)
+        compopt -o dirnames
+        ;;
+    -f)
+        compopt -o default
+        ;;
+    *)
+        while IFS='' read -r completion; do
+            COMPREPLY+=("${completion}")
+        done <<<"${2}"
+        ;;
+    esac
+}
+
+__defaults_complete() {
+    local -r line="${COMP_LINE:0:${COMP_POINT}}"
+    local -a words=('')
+    local quote='' part
+    local -i index
+    for ((index = 0; index < ${#line}; index++)); do
+        part="${line:${index}:1}"
+        if [[ -z "${quote}" && "${part}" == [[:blank:]] ]]; then
+            [[ -n "${words[-1]}" ]] && words+=('')
+            continue
+        elif [[ "${part}" == '\' && "${quote}" != "'" ]]; then
+            part="${line:${index}:2}"
+            ((index++))
+        elif [[ -z "${quote}" && "${part}" == [\'\"] ]]; then
+            quote="${part}"
+        elif [[ "${part}" == "${quote}" ]]; then
+            quote=''
+        fi
+        words[-1]+="${part}"
+    done
+
+    local -a COMP_WORDS=("${words[@]}")
+    local -i COMP_CWORD="$((${#words[@]} - 1))"
+    local -r word="${words[-1]}"
+    COMPREPLY=()
+    _defaults "${1}" "${word}" "${words[-2]-}"
+
+    # bash replaces its own word, which begins behind an open quote, or behind a colon for instance.
+    local -r before="${word%"${2}"}"
+    local -a completions=()
+    local completion
+    for completion in "${COMPREPLY[@]}"; do
+        [[ -n "${completion}" && "${completion}" == "${word}"* ]] && completions+=("${completion#"${before}"}")
+    done
+    COMPREPLY=("${completions[@]}")
+    # A directory's name goes on.
+    [[ "${#COMPREPLY[@]}" -eq 1 && "${COMPREPLY[0]}" == */ ]] && compopt -o nospace
+    return 0
+}
+
+complete -F __defaults_complete defaults

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -163,4 +164,45 @@ int linux_signalfd(const int *signals, int count) {
 int linux_next_signal(int fd) {
     struct signalfd_siginfo information;
     return read(fd, &information, sizeof information) == sizeof information ? (int)information.ssi_signo : 0;
+}
+
+pid_t linux_start_guard(int *kept) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+    sigset_t all, former;
+    sigfillset(&all);
+    // The guard inherits this before anything can reach it.
+    pthread_sigmask(SIG_BLOCK, &all, &former);
+    pid_t pid = fork();
+    if (pid == 0) {
+        setpgid(0, 0);
+        // Whoever waits for the end of an output must not wait for the guard.
+        dup2(ends[0], 0);
+        syscall(SYS_close_range, 1, ~0U, 0);
+        char byte;
+        while (read(0, &byte, 1) < 0 && errno == EINTR) {}
+        kill(0, SIGTERM);
+        // What is stopped takes a signal only once it goes on.
+        kill(0, SIGCONT);
+        poll(NULL, 0, 2000);
+        kill(0, SIGKILL);
+        _exit(0);
+    }
+    int error = errno;
+    // Whichever comes first: the group must be there when this function returns.
+    if (pid > 0) setpgid(pid, pid);
+    pthread_sigmask(SIG_SETMASK, &former, NULL);
+    close(ends[0]);
+    if (pid > 0) *kept = ends[1]; else close(ends[1]);
+    errno = error;
+    return pid;
+}
+
+void linux_stop_self(void) {
+    sigset_t stop, former;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
+    raise(SIGTSTP);
+    pthread_sigmask(SIG_UNBLOCK, &stop, &former);
+    pthread_sigmask(SIG_SETMASK, &former, NULL);
 }

@@ -28,7 +28,9 @@ package enum Program {
                 do throws(Failure) { try Arguments.checkWords(arguments) } catch {
                     Failure.end(error.message, error.status)
                 }
-                show(Defaults.fullMessage(for: error))
+                let text = Defaults.fullMessage(for: error)
+                let isScript = arguments.contains { $0.hasPrefix("--generate-completion-script") }
+                show(isScript ? CompletionScript.finished(text) : text)
             }
             if status != .validationFailure { Defaults.exit(withError: error) }
             let verb = UnknownVerb.named(in: arguments)

@@ -27,18 +27,21 @@ struct CompletionTests {
         }
     }
 
-    private static let keysOfMyApp = ["\"q\"", "$(touch pwned)", "`touch pwned`", "a\\b", "c:d", "it's"]
+    private static let keysOfMyApp = [
+        #"\"q\""#, #"\$\(touch\ pwned\)"#, #"\`touch\ pwned\`"#, #"a\\b"#, "c:d", #"it\'s"#,
+    ]
 
-    /// Command lines up to the cursor, and what may follow.
+    /// Command lines up to the cursor, and what the last word may become, as bash inserts it.
     private static let lines: [(String, [String])] = [
-        ("defaults read ", ["My App", "NSGlobalDomain", "a.b"]), ("defaults read a", ["a.b"]),
-        ("defaults read My", ["My App"]), ("defaults read a.b ", ["size", "two words"]),
+        ("defaults read ", [#"My\ App"#, "NSGlobalDomain", "a.b"]), ("defaults read a", ["a.b"]),
+        ("defaults read My", [#"My\ App"#]), ("defaults read a.b ", ["size", #"two\ words"#]),
         ("defaults read a.b s", ["size"]), ("defaults read -g ", ["all"]), ("defaults read NSGlobalDomain ", ["all"]),
         ("defaults write \"My App\" ", keysOfMyApp), ("defaults write My\\ App ", keysOfMyApp),
         ("defaults read 'My App' ", keysOfMyApp), ("defaults -host H read ", ["NSGlobalDomain"]),
-        ("defaults diff a.b a", ["a.b"]), ("defaults sync a.b M", ["My App"]), ("defaults exp", ["explain", "export"]),
-        ("defaults explain a.b t", ["two words"]), ("defaults tail a.b size t", ["two words"]),
-        ("defaults read ~/p/a", ["~/p/a.b.plist"]), ("defaults read ~/p/a.b t", ["two words"]),
+        ("defaults diff a.b a", ["a.b"]), ("defaults sync a.b M", [#"My\ App"#]),
+        ("defaults exp", ["explain", "export"]),
+        ("defaults explain a.b t", [#"two\ words"#]), ("defaults tail a.b size t", [#"two\ words"#]),
+        ("defaults read ~/p/a", ["~/p/a.b.plist"]), ("defaults read ~/p/a.b t", [#"two\ words"#]),
         ("defaults read -app org", ["org.example.App"]),
         ("defaults read nothing ", []), ("defaults write a.b size ", []), ("defaults convert --to b", ["binary"]),
         ("defaults edit -cur", ["-currentHost"]),
@@ -50,19 +53,17 @@ struct CompletionTests {
             cd "$HOME"
             source '\(scripts)/defaults.bash'
             COMP_LINE=$1 COMP_POINT=${#1}
-            # The words as they were typed, quotes and all.
-            COMP_WORDS=() word='' quote=''
+            # The last word as it was typed, quotes and all.
+            word='' quote=''
             for ((i = 0; i < ${#COMP_LINE}; i++)); do
                 c=${COMP_LINE:i:1}
                 if [[ -n $quote ]]; then word+=$c; [[ $c == "$quote" ]] && quote=''
                 elif [[ $c == '\\' ]]; then ((i++)); word+=$c${COMP_LINE:i:1}
                 elif [[ $c == [\\'\\"] ]]; then word+=$c; quote=$c
-                elif [[ $c == ' ' ]]; then COMP_WORDS+=("$word"); word=''
+                elif [[ $c == ' ' ]]; then word=''
                 else word+=$c; fi
             done
-            COMP_WORDS+=("$word")
-            COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
-            _defaults defaults "$word" "${COMP_WORDS[COMP_CWORD-1]}"
+            __defaults_complete defaults "$word"
             ((${#COMPREPLY[@]})) && printf '%s\\n' "${COMPREPLY[@]}"
             true
             """

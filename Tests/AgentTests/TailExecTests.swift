@@ -150,6 +150,59 @@ struct TailExecTests {
         }
     }
 
+    @Test("SIGKILL for tail ends the command and what it has started, even what ignores SIGTERM")
+    func killed() throws {
+        try AgentProcess.withAgent { agent in
+            let command = "trap '' TERM; sleep 1000 & echo $!; echo $$; wait"
+            let tail = try agent.start("tail", "--exec", command, "--initial")
+            try agent.defaults("write", "a.b", "k", "v")
+            let pids = try [#require(tail.line()), #require(tail.line())].map { try #require(Int32($0)) }
+            defer { pids.forEach { kill($0, SIGKILL) } }
+            #expect(pids.allSatisfy { kill($0, 0) == 0 })
+            tail.signal(SIGKILL)
+            #expect(eventually { pids.allSatisfy { kill($0, 0) != 0 || Self.isZombie($0) } })
+        }
+    }
+
+    @Test("What a command that has ended leaves behind goes on")
+    func background() throws {
+        try AgentProcess.withAgent { agent in
+            let tail = try agent.start("tail", "--exec", "sleep 1000 & echo $!", "--initial")
+            var pids: [Int32] = []
+            defer { pids.forEach { kill($0, SIGKILL) } }
+            for value in ["1", "2"] {
+                try agent.defaults("write", "a.b", "k", value)
+                pids.append(try #require(tail.line().flatMap { Int32($0) }))
+            }
+            // The second command runs once the first has ended.
+            #expect(kill(pids[0], 0) == 0 && !Self.isZombie(pids[0]))
+        }
+    }
+
+    @Test("Ctrl-Z stops the command with tail, and both go on together")
+    func stopped() throws {
+        try AgentProcess.withAgent { agent in
+            let tail = try agent.start("tail", "--exec", "sleep 1000 & echo $!; wait", "--initial")
+            try agent.defaults("write", "a.b", "k", "v")
+            let pid = try #require(tail.line().flatMap { Int32($0) })
+            defer { kill(pid, SIGKILL) }
+            tail.signal(SIGTSTP)
+            #expect(eventually { Self.isInState("T", pid) && Self.isInState("T", tail.pid) })
+            tail.signal(SIGCONT)
+            #expect(eventually { Self.isInState("S", pid) && Self.isInState("S", tail.pid) })
+            // A command that is stopped is ended too.
+            tail.signal(SIGTSTP)
+            #expect(eventually { Self.isInState("T", pid) && Self.isInState("T", tail.pid) })
+            tail.signal(SIGKILL)
+            #expect(eventually { kill(pid, 0) != 0 || Self.isZombie(pid) })
+        }
+    }
+
+    private static func isInState(_ state: String, _ pid: Int32) -> Bool {
+        let status = (try? RawFile.read("/proc/\(pid)/stat")).map { String(decoding: $0, as: UTF8.self) }
+        return status?.contains(") \(state) ") ?? false
+    }
+
     private static func text(_ path: String) throws -> String {
         String(decoding: try RawFile.read(path), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }

@@ -83,3 +83,13 @@ int linux_signalfd(const int *signals, int count);
 
 /// Takes the next signal of such a descriptor; 0 when there is none.
 int linux_next_signal(int fd);
+
+/// Starts a guard of programs: a process that ends all programs of its process group when this process ends, however that
+/// comes, by SIGKILL too. It leads the group, so that the group is there before the first program; it takes no signals, and
+/// keeps nothing of this process open. SIGTERM comes first, and two seconds later SIGKILL. Returns its id, or -1; `*pipe` is
+/// what this process must keep open until it has ended the guard with SIGKILL.
+pid_t linux_start_guard(int *pipe);
+
+/// Stops this process as Ctrl-Z does (SIGTSTP), though that is blocked; returns once it is continued, or at once where
+/// nobody would continue it.
+void linux_stop_self(void);

@@ -29,9 +29,9 @@ struct Find: ParsableCommand {
                 ? entry.values : entry.values.filter { search.matches($0) || search.matches($1) }
             if found.isEmpty { continue }
             isFound = true
-            let values = String(decoding: try PropertyListValue.dictionary(found).write(as: .oldStyle), as: UTF8.self)
+            let values = try PropertyListValue.dictionary(found).write(as: .oldStyle)
             let title = entry.title.printable
-            try StandardOutput.write("Found \(found.count) keys in domain '\(title)': \(values)")
+            try StandardOutput.show(Array("Found \(found.count) keys in domain '\(title)': ".utf8) + values)
         }
         try survey.finish()
         if !isFound { throw Failure("No domain, key, nor value containing '\(word)'", .notFound) }

@@ -25,8 +25,9 @@ struct Tail: ParsableCommand {
             that --json would print on its standard input, and in its environment DEFAULTS_DOMAIN, DEFAULTS_HOST (empty \
             for any), DEFAULTS_KEYS (one a line; unset when they are more than 64 KiB, or a key has a line break), DEFAULTS_CURSOR and \
             DEFAULTS_SOURCE (app, file or agent; for an app DEFAULTS_SOURCE_PID and DEFAULTS_SOURCE_EXECUTABLE too; empty \
-            for --initial). A command that fails is told of. What ends this one ends the command and all that it has \
-            started.
+            for --initial). A command that fails is told of. What ends this one, SIGKILL included, ends the command and \
+            all that it has started, but for what has left its process group. Ctrl-Z (SIGTSTP) stops the command too; SIGSTOP, of which nothing is \
+            told, stops this one alone, and so the command goes on to its end.
 
             EXAMPLES
               defaults tail

@@ -14,7 +14,9 @@ enum Candidates {
     /// Completes a key of the domain before it.
     static let key = domain
     /// Completes the name of an application.
-    static let application = CompletionKind.custom { _, _, _ in shown(Application.names(.current)) }
+    static let application = CompletionKind.custom { _, _, prefix in
+        offered(Application.names(.current), for: prefix)
+    }
 
     /// How long an agent may take for one answer.
     private static let patience = AgentPatience(20)
@@ -23,6 +25,7 @@ enum Candidates {
         let before = words.prefix(max(0, index)).dropFirst().map(ShellWord.value)
         guard let prepared = try? Arguments.prepared(before) else { return [] }
         let rest = Arguments.withoutPlace(prepared)
+        let isBehindDashes = rest.contains("--")
         guard let verb = rest.first,
             let place = PlaceArguments(prepared[..<rest.startIndex])
         else { return [] }
@@ -31,14 +34,20 @@ enum Candidates {
         if operands.count > 1, !Arguments.isPlural(verb), verb != "tail", verb != "watch" { return [] }
         guard let domain = Arguments.isPlural(verb) ? nil : operands.first else {
             let isPath = Path.hasSeparator(prefix) || prefix.hasPrefix("~")
-            return isPath ? FileCandidates.of(prefix) : shown((try? domains(place)) ?? [])
+            if isPath { return FileCandidates.of(prefix) }
+            return offered((try? domains(place)) ?? [], for: prefix, isBehindDashes: isBehindDashes)
         }
-        return shown((try? keys(of: domain, place)) ?? [])
+        return offered((try? keys(of: domain, place)) ?? [], for: prefix, isBehindDashes: isBehindDashes)
     }
 
-    /// Names in the form in which the shell takes them, but for those that no line can hold.
-    private static func shown(_ names: some Sequence<String>) -> [String] {
-        names.filter { !$0.utf8.contains { $0 < 0x20 || $0 == 0x7F } }.sorted().map(ShellWord.candidate)
+    /// The names that a word may become.
+    ///
+    /// One that begins with a dash would be an option, such as `--exec` with a command, unless `--` is before it.
+    private static func offered(
+        _ names: some Sequence<String>, for prefix: String, isBehindDashes: Bool = false
+    ) -> [String] {
+        ShellWord.candidates(
+            names.filter { isBehindDashes || $0.utf8.first != UInt8(ascii: "-") }, for: prefix)
     }
 
     private static func domains(_ place: PlaceArguments) throws -> Set<String> {

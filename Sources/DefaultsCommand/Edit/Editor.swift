@@ -20,7 +20,7 @@ struct Editor {
         while true {
             if case .ended(let status) = try process.state { return status }
             switch signals.wait() {
-            case .signal(SIGINT), .signal(SIGQUIT), .somethingHappened, .timeIsOver: break
+            case .signal(SIGINT), .signal(SIGQUIT), .somethingHappened, .stop, .timeIsOver: break
             case .signal(let number):
                 Failure.note("Ended by a signal; nothing is set. Your text is kept in \(path).")
                 signals.end(by: number)

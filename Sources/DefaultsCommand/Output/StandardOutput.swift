@@ -1,9 +1,27 @@
+import DefaultsCore
 import Glibc
 
 /// Standard output, written at once and whole.
 enum StandardOutput {
     /// Writes text.
     static func write(_ text: String) throws(Failure) { try write(Array(text.utf8)) }
+
+    /// Writes text that may have any character, as a property list has it or as one.
+    ///
+    /// On a terminal, characters that it obeys, and those that show text in another order, are escaped as in an old-style
+    /// property list, but for line breaks and tabs. Anything else gets the text as it is.
+    static func show(_ text: [UInt8]) throws(Failure) {
+        try write(isatty(STDOUT_FILENO) == 1 ? Array(escaped(String(decoding: text, as: UTF8.self)).utf8) : text)
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.unicodeScalars.reduce(into: "") { result, scalar in
+            if scalar == "\n" || scalar == "\t" { return result.unicodeScalars.append(scalar) }
+            var shown = ""
+            scalar.writePrintable(to: &shown)
+            result += shown.hasPrefix("\\u") ? "\\U" + shown.dropFirst(2) : shown
+        }
+    }
 
     /// Writes bytes.
     ///

@@ -64,8 +64,9 @@ enum StatusText {
     }
 
     private static func duration(_ status: Fields) -> String {
-        guard case .real(let seconds)? = status.values["uptime"], seconds.isFinite else { return "?" }
-        let whole = Int(seconds)
+        guard case .real(let seconds)? = status.values["uptime"],
+            let whole = Int(exactly: seconds.rounded(.towardZero))
+        else { return "?" }
         return whole < 120 ? "\(whole) s" : "\(whole / 3_600) h \(whole / 60 % 60) min"
     }
 }

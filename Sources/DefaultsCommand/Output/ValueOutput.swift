@@ -15,7 +15,7 @@ struct ValueOutput {
         } catch {
             throw Failure("\(error) It can be had with --json, or --plist binary.", .dataError)
         }
-        try StandardOutput.write(bytes)
+        try document == nil && !isRaw ? StandardOutput.show(bytes) : StandardOutput.write(bytes)
     }
 
     private func bytes(_ value: PropertyListValue) throws(PropertyListError) -> [UInt8] {

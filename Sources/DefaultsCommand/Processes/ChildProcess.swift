@@ -17,13 +17,13 @@ struct ChildProcess {
     ///   - variables: what differs in its environment from that of this process, with `nil` for what it hasn't got.
     ///   - outputToErrors: whether its output goes to standard error, since ours is data.
     ///   - input: what it has for standard input; ours if left out.
-    ///   - leadsGroup: whether it has a process group of its own, to be ended with all that it starts.
+    ///   - group: the process group that it joins; ours if left out.
     ///   - leadsSession: whether it has a session of its own, which no signal of a terminal reaches.
     /// - Returns: the process.
     /// - Throws: when it can't be started.
     static func start(
         _ program: String, _ arguments: [String], variables: [String: String?] = [:],
-        outputToErrors: Bool = false, input: Int32? = nil, leadsGroup: Bool = false, leadsSession: Bool = false
+        outputToErrors: Bool = false, input: Int32? = nil, group: pid_t? = nil, leadsSession: Bool = false
     ) throws(Failure) -> ChildProcess {
         var argv = arguments.map { strdup($0) } + [nil]
         var envp = environment(with: variables) + [nil]
@@ -45,7 +45,10 @@ struct ChildProcess {
         var flags = Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
         // One that outlives this process holds nothing open that others wait for to be closed.
         if leadsSession { _ = linux_spawn_close_from(&actions, 3) }
-        if leadsGroup { flags |= Int16(POSIX_SPAWN_SETPGROUP) }
+        if let group {
+            posix_spawnattr_setpgroup(&attributes, group)
+            flags |= Int16(POSIX_SPAWN_SETPGROUP)
+        }
         if leadsSession { flags |= linux_spawn_in_new_session() }
         posix_spawnattr_setflags(&attributes, flags)
         var pid: pid_t = 0

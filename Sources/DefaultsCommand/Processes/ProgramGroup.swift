@@ -1,7 +1,11 @@
+import CLinux
 import DefaultsCore
 import Glibc
 
-/// A program in a process group of its own, which ends, with all that it has started, when this process is to end.
+/// A program in a process group of its own, which ends with all that it has started when this process ends, and stops
+/// when Ctrl-Z stops it.
+///
+/// SIGSTOP stops this process alone: nothing tells of it.
 struct ProgramGroup {
     /// How it came to its end.
     enum End {
@@ -32,11 +36,12 @@ struct ProgramGroup {
     /// - Returns: how it ended.
     /// - Throws: when it can't be started.
     func run(until end: ContinuousClock.Instant?) throws(Failure) -> End {
-        let signals = try SignalWatch()
+        let signals = try SignalWatch(stops: true)
+        let guardian = try ProgramGuard()
         var feed = try CommandInput(input)
         let process = try ChildProcess.start(
             program, arguments, variables: variables, outputToErrors: outputToErrors, input: feed.readingNumber,
-            leadsGroup: true)
+            group: guardian.group)
         feed.closeReader()
         var deadline = end
         var ending: Int32?
@@ -45,24 +50,28 @@ struct ProgramGroup {
             switch try process.state {
             case .ended(let status):
                 // A shell has what it starts in the background ignore SIGINT.
-                if ending != nil { kill(-process.pid, SIGTERM) }
+                if ending != nil { guardian.send(SIGTERM) }
                 if let ending, ending != SIGALRM { signals.end(by: ending) }
                 if ending != nil { return .timeIsOver }
                 return wantsTerminal ? .wantedTerminal : .status(status)
             case .stopped(SIGTTIN), .stopped(SIGTTOU):
                 // Nobody would ever continue it, and what is stopped takes no other signal than this.
                 wantsTerminal = true
-                kill(-process.pid, SIGKILL)
+                guardian.send(SIGKILL)
             case .stopped, .runs: break
             }
             switch signals.wait(for: feed.awaited, until: deadline) {
             case .somethingHappened: feed.write()
+            case .stop:
+                guardian.send(SIGSTOP)
+                linux_stop_self()
+                guardian.send(SIGCONT)
             case .signal(let number):
                 // Whoever asks twice doesn't want to wait.
-                kill(-process.pid, ending == nil ? number : SIGKILL)
+                guardian.send(ending == nil ? number : SIGKILL)
                 ending = number
             case .timeIsOver:
-                kill(-process.pid, ending == nil ? SIGTERM : SIGKILL)
+                guardian.send(ending == nil ? SIGTERM : SIGKILL)
                 ending = ending ?? SIGALRM
                 deadline = .now + Self.grace
             }

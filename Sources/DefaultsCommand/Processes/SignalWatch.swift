@@ -10,6 +10,8 @@ struct SignalWatch: ~Copyable {
         case somethingHappened
         /// A signal that is to end this process.
         case signal(Int32)
+        /// What is typed to stop this process (Ctrl-Z).
+        case stop
         case timeIsOver
     }
 
@@ -17,11 +19,15 @@ struct SignalWatch: ~Copyable {
     /// The signals that were blocked before.
     private let former: sigset_t
 
-    init() throws(Failure) {
+    /// Holds the signals back.
+    ///
+    /// - Parameter stops: whether to hold back the one that stops this process, too.
+    /// - Throws: when they can't be waited for.
+    init(stops: Bool = false) throws(Failure) {
         var former = sigset_t()
         pthread_sigmask(SIG_SETMASK, nil, &former)
         self.former = former
-        let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD]
+        let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD] + (stops ? [SIGTSTP] : [])
         descriptor = FileDescriptor(owning: linux_signalfd(signals, Int32(signals.count)))
         guard descriptor.number >= 0 else {
             throw Failure("Signals can't be waited for: \(SystemCall.message(errno)).", .inputOutput)
@@ -39,7 +45,12 @@ struct SignalWatch: ~Copyable {
         for other: pollfd = pollfd(fd: -1, events: 0, revents: 0), until end: ContinuousClock.Instant? = nil
     ) -> Event {
         let number = linux_next_signal(descriptor.number)
-        if number != 0 { return number == SIGCHLD ? .somethingHappened : .signal(number) }
+        switch number {
+        case 0: break
+        case SIGCHLD: return .somethingHappened
+        case SIGTSTP: return .stop
+        default: return .signal(number)
+        }
         let left = end.map { max(0, ($0 - .now) / .milliseconds(1)).rounded(.up) }
         if left == 0 { return .timeIsOver }
         var polls = [pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0), other]
