@@ -23,7 +23,7 @@ struct ClaimTests {
                     Self.unshare, ["-Urn", Programs.defaultsd] + arguments, environment: agent.place.environment)
                 #expect(outcome.status == 75)
                 #expect(outcome.errors.contains("Another agent (pid \(agent.pid)) already serves"), "\(outcome.errors)")
-                #expect(outcome.errors.contains("at \(agent.place.socket);"), "\(outcome.errors)")
+                #expect(outcome.errors.contains("at \(agent.place.socket). For"), "\(outcome.errors)")
                 #expect(outcome.errors.split(separator: "\n").count == 1)
             }
             #expect(try agent.defaults("status").status == 0)
@@ -83,8 +83,21 @@ struct ClaimTests {
             symlink(place.root + "/victim", "\(place.root)/\(name)")
             let outcome = try Programs.run(Programs.defaultsd, [], environment: place.environment)
             #expect(outcome.status == 69)
-            #expect(outcome.errors.contains("\(place.root)/\(name)") && outcome.errors.contains("no file of yours"))
+            #expect(outcome.errors.contains("\(place.root)/\(name)"))
+            #expect(outcome.errors.contains("is another file, or another user's"))
             #expect(try RawFile.read(place.root + "/victim") == Array("precious".utf8))
+        }
+    }
+
+    @Test("A file of the user's own that has the name of a claim's file is left alone")
+    func ownFile() throws {
+        try AgentProcess.withPlace { place in
+            let lock = place.root + "/yarn.lock"
+            try RawFile.write("precious", to: lock)
+            let outcome = try Programs.run(
+                Programs.defaultsd, ["--socket", place.root + "/yarn"], environment: place.environment)
+            #expect(outcome.status == 69 && outcome.errors.contains(lock), "\(outcome)")
+            #expect(try RawFile.read(lock) == Array("precious".utf8))
         }
     }
 
@@ -110,7 +123,7 @@ struct ClaimTests {
             #expect(isClaimed)
             agent.terminate()
             #expect(!RawFile.exists(place.preferences + "/.defaultsd.agent"))
-            #expect(agent.complaints().contains("Another agent would not know"))
+            #expect(agent.complaints().contains("another agent could start on this directory"))
         }
     }
 

@@ -426,7 +426,7 @@ struct TailTests {
             let outcome = try Programs.run(
                 Programs.defaults, ["tail", "--timeout", "5"], environment: place.environment)
             #expect(outcome.status == 69)
-            #expect(outcome.errors.contains("is no socket"), "\(outcome.errors)")
+            #expect(outcome.errors.contains("is not a socket"), "\(outcome.errors)")
         }
     }
 
