@@ -1,4 +1,3 @@
-import CLinux
 package import DefaultsCore
 import Glibc
 import PropertyList
@@ -55,11 +54,7 @@ package final class LiveDomains: Sendable {
 
     private static func ofProcess() -> LiveDomains {
         let place = Result { () throws(DefaultsError) in try LivePlace(environment: .current) }
-        // What was set is handed over when the process ends by itself. Of threads that call `exit` at once each is given a
-        // handler of its own, and the first that finds none left ends the process (glibc before 2.41).
-        for _ in 0..<exitHandlers { atexit { ExitingThread.handOver() } }
-        // At the very end once more, for what handlers set that were registered before these.
-        linux_at_end { ExitingThread.handOver() }
+        ExitingThread.begin()
         return LiveDomains(place, arguments: CommandLine.arguments)
     }
 
@@ -231,8 +226,6 @@ package final class LiveDomains: Sendable {
     /// The time without progress, in milliseconds, after which edits are given up: somewhat longer than the directory's lock is
     /// waited for.
     private static let handOverPatience = 12_000
-    /// So many threads may call `exit` at once.
-    private static let exitHandlers = 64
 
     /// Ends the thread.
     ///
