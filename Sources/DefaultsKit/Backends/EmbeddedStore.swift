@@ -65,6 +65,8 @@ package final class EmbeddedStore: Backend {
         // Who is still not done keeps its version, under the hidden name, for the next process to find.
         var waited: Int32 = 0
         while store.examineDisplaced(), waited < 3_000 {
+            // It is let go once what was written to it is saved.
+            try store.publish(domain)
             poll(nil, 0, 20)
             waited += 20
         }
