@@ -33,25 +33,12 @@ package struct VersionHistory: Sendable {
     package init() {}
 
     /// The versions of a domain that the log's records tell of, each as it was when its record was made.
-    ///
-    /// A foreign writer's version held what was overruled, too; what came after it did not.
     package init(of records: [LogRecord], in domain: Domain) {
-        // What was in force, as far as the records tell.
-        var current: Difference = [:]
         for record in records {
             guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
-            let isForeign = changeSet.source == .file
             var back: Difference = [:]
-            var overruled: Difference = [:]
             for change in changeSet.changes { back[change.key] = .some(change.old) }
-            for loser in changeSet.overruled where isForeign && loser.writer == .file && back[loser.key] == nil {
-                guard let value = current[loser.key] else { continue }
-                back[loser.key] = .some(value)
-                overruled[loser.key] = .some(loser.value)
-            }
-            append(back: back, at: record.time, isForeign: isForeign)
-            append(back: overruled, at: record.time, isForeign: false)
-            for change in changeSet.changes { current[change.key] = .some(change.new) }
+            append(back: back, at: record.time, isForeign: changeSet.source == .file)
         }
     }
 

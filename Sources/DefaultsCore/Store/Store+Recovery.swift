@@ -158,8 +158,10 @@ extension Store {
     private func merge(_ contents: FileContents, _ temporary: TemporaryFile, of domain: Domain?) -> Bool {
         guard publisher == .lasting, let domain else { return false }
         return transition { state in
+            // Where the log has no mark of it, the version that took its place is the newest.
+            let newest = state.domains[domain].flatMap { $0.file?.hash == temporary.new ? $0.merge.history.total : nil }
             guard let known = state.domains[domain], known.merge.history.count > 0,
-                let total = known.earlierVersions[temporary.expected],
+                let total = known.earlierVersions[temporary.expected] ?? newest,
                 known.merge.history.total - total <= known.merge.history.count
             else { return (false, []) }
             return (true, state.takeDisplaced(contents, of: domain, loadedBefore: total, now: .now()))

@@ -434,32 +434,6 @@ struct ResumeTests {
         }
     }
 
-    @Test("A program that goes on from what it wrote itself before a restart takes back nothing that was overruled")
-    func overruledBeforeRestart() throws {
-        try withStoreFixture { fixture in
-            func write(_ values: DomainValues, _ store: Store) throws {
-                try RawFile.write(PropertyListValue.dictionary(values).write(as: .xml), to: fixture.path + ".new")
-                #expect(rename(fixture.path + ".new", fixture.path) == 0)
-                _ = store.look(at: [fixture.domain], isTold: true)
-                try store.publish(fixture.domain)
-            }
-            do {
-                let first = try fixture.storeWithLog()
-                fixture.edit(first, ["c": 4, "dead": 1])
-                try first.publish(fixture.domain)
-                fixture.edit(first, ["c": 5, "dead": nil])
-                try first.publish(fixture.domain)
-                try write(["c": 4, "dead": 1, "f": 1], first)
-                #expect(fixture.values(first) == ["c": 5, "f": 1])
-            }
-            let second = try fixture.resumedStore()
-            fixture.edit(second, ["c": 6])
-            try second.publish(fixture.domain)
-            try write(["c": 4, "dead": 1, "f": 2, "g": 1], second)
-            #expect(fixture.values(second) == ["c": 6, "f": 2, "g": 1])
-        }
-    }
-
     @Test(
         "What a program writes to a version that an agent replaced is merged, however often the file and agents were since",
         arguments: [1, 5], [0, 3])
