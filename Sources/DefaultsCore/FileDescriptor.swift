@@ -23,7 +23,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
     /// Opens a file that is there to be locked, or creates it, for the user alone; links are not followed.
     ///
-    /// What root creates belongs to the owner of the directory, or the owner could not tell whether it is still locked.
+    /// A file that root creates belongs to the directory's owner, who could not tell otherwise whether it is still locked.
     static func lockFile(at path: String) throws(SystemCall.Failure) -> FileDescriptor {
         while true {
             do throws(SystemCall.Failure) {

@@ -10,7 +10,7 @@ struct SignalWatch: ~Copyable {
         case somethingHappened
         /// A signal that is to end this process.
         case signal(Int32)
-        /// What is typed to stop this process (Ctrl-Z).
+        /// The signal that stops this process (Ctrl-Z).
         case stop
         case timeIsOver
     }

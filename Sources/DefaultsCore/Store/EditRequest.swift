@@ -18,7 +18,7 @@ package struct EditRequest: Hashable, Sendable {
     package var writer: Writer
     /// Which edit it is, if its sender may send it again.
     package var identity: EditIdentity?
-    /// What the keys held before, if it is made again after it was perhaps lost.
+    /// The keys' former values, if it is made again after it was perhaps lost.
     ///
     /// Such an edit is overruled by what others have set or written since. `nil` for one that is made the first time.
     package var replacing: FormerValues?

@@ -120,7 +120,7 @@ extension Store {
         }
     }
 
-    /// Makes a copy, and tells of it.
+    /// Makes a copy, and reports its path.
     ///
     /// - Returns: false when it can't be made now, as on a disk that is full.
     func keep(_ copy: () throws(SystemCall.Failure) -> String) -> Bool {

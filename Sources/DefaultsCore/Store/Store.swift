@@ -59,7 +59,7 @@ package final class Store: Sendable {
     struct Displaced {
         var file: DisplacedFile
         var domain: Domain
-        /// What it held before it was replaced.
+        /// The content that it had when it was replaced.
         var expected: ContentHash?
         /// What it was seen to hold.
         var known: FileVersion?

@@ -8,7 +8,7 @@ struct StoreState {
     var log: ChangeLog
     /// What the log's file hasn't been told yet, in order; `nil` when the log has no file.
     var outbox: [ChangeLogFile.Entry]?
-    /// How replaced versions stood to the log whose writers may still be at them, for the next agent to know.
+    /// The marks of replaced versions whose writers may still be at work, for the next agent.
     var replaced: [Domain: [FileMark]] = [:]
     /// Where the log ended when it was taken up.
     private var firstHead: Revision
@@ -297,7 +297,7 @@ struct StoreState {
         for domain in domains.keys { domains[domain]?.earlierVersions = [:] }
     }
 
-    /// How each domain's file stands to the log, and before that how replaced versions do.
+    /// The marks of replaced versions, and after them those of each domain's file.
     func marks() -> [FileMark] {
         replaced.values.flatMap { $0.filter { $0.revision + 1 >= log.oldest } } + domains.keys.flatMap(marks)
     }

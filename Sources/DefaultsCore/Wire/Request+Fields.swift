@@ -98,7 +98,7 @@ extension EditRequest {
 }
 
 extension EditRequest {
-    /// What an edit replaces; and under other names, which an agent may not know, the keys' values since.
+    /// The fields for the values that an edit replaces, and for the keys' values since, which an older agent passes over.
     private static func fields(of former: FormerValues) -> DomainValues {
         let since = former.compactMapValues { values in
             let values = values.dropFirst().compactMap(\.self)

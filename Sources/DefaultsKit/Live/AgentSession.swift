@@ -27,7 +27,7 @@ final class AgentSession: Session {
     /// Whether the process ends.
     private var handsOver = false
     var isObserved = false
-    /// How long an agent may send nothing to who waits for changes before it is asked whether it is there, in milliseconds.
+    /// The silence, in milliseconds, after which an observed agent is asked whether it is still there.
     private let pulse: Int64
     /// What has come of requests that weren't sent.
     private var refusals: [SessionEvent] = []
