@@ -30,6 +30,16 @@ struct NotificationTests {
         }
     }
 
+    @Test("leaves the stack as it is, however often a value is set")
+    func stack() throws {
+        try AgentProcess.withPlace { place in
+            // Two frames for each call would take more than the stack has.
+            let app = try start(place.environment, "count 300000", "set a 1")
+            #expect(app.line(within: 120) == "standard FoundationApp: a=1, here")
+            #expect(app.line() == "done")
+        }
+    }
+
     @Test("is posted once for each change set of another process, for all domains that are searched")
     func others() throws {
         try AgentProcess.withAgent { agent in

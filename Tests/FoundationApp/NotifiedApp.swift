@@ -15,6 +15,7 @@ enum NotifiedApp {
             guard let defaults = notification.object as? UserDefaults else { return }
             let domain = notification.userInfo?[UserDefaults.changedDomainKey] as? String
             let keys = notification.userInfo?[UserDefaults.changedKeysKey] as? [String] ?? ["k"]
+            if keys == ["count"] { return }
             let who =
                 switch ObjectIdentifier(defaults) {
                 case ObjectIdentifier(UserDefaults.standard): "standard"
@@ -33,6 +34,7 @@ enum NotifiedApp {
             let words = call.split(separator: " ").map(String.init)
             switch words.first {
             case "set": defaults.set(words[2], forKey: words[1])
+            case "count": for number in 0..<(Int(words[1]) ?? 0) { defaults.set(number, forKey: "count") }
             case "remove": defaults.removeObject(forKey: words[1])
             case "register": defaults.register(defaults: [words[1]: words[2]])
             case "suite": suite?.set(words[2], forKey: words[1])

@@ -32,16 +32,6 @@ package struct VersionHistory: Sendable {
 
     package init() {}
 
-    /// The versions of a domain that the log's records tell of, each as it was when its record was made.
-    package init(of records: [LogRecord], in domain: Domain) {
-        for record in records {
-            guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
-            var back: Difference = [:]
-            for change in changeSet.changes { back[change.key] = .some(change.old) }
-            append(back: back, at: record.time, isForeign: changeSet.source == .file)
-        }
-    }
-
     /// How many versions before the newest are known.
     package var count: Int { steps.count }
 

@@ -6,6 +6,8 @@ struct DomainState {
     var merge = Merge()
     /// The state of the file that `merge.base` was read from or published as; `nil` for no file.
     var file: FileVersion?
+    /// The content of the file that an earlier agent knew, while it can't be read: `merge.base` is what the log tells of it.
+    var earlierFile: ContentHash?
     /// The format in which the file is, or will be when there is none.
     var format = PropertyListFormat.xml
     /// Since when the file is gone that `file` tells of, while that isn't believed yet.
@@ -24,4 +26,7 @@ struct DomainState {
     var failure: DefaultsError?
     /// Whether it was told that something is wrong, and not yet that it is over.
     var isTroubled = false
+
+    /// The content of the file as it was known last; `nil` for no file.
+    var hash: ContentHash? { file?.hash ?? earlierFile }
 }

@@ -66,6 +66,7 @@ extension Store {
         let (own, problem) = try directory.domainsAsFarAsTheyAreSeen()
         let known = state.withLock { Set($0.domains.keys) }
         if known.contains(where: { $0.user == .current }), !directory.isUsable, let problem = directory.problem {
+            for domain in known where domain.user == .current { loseSight(of: domain) }
             throw problem
         }
         let domains = known.union(own).union(system.domains()).sorted()
@@ -87,16 +88,18 @@ extension Store {
         at domain: Domain, _ patience: DomainFile.Patience, _ haste: Haste, isBaseline: Bool, isTold: Bool,
         _ unsettled: inout Unsettled
     ) {
-        let (file, isKnown) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain] != nil) }
-        let isFirst = isBaseline && !isKnown
+        let known = state.withLock { $0.domains[domain] }
+        let file = known?.file
+        let isFirst = isBaseline && known == nil
         let reading = read(domain, known: file, patience: isFirst ? .insist : patience, isTold: isTold)
         if reading.isBadNews, !isInSight(domain) {
+            loseSight(of: domain)
             unsettled.unreadable.insert(domain)
             return
         }
         if haste == .patient {
             switch reading {
-            case .missing where file != nil:
+            case .missing where known?.hash != nil:
                 let time = directory(of: domain)?.lastChange(around: domain, now: .now())
                 doubt(domain, missingSince: time ?? .now())
                 unsettled.doubtful.insert(domain)
@@ -141,6 +144,11 @@ extension Store {
     /// Notes since when a domain's file is gone, which isn't believed yet.
     func doubt(_ domain: Domain, missingSince time: Timestamp) {
         state.withLock { $0.doubt(domain, missingSince: time) }
+    }
+
+    /// Notes that a domain's file is out of sight with its directory.
+    func loseSight(of domain: Domain) {
+        state.withLock { $0.loseSight(of: domain, now: .now()) }
     }
 
     // MARK: Files

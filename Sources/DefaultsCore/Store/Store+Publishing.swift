@@ -50,7 +50,7 @@ extension Store {
             try files.withLock { inHand throws(DefaultsError) in
                 // Not where it has held files: it is gone, and comes back with them, or they would seem to be removed.
                 let hasHeldFiles = state.withLock { state in
-                    state.domains.contains { $0.user == .current && $1.file != nil }
+                    state.domains.contains { $0.user == .current && $1.hash != nil }
                 }
                 if !hasHeldFiles { try directory.makeIfUsual() }
                 // Before the lock's own file changes the directory.
@@ -152,6 +152,7 @@ extension Store {
                 // The edits stay pending, and are written once more on top of this version.
                 state.withLock { state in
                     state.domains[domain]?.file = version
+                    state.domains[domain]?.earlierFile = nil
                     state.domains[domain]?.damage = nil
                 }
                 examine(displaced, of: domain, plan, &inHand)
@@ -208,6 +209,7 @@ extension Store {
             reading = read(domain, known: known, isTold: true)
         }
         if reading.isBadNews, !isInSight(domain) {
+            loseSight(of: domain)
             unsettled.unreadable.insert(domain)
             return
         }

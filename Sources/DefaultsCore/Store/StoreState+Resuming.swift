@@ -33,28 +33,37 @@ extension StoreState {
             isKnown = false
         }
         var (pending, overwritten) = unsaved(since: mark ?? marks[certain], of: domain, in: records)
-        var history = VersionHistory(
-            of: records.filter { $0.revision <= (mark ?? marks[certain]).revision }, in: domain)
+        let logged = LoggedHistory(
+            of: records.lazy.filter { $0.revision <= (mark ?? marks[certain]).revision }, in: domain)
         // A history that doesn't reach back to a mark says nothing of it.
         let known = marks.filter { $0.hash != nil && $0.revision + 1 >= oldest }
         replaced[domain] = known.isEmpty ? nil : known
-        let versions = Self.versions(known, in: records, of: history)
+        let versions = logged.totals(of: known)
         if mark == nil, case .contents(let contents) = reading {
             // Of what the file held before, no more is known than the log's records tell.
             let isRestored = marks.contains { $0.hash == contents.version.hash }
             let actions = merge(
-                contents, of: domain, pending, replacing: overwritten, history, marks[certain], in: records,
+                contents, of: domain, pending, replacing: overwritten, logged.history, marks[certain], in: records,
                 isRestored: isRestored, now: now)
             domains[domain]?.earlierVersions = versions
             return actions + post(.unknown(domain), at: now)
                 + takeUpTrouble(of: domain, marks[certain], isKnown: true, now: now)
         }
         var actions = take(reading, of: domain, isBaseline: true, now: now)
+        if !isKnown, let hash = marks[certain].hash {
+            // Once it can be read, only what differs from what it held is a change.
+            let (values, time) = Self.values(at: marks[certain], replacing: overwritten, of: domain, in: records)
+            domains[domain, default: DomainState()].merge = Merge(
+                base: values.compactMapValues(\.self), history: logged.history, baseTime: time)
+            domains[domain]?.earlierVersions = versions
+            domains[domain]?.earlierFile = hash
+        }
         if mark == nil || !isKnown { actions += post(.unknown(domain), at: now) }
         let base = domains[domain]?.merge.base ?? [:]
         if isKnown { pending = pending.filter { $1.value != base[$0] } }
         if case .contents(let contents) = reading, domains[domain] != nil {
             // A foreign writer knows nothing of edits that are pending, and may still have an older version in hand.
+            var history = logged.history
             if contents.publication == nil, !pending.isEmpty || history.count > 0 {
                 history.append(back: [:], at: contents.time, isForeign: true)
             }
@@ -83,23 +92,12 @@ extension StoreState {
         _ contents: FileContents, of domain: Domain, _ pending: [String: Edit], replacing replaced: Difference,
         _ history: VersionHistory, _ mark: FileMark, in records: [LogRecord], isRestored: Bool, now: Timestamp
     ) -> [StoreAction] {
+        let (known, time) = Self.values(at: mark, replacing: replaced, of: domain, in: records)
         var state = DomainState()
-        state.merge = Merge(base: contents.values, history: history)
-        var known: Set<String> = []
-        for record in records where record.revision <= mark.revision {
-            guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
-            state.merge.baseTime = record.time
-            for change in changeSet.changes where mark.pending[change.key] == nil {
-                state.merge.base[change.key] = change.new
-                known.insert(change.key)
-            }
-        }
-        for (key, value) in replaced {
-            state.merge.base[key] = value
-            known.insert(key)
-        }
+        state.merge = Merge(base: contents.values, history: history, baseTime: time)
+        for (key, value) in known { state.merge.base[key] = value }
         // Where it isn't known what an edit was to replace, times alone decide.
-        state.merge.pending = pending.filter { known.contains($0) || $1.time >= contents.time }
+        state.merge.pending = pending.filter { known[$0] != nil || $1.time >= contents.time }
         domains[domain] = state
         var actions = change(domain, source: .file, at: now) { state in
             (state.file, state.format) = (contents.version, contents.format)
@@ -110,6 +108,23 @@ extension StoreState {
         }
         actions += tellRecovery(of: domain, at: now)
         return actions
+    }
+
+    /// What a file held that stands to the log as a mark says, as far as the records tell, and when its newest record was
+    /// made.
+    private static func values(
+        at mark: FileMark, replacing replaced: Difference, of domain: Domain, in records: [LogRecord]
+    ) -> (values: Difference, time: Timestamp) {
+        var values: Difference = [:]
+        var time = Timestamp(nanoseconds: .min)
+        for record in records where record.revision <= mark.revision {
+            guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
+            time = record.time
+            for change in changeSet.changes where mark.pending[change.key] == nil {
+                values[change.key] = .some(change.new)
+            }
+        }
+        return (values.merging(replaced) { $1 }, time)
     }
 
     /// Notes that an earlier agent told of something wrong; it is over unless the file can't be taken yet, or isn't as it is
@@ -146,37 +161,5 @@ extension StoreState {
             }
         }
         return (pending, replaced)
-    }
-
-    /// Where versions of a file stand in a history that was made of the log's records, by their contents: its total when they
-    /// were the newest.
-    private static func versions(
-        _ marks: [FileMark], in records: [LogRecord], of history: VersionHistory
-    ) -> [ContentHash: Int] {
-        var nearest: [ContentHash: FileMark] = [:]
-        for mark in marks {
-            guard let hash = mark.hash else { continue }
-            // The one that lists the fewest edits which the version didn't hold.
-            if let known = nearest[hash], known.pending.count <= mark.pending.count { continue }
-            nearest[hash] = mark
-        }
-        let steps = records.compactMap { record -> (revision: Revision, changeSet: ChangeSet)? in
-            guard case .change(let changeSet) = record.event, !changeSet.changes.isEmpty else { return nil }
-            return (record.revision, changeSet)
-        }
-        return nearest.mapValues { mark in
-            // The records are in order.
-            var (total, end) = (0, steps.count)
-            while total < end {
-                let middle = (total + end) / 2
-                if steps[middle].revision <= mark.revision { total = middle + 1 } else { end = middle }
-            }
-            while total > 0, steps[total - 1].changeSet.source != .file,
-                steps[total - 1].changeSet.changes.allSatisfy({ mark.pending[$0.key] != nil })
-            {
-                total -= 1
-            }
-            return min(total, history.total)
-        }
     }
 }

@@ -47,13 +47,14 @@ struct StoreState {
             // What stood in the way of publishing is gone.
             return isMended ? [.publish(domain, .atOnce)] : []
         case .missing:
-            guard let state = domains[domain], state.file != nil || state.damage != nil else { return [] }
+            guard let state = domains[domain], state.hash != nil || state.damage != nil else { return [] }
             // It was gone before that was believed; what was set since then is later.
             let time = state.missingSince ?? now
             domains[domain]?.missingSince = nil
             return changeFile(of: domain, to: nil, at: now) { $0.removeFile(at: time) }
         case .contents(let contents):
             let time = contents.time
+            let isUnseen = domains[domain]?.earlierFile != nil
             if contents.hasEquivalentKeys {
                 domains[domain, default: DomainState()].equivalentKeys = contents.version.hash
             }
@@ -61,6 +62,10 @@ struct StoreState {
                 return changeFile(of: domain, to: contents.version, format: contents.format, at: now) {
                     // What can't be written to is taken as it is: nothing of it can be kept for its next version.
                     if domain.user != .current { $0.history = VersionHistory() }
+                    if isUnseen {
+                        // Of a key that the log doesn't tell of, only the edit is known to be a change.
+                        for key in $0.pending.keys where $0.base[key] == nil { $0.base[key] = contents.values[key] }
+                    }
                     return $0.reload(
                         contents.values, format: contents.format, changedAt: time,
                         writtenAt: contents.version.identity.modified,
@@ -96,6 +101,14 @@ struct StoreState {
         domains[domain]?.missingSince = time
     }
 
+    /// Notes that a domain's file is out of sight with its directory.
+    ///
+    /// Edits that aren't saved stand if the file turns out to be gone: nobody knows which came first.
+    mutating func loseSight(of domain: Domain, now: Timestamp) {
+        guard let pending = domains[domain]?.merge.pending.values else { return }
+        doubt(domain, missingSince: pending.map(\.time).reduce(now, min))
+    }
+
     /// Takes what a replaced version of a domain's file turned out to hold.
     ///
     /// The total is that of the history before the publication that replaced it.
@@ -114,7 +127,7 @@ struct StoreState {
         by merging: (inout Merge) -> Merge.Result
     ) -> [StoreAction] {
         change(domain, source: .file, at: now) { state in
-            state.file = version
+            (state.file, state.earlierFile) = (version, nil)
             state.damage = nil
             if let format { state.format = format }
             defer { if state.merge.pending.isEmpty { state.failure = nil } }
@@ -259,6 +272,7 @@ struct StoreState {
         domains[domain, default: DomainState()].merge.publish(
             plan.edits, at: plan.newest ?? now, placedAt: version?.identity.changed ?? now)
         domains[domain]?.file = version
+        domains[domain]?.earlierFile = nil
         domains[domain]?.format = format
         domains[domain]?.damage = nil
         domains[domain]?.failure = nil
@@ -322,7 +336,7 @@ struct StoreState {
     private func marks(of domain: Domain) -> [FileMark] {
         guard let state = domains[domain] else { return [] }
         let mark = FileMark(
-            domain: domain, hash: state.file?.hash, revision: log.head, pending: state.merge.pending,
+            domain: domain, hash: state.hash, revision: log.head, pending: state.merge.pending,
             isTroubled: state.isTroubled)
         return [mark, state.intent].compactMap(\.self)
     }

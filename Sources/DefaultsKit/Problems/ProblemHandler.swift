@@ -1,10 +1,15 @@
 import CLinux
 import Glibc
 
-/// Who is told of problems in this process: whom the program names, else standard error.
+/// The reporting of problems in this process: to the program's handler, else to standard error.
 enum ProblemHandler {
     /// Held for no call.
-    private static let handler = ForkSafeMutex<(@Sendable (DefaultsProblem) -> Void)?>(nil)
+    private static let handler = ForkSafeMutex<Handler?>(nil)
+
+    /// A closure on its own in a generic type would be wrapped once more, and stored so, by each access.
+    private struct Handler {
+        let handle: @Sendable (DefaultsProblem) -> Void
+    }
 
     /// The problems of the library's own thread, which another thread reports in order, so that the handler may wait for the
     /// first.
@@ -38,7 +43,7 @@ enum ProblemHandler {
     }
 
     static func set(_ new: (@Sendable (DefaultsProblem) -> Void)?) {
-        handler.withLock { $0 = new }
+        handler.withLock { $0 = new.map(Handler.init) }
     }
 
     /// Tells of a problem behind the callers' backs, on a thread where nobody waits.
@@ -65,7 +70,7 @@ enum ProblemHandler {
     /// Tells of a problem on the caller's thread.
     static func report(_ problem: DefaultsProblem) {
         if let handler = handler.withLock({ $0 }) {
-            handler(problem)
+            handler.handle(problem)
             return
         }
         write(problem)

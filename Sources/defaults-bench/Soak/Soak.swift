@@ -33,6 +33,7 @@ struct Soak: ParsableCommand {
                 }
             ChildLines.say(result.line)
             for finding in result.findings.prefix(20) { ChildLines.say("    \(finding)") }
+            if !result.isClean { ChildLines.say("    The directories are kept: \(place.keep())") }
             isClean = isClean && result.isClean
         }
         if !isClean { throw ExitCode(1) }

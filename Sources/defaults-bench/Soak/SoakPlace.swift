@@ -8,6 +8,8 @@ final class SoakPlace {
     static let domain = "org.example.soak"
     private let root: URL
     private var agent: AgentChild?
+    /// Whether the directories stay, for somebody to look at.
+    private var isKept = false
 
     init() throws {
         root = FileManager.default.temporaryDirectory.appending(path: "defaults-soak-\(UUID().uuidString.prefix(8))")
@@ -20,7 +22,15 @@ final class SoakPlace {
 
     deinit {
         stopAgent()
-        try? FileManager.default.removeItem(at: root)
+        if !isKept { try? FileManager.default.removeItem(at: root) }
+    }
+
+    /// Leaves the directories for somebody to look at.
+    ///
+    /// - Returns: their path.
+    func keep() -> String {
+        isKept = true
+        return root.path
     }
 
     var path: String { root.appending(path: "preferences/\(Self.domain).plist").path }

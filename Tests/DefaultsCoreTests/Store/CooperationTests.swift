@@ -1,3 +1,4 @@
+import Glibc
 import PropertyList
 import TestSupport
 import Testing
@@ -25,6 +26,27 @@ struct CooperationTests {
             fixture.look(second)
             #expect(fixture.values(second) == ["b": 2, "c": 3])
             #expect(try DomainValues.read(fixture.path) == ["b": 2, "c": 3])
+        }
+    }
+
+    @Test("The directory that a domain's link leads into is locked, too, while the domain is saved")
+    func linkedDirectory() throws {
+        try withStoreFixture { fixture in
+            let elsewhere = fixture.directory + "-elsewhere"
+            try RawFile.makeDirectory(elsewhere)
+            try RawFile.write("{ a = 1; }", to: elsewhere + "/real.plist")
+            symlink("../d-elsewhere/real.plist", fixture.path)
+            let store = fixture.store()
+            fixture.look(store)
+            fixture.edit(store, ["b": 2])
+            do {
+                let lock = try DirectoryLock(PreferencesDirectory(path: elsewhere))
+                let error = #expect(throws: DefaultsError.self) { try store.publish(fixture.domain, .report) }
+                #expect(error?.code == .locked)
+                _ = consume lock
+            }
+            try store.publish(fixture.domain, .report)
+            #expect(try DomainValues.read(fixture.path) == ["a": "1", "b": 2])
         }
     }
 

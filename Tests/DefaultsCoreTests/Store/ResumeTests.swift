@@ -301,6 +301,34 @@ struct ResumeTests {
     }
 
     @Test(
+        "An edit stands against a program that was half through writing the file when the agent started",
+        arguments: [true, false], [0, 1])
+    func editWhileBeingWritten(isLogged: Bool, restarts: Int) throws {
+        try withStoreFixture { fixture in
+            let loaded: DomainValues = ["a": 1, "b": 1]
+            if !isLogged { try RawFile.write(PropertyListValue.dictionary(loaded).write(as: .xml), to: fixture.path) }
+            let first = try fixture.storeWithLog()
+            if isLogged { fixture.edit(first, ["a": 1, "b": 1]) } else { fixture.edit(first, ["c": 1]) }
+            try first.publish(fixture.domain)
+            let writer = open(fixture.path, O_WRONLY | O_TRUNC)
+            var store = try fixture.resumedStore()
+            fixture.edit(store, ["a": 2])
+            for _ in 0..<restarts { store = try fixture.resumedStore() }
+            var written = loaded
+            written["theirs"] = 1
+            if !isLogged { written["c"] = 1 }
+            let bytes = try PropertyListValue.dictionary(written).write(as: .xml)
+            #expect(write(writer, bytes, bytes.count) == bytes.count)
+            close(writer)
+            fixture.look(store)
+            written["a"] = 2
+            #expect(fixture.values(store) == written)
+            try store.publish(fixture.domain)
+            #expect(try DomainValues.read(fixture.path) == written)
+        }
+    }
+
+    @Test(
         "What an earlier agent told of as wrong is told to be over when it is",
         arguments: ["whole", "beingWritten", "missing", "new"], [false, true])
     func recovered(file: String, hasLeftTheLog: Bool) throws {
@@ -431,6 +459,32 @@ struct ResumeTests {
             try second.publish(fixture.domain)
             #expect(eventually { !second.examineDisplaced() })
             #expect(namesOfFiles(in: fixture.directory) == ["org.example.app.plist"])
+        }
+    }
+
+    @Test("A program that goes on from what it wrote itself before a restart takes back nothing that was overruled")
+    func overruledBeforeRestart() throws {
+        try withStoreFixture { fixture in
+            func write(_ values: DomainValues, _ store: Store) throws {
+                try RawFile.write(PropertyListValue.dictionary(values).write(as: .xml), to: fixture.path + ".new")
+                #expect(rename(fixture.path + ".new", fixture.path) == 0)
+                _ = store.look(at: [fixture.domain], isTold: true)
+                try store.publish(fixture.domain)
+            }
+            do {
+                let first = try fixture.storeWithLog()
+                fixture.edit(first, ["c": 4, "dead": 1])
+                try first.publish(fixture.domain)
+                fixture.edit(first, ["c": 5, "dead": nil])
+                try first.publish(fixture.domain)
+                try write(["c": 4, "dead": 1, "f": 1], first)
+                #expect(fixture.values(first) == ["c": 5, "f": 1])
+            }
+            let second = try fixture.resumedStore()
+            fixture.edit(second, ["c": 6])
+            try second.publish(fixture.domain)
+            try write(["c": 4, "dead": 1, "f": 2, "g": 1], second)
+            #expect(fixture.values(second) == ["c": 6, "f": 2, "g": 1])
         }
     }
 

@@ -133,6 +133,30 @@ struct StoreTroubleTests {
         }
     }
 
+    @Test(
+        "An edit made about when the directory went away is kept, and saved in the directory that takes its place",
+        arguments: ["before", "noticed", "unnoticed"])
+    func directoryReplaced(edited: String) throws {
+        try withStoreFixture { fixture in
+            try RawFile.write("{ a = 1; c = 1; }", to: fixture.path)
+            let store = fixture.store()
+            _ = try store.lookAtAll(isBaseline: true)
+            if edited == "before" { fixture.edit(store, ["a": 2, "b": 2]) }
+            #expect(rename(fixture.directory, fixture.directory + "-away") == 0)
+            if edited == "unnoticed" {
+                fixture.edit(store, ["a": 2, "b": 2])
+                #expect(throws: DefaultsError.self) { try store.publish(fixture.domain) }
+            }
+            #expect(throws: DefaultsError.self) { try store.lookAtAll() }
+            if edited == "noticed" { fixture.edit(store, ["a": 2, "b": 2]) }
+            try RawFile.makeDirectory(fixture.directory)
+            _ = try store.lookAtAll(haste: .settle)
+            #expect(fixture.values(store) == ["a": 2, "b": 2])
+            try store.publish(fixture.domain)
+            #expect(try DomainValues.read(fixture.path) == ["a": 2, "b": 2])
+        }
+    }
+
     @Test("A directory for hosts that can't be read keeps no domain for any host from being saved")
     func unreadableHosts() throws {
         try withStoreFixture { fixture in
