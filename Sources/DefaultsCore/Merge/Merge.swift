@@ -15,6 +15,8 @@ package struct Merge: Sendable {
     package var pending: [String: Edit]
     /// When `base` came to be.
     package var baseTime: Timestamp
+    /// When keys of `base` were last set or removed, of those that were lately.
+    package var keyTimes: [String: Timestamp] = [:]
 
     package init(
         base: DomainValues = [:], history: VersionHistory = VersionHistory(), pending: [String: Edit] = [:],
@@ -82,6 +84,7 @@ package struct Merge: Sendable {
             result.overruled.append(Overruled(key: key, value: disk[key], writer: .file))
         }
         advance(by: difference, at: time, placedAt: placed ?? time, isForeign: !isWhole)
+        note(difference.keys.lazy.map { ($0, time) })
         for (key, edit) in pending where PropertyListValue.areSame(edit.value, disk[key], readFrom: format) {
             // The file holds it as well as it can. In force is what was set, as after publishing.
             base[key] = edit.value
@@ -98,6 +101,7 @@ package struct Merge: Sendable {
             if decide(key, nil, time, .binary, &result) { pending[key] = nil }
         }
         advance(by: difference, at: time, placedAt: time, isForeign: true)
+        note(difference.keys.lazy.map { ($0, time) })
         pending = pending.filter { $1.value != nil }
         return result
     }
@@ -120,8 +124,15 @@ package struct Merge: Sendable {
             by: disk, differing: Set(difference.keys), at: time, writtenAt: time, readFrom: format,
             skipping: max(0, history.total - total))
         var result = Result()
-        for key in changed where decide(key, disk[key], time, format, &result) {
-            pending[key] = Edit(value: disk[key], time: time, writer: .file, sequence: Edit.unordered)
+        for key in changed {
+            if pending[key] == nil, let last = keyTimes[key], last >= time {
+                // Its file has been replaced since by one that holds a later change.
+                if !PropertyListValue.areSame(base[key], disk[key], readFrom: format) {
+                    result.overruled.append(Overruled(key: key, value: disk[key], writer: .file))
+                }
+            } else if decide(key, disk[key], time, format, &result) {
+                pending[key] = Edit(value: disk[key], time: time, writer: .file, sequence: Edit.unordered)
+            }
         }
         if difference.isEmpty { return result }
         // Someone may have loaded it; then the published version came again.
@@ -139,6 +150,7 @@ package struct Merge: Sendable {
     ///   - placed: when the file came to hold them, if not at once.
     package mutating func publish(_ edits: [String: Edit], at time: Timestamp, placedAt placed: Timestamp? = nil) {
         advance(by: edits.mapValues(\.value), at: time, placedAt: placed ?? time, isForeign: false)
+        note(edits.lazy.map { ($0, $1.time) })
         for (key, edit) in edits where pending[key] == edit { pending[key] = nil }
     }
 
@@ -193,6 +205,14 @@ package struct Merge: Sendable {
         }
         result.changes.append(KeyChange(key: key, old: mine, new: theirs))
         return true
+    }
+
+    /// Notes when keys of `base` were set or removed.
+    private mutating func note(_ times: some Sequence<(String, Timestamp)>) {
+        for (key, time) in times { keyTimes[key] = time }
+        guard keyTimes.count > VersionHistory.keyCapacity else { return }
+        let oldest = keyTimes.sorted { $0.value < $1.value }.prefix(keyTimes.count / 2)
+        for (key, _) in oldest { keyTimes[key] = nil }
     }
 
     private mutating func advance(

@@ -5,6 +5,8 @@ import PropertyList
 /// A version that a foreign writer wrote held what was overruled, too: a program that goes on from it writes that again.
 struct LoggedHistory {
     private(set) var history = VersionHistory()
+    /// When keys were last set or removed.
+    private(set) var keyTimes: [String: Timestamp] = [:]
     /// What led from each version to the next, in the order of the records.
     private var steps: [Step] = []
 
@@ -25,7 +27,10 @@ struct LoggedHistory {
             let isForeign = changeSet.source == .file
             var back: Difference = [:]
             var overruled: Difference = [:]
-            for change in changeSet.changes { back[change.key] = .some(change.old) }
+            for change in changeSet.changes {
+                back[change.key] = .some(change.old)
+                keyTimes[change.key] = record.time
+            }
             for loser in changeSet.overruled where isForeign && loser.writer == .file && back[loser.key] == nil {
                 guard let value = current[loser.key] else { continue }
                 back[loser.key] = .some(value)

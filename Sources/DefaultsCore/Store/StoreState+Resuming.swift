@@ -43,7 +43,7 @@ extension StoreState {
             // Of what the file held before, no more is known than the log's records tell.
             let isRestored = marks.contains { $0.hash == contents.version.hash }
             let actions = merge(
-                contents, of: domain, pending, replacing: overwritten, logged.history, marks[certain], in: records,
+                contents, of: domain, pending, replacing: overwritten, logged, marks[certain], in: records,
                 isRestored: isRestored, now: now)
             domains[domain]?.earlierVersions = versions
             return actions + post(.unknown(domain), at: now)
@@ -55,6 +55,7 @@ extension StoreState {
             let (values, time) = Self.values(at: marks[certain], replacing: overwritten, of: domain, in: records)
             domains[domain, default: DomainState()].merge = Merge(
                 base: values.compactMapValues(\.self), history: logged.history, baseTime: time)
+            domains[domain]?.merge.keyTimes = logged.keyTimes
             domains[domain]?.earlierVersions = versions
             domains[domain]?.earlierFile = hash
         }
@@ -68,6 +69,7 @@ extension StoreState {
                 history.append(back: [:], at: contents.time, isForeign: true)
             }
             domains[domain]?.merge.history = history
+            domains[domain]?.merge.keyTimes = logged.keyTimes
             domains[domain]?.earlierVersions = versions
         }
         if !pending.isEmpty {
@@ -90,11 +92,12 @@ extension StoreState {
     /// A restored file is, byte by byte, one that was there before.
     private mutating func merge(
         _ contents: FileContents, of domain: Domain, _ pending: [String: Edit], replacing replaced: Difference,
-        _ history: VersionHistory, _ mark: FileMark, in records: [LogRecord], isRestored: Bool, now: Timestamp
+        _ logged: LoggedHistory, _ mark: FileMark, in records: [LogRecord], isRestored: Bool, now: Timestamp
     ) -> [StoreAction] {
         let (known, time) = Self.values(at: mark, replacing: replaced, of: domain, in: records)
         var state = DomainState()
-        state.merge = Merge(base: contents.values, history: history, baseTime: time)
+        state.merge = Merge(base: contents.values, history: logged.history, baseTime: time)
+        state.merge.keyTimes = logged.keyTimes
         for (key, value) in known { state.merge.base[key] = value }
         // Where it isn't known what an edit was to replace, times alone decide.
         state.merge.pending = pending.filter { known[$0] != nil || $1.time >= contents.time }

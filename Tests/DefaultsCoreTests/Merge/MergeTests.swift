@@ -172,6 +172,24 @@ struct MergeTests {
         #expect(merge.current == ["a": 2, "f": 2])
     }
 
+    @Test("What was written to a replaced version loses to what was set or written later", arguments: [true, false])
+    func displacedBeforeLaterChange(isEdit: Bool) {
+        var merge = Merge(base: ["a": 1, "f": 1])
+        _ = merge.edit(["a": 2], time: before, writer: .testApp, sequence: 1)
+        let loaded = merge.history.total
+        merge.publish(merge.pending, at: before)
+        if isEdit {
+            _ = merge.edit(["f": 3], time: after, writer: .testApp, sequence: 2)
+            merge.publish(merge.pending, at: after)
+        } else {
+            _ = merge.reload(["a": 2, "f": 3], format: .xml, changedAt: after)
+        }
+        let result = merge.displace(["a": 1, "f": 2, "g": 1], format: .xml, changedAt: now, loadedBefore: loaded)
+        #expect(result.changes == [KeyChange(key: "g", old: nil, new: 1)])
+        #expect(result.overruled == [Overruled(key: "f", value: 2, writer: .file)])
+        #expect(merge.current == ["a": 2, "f": 3, "g": 1])
+    }
+
     @Test("A writer that knew all when it wrote, and writes the same again at once, takes back nothing set between")
     func writesAgainAtOnce() {
         var merge = Merge(base: ["a": 1, "f": 1])

@@ -462,6 +462,38 @@ struct ResumeTests {
         }
     }
 
+    @Test("A replaced version that is found once more takes back nothing that was written since")
+    func displacedBeforeLaterWrite() throws {
+        try withStoreFixture { fixture in
+            do {
+                let first = try fixture.storeWithLog()
+                fixture.edit(first, ["old": 1, "theirs": 0])
+                try first.publish(fixture.domain)
+                _ = first.examineDisplaced()
+                let writer = open(fixture.path, O_RDWR | O_CLOEXEC)
+                fixture.edit(first, ["mine": 1])
+                try first.publish(fixture.domain, .override)
+                let bytes = try PropertyListValue.dictionary(["old": 1, "theirs": 1]).write(as: .xml)
+                #expect(ftruncate(writer, 0) == 0)
+                try RawFile.write(bytes, to: writer)
+                close(writer)
+                #expect(eventually { first.examineDisplaced() && fixture.values(first)["theirs"] == 1 })
+                try first.publish(fixture.domain)
+                // The program reads the file and replaces it, and the agent is killed at that.
+                let newer = try PropertyListValue.dictionary(["old": 1, "mine": 1, "theirs": 2]).write(as: .xml)
+                try RawFile.write(newer, to: fixture.path + ".new")
+                #expect(rename(fixture.path + ".new", fixture.path) == 0)
+                fixture.look(first)
+                #expect(first.displacedPaths.count >= 1)
+            }
+            let second = try fixture.resumedStore()
+            #expect(fixture.values(second) == ["old": 1, "mine": 1, "theirs": 2])
+            #expect(eventually { !second.examineDisplaced() })
+            #expect(fixture.values(second) == ["old": 1, "mine": 1, "theirs": 2])
+            #expect(namesOfFiles(in: fixture.directory) == ["org.example.app.plist"])
+        }
+    }
+
     @Test("A program that goes on from what it wrote itself before a restart takes back nothing that was overruled")
     func overruledBeforeRestart() throws {
         try withStoreFixture { fixture in
