@@ -287,7 +287,7 @@ _defaults_read-type() {
 
 _defaults_write() {
     repeating_flags=()
-    non_repeating_flags=(-currentHost --key-path --force --version -h --help)
+    non_repeating_flags=(-currentHost --key-path --force --json --version -h --help)
     repeating_options=()
     non_repeating_options=(--directory --socket -host -app)
     __defaults_offer_flags_options -1

@@ -15,6 +15,7 @@ struct CommandPlaceTests {
         .prints(["write", "-g", "k", "-g"], ["read", "-g", "k"], output: "-g"),
         .prints(["write", "-globalDomain", "k", "v"], ["read", "NSGlobalDomain", "k"], output: "v"),
         .prints(["write", "Apple Global Domain", "k", "v"], ["read", "-g", "k"], output: "v"),
+        .prints(["write", ".GlobalPreferences", "k", "v"], ["read", "-g", "k"], output: "v"),
         .prints(["write", "NSGlobalDomain", "k", "v"], ["read-type", "-g", "k"], output: "Type is string"),
         .isSilent(["write", "-g", "k", "v"], ["rename", "-g", "k", "l"], ["delete", "-g", "l"]),
         .prints(["-host", "HOST"] + kv, ["read", "-host", "HOST", "a.b", "k"], output: "v"),

@@ -1,3 +1,4 @@
+import ProgramSupport
 import Testing
 
 /// The values that `defaults write` takes, and those that it doesn't.
@@ -35,6 +36,9 @@ struct CommandValueTests {
         value(["-date", "2020-01-02 03:04:05 +0100"], "2020-01-02 02:04:05 +0000"),
         typed(["-date", "2020-01-02 03:04:05 -0030"], #"{"$date":"2020-01-02T03:34:05Z"}"#),
         typed(["-date", "2020-02-29T00:00:00Z"], #"{"$date":"2020-02-29T00:00:00Z"}"#),
+        typed(["-date", "2020-01-02T03:04:05+01:00"], #"{"$date":"2020-01-02T02:04:05Z"}"#),
+        typed(["-date", "2020-01-02 03:04Z"], #"{"$date":"2020-01-02T03:04:00Z"}"#),
+        value(["-data", "abc"], "<0abc>"),
         value(["-data", "0a0bff0a01"], "<0a0bff0a 01>"), value(["-data", ""], "<>"),
         typed(["-data", "FF"], #"{"$data":"/w=="}"#),
     ]
@@ -74,7 +78,7 @@ struct CommandValueTests {
 
     private static let wholeNumber = "a whole number from -9223372036854775808 to 18446744073709551615"
     private static let number = "a finite number that fits 64 bits, such as 1.5 or 2e-3"
-    private static let date = "\"YYYY-MM-DD HH:MM:SS +ZZZZ\" or YYYY-MM-DDTHH:MM:SSZ"
+    private static let date = "YYYY-MM-DD, \"YYYY-MM-DD HH:MM:SS\" or either with T, Z or a zone such as +0100"
     private static let nesting =
         "Cannot nest composite types: an array or dictionary inside another is written as a property list, "
         + "such as '(a, b)' or '{k = v;}'."
@@ -93,10 +97,11 @@ struct CommandValueTests {
                 noValue("-boolean", $0, "true, false, yes or no"),
             ]
         }
-        + ["0", "0g", "0a 0b", "<0a>", "０１"].map { noValue("-data", $0, "hexadecimal digits, two a byte") }
-        + ["soon", "", "2020-01-02", "2020-02-30 00:00:00 +0000", "2020-01-02 03:04:05"].map {
-            noValue("-date", $0, date)
-        }
+        + ["0g", "0a 0b", "<0a>", "０１"].map { noValue("-data", $0, "hexadecimal digits, two a byte") }
+        + [
+            "soon", "", "2020-1-2", "2020-02-30", "2020-02-30 00:00:00 +0000", "2020-01-02 24:00:00",
+            "2020-01-02 03:04:05 +2400", "2020-01-02 03:04:05.", "2020-01-02 03", "2020-01-02 03:04:05 CET",
+        ].map { noValue("-date", $0, date) }
         + ["-int", "-integer", "-float", "-bool", "-boolean", "-date", "-data", "-string"].map {
             refused([$0], 64, "\($0) needs a value.")
         }
@@ -109,6 +114,7 @@ struct CommandValueTests {
             refused(
                 ["-array", "-int", "x"], 64,
                 "\"x\" is no value for -int, which takes \(wholeNumber); nothing is written."),
+            refused(["-foo", "3"], 64, "\"-foo\" is no type of a value; leaving defaults unchanged."),
             refused(["v", "w"], 64, "Unexpected argument \"w\"; leaving defaults unchanged."),
             refused(["-int", "5", "6"], 64, "Unexpected argument \"6\"; leaving defaults unchanged."),
             refused(
@@ -132,6 +138,26 @@ struct CommandValueTests {
 
     @Test("What is no value is told, and nothing is written", arguments: refusals)
     func wrong(_ row: CommandCase) throws { #expect(try row.check() == [:]) }
+
+    @Test(
+        "A date without a zone is local time",
+        arguments: [
+            ("2019-02-19", "2019-02-18T23:00:00Z"), ("2019-02-19 10:10:10", "2019-02-19T09:10:10Z"),
+            ("2019-07-19T10:10:10", "2019-07-19T08:10:10Z"), ("2019-07-19 10:10", "2019-07-19T08:10:00Z"),
+        ])
+    func localDates(_ text: String, _ date: String) throws {
+        try AgentProcess.withPlace { place in
+            // Central Europe's rules, whatever zones the machine knows.
+            let environment = place.environment.merging(["TZ": "CET-1CEST,M3.5.0,M10.5.0/3", "DEFAULTSD_SOCKET": ""]) {
+                $1
+            }
+            for arguments in [["write", "a.b", "k", "-date", text], ["read", "--json", "a.b", "k"]] {
+                let outcome = try Programs.run(Programs.defaults, arguments, environment: environment)
+                #expect(outcome.errors == "")
+                #expect(arguments[0] == "write" || outcome.output == "{\"$date\":\"\(date)\"}\n")
+            }
+        }
+    }
 
     @Test("What can't be added to stays", arguments: ["-array-add", "-dict-add"])
     func mismatch(_ option: String) throws {

@@ -115,6 +115,20 @@ struct KeyPathTests {
         ),
     ]
 
+    @Test(
+        "A key that looks like a path is made with a word of warning, once",
+        arguments: ["Windows.0.Title", "Window.Title"])
+    func looksLikeAPath(_ key: String) throws {
+        let parent = key.prefix { $0 != "." }
+        let write = ["write", "a.b", key, "Main"]
+        var row = CommandCase.isSilent(write)
+        row.errors =
+            "defaults: The domain a.b has no \"\(parent)\", so a key named \"\(key)\" was made. To set a value inside "
+            + "\"\(parent)\", write --key-path before the domain.\n"
+        try row.check()
+        try CommandCase.isSilent(write, write).check()
+    }
+
     @Test("Reading", arguments: reading)
     func read(_ row: CommandCase) throws { try row.check() }
 

@@ -9,11 +9,11 @@ struct Convert: ParsableCommand {
         commandName: "convert",
         abstract: "Writes a property list in another format.",
         discussion: """
-            The input may be XML, binary or old-style text, whatever its name; what is wrong with it is told with its line \
+            The input may be XML, binary, old-style text or JSON, whatever its name; what is wrong with it is told with its line \
             or byte. The output is written whole or not at all, and may be the input itself.
 
             Old-style text knows strings, data, arrays and dictionaries; all else becomes a string in it. JSON has data as \
-            {"$data": base64} and dates as {"$date": RFC 3339}; it can't be an input.
+            {"$data": base64} and dates as {"$date": RFC 3339}, and both are read so again.
 
             EXAMPLES
               defaults convert ~/.config/org.example.editor.plist

@@ -6,13 +6,14 @@ import PropertyList
 struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Sets the keys of a domain that a property list has; other keys stay.",
+        abstract: "Sets the keys of a domain that a property list or JSON has; other keys stay.",
         discussion: """
-            The file may be XML, binary or old-style text. All keys are set in one step.
+            The file may be XML, binary, old-style text or JSON, as `read --json` prints it. All keys are set in one step.
 
             EXAMPLES
               defaults import org.example.editor settings.plist
               defaults export org.example.editor - | defaults import org.example.viewer -
+              defaults read --json org.example.editor | jq '.Size = 14' | defaults import org.example.editor -
             """)
 
     @OptionGroup var place: PlaceOptions

@@ -34,7 +34,8 @@ struct QuickCommand {
     func run() throws {
         switch action {
         case .read(let key): try Read.show(domain, key, place, ValueOutput())
-        case .write(let operands, let isPath): try Write.change(domain, operands, isPath: isPath, place)
+        case .write(let operands, let isPath):
+            try Write.change(domain, WriteOperands(operands, isPath: isPath), place)
         }
     }
 }

@@ -1,7 +1,7 @@
 import DefaultsCore
 import PropertyList
 
-/// A property list that a person gave, in a file or on standard input.
+/// A property list or JSON that a person gave, in a file or on standard input.
 struct InputDocument {
     /// What messages call it.
     let name: String
@@ -20,7 +20,13 @@ struct InputDocument {
         do throws(PropertyListError) {
             (value, format) = try PropertyListValue.read(bytes, limits: limits)
         } catch {
-            throw Failure("\(name): \(error)", .dataError)
+            guard JSONReader.isLikely(bytes) else { throw Failure("\(name): \(error)", .dataError) }
+            do throws(Failure) {
+                // It tells all types apart, as the binary format does.
+                (value, format) = (try JSONReader.read(bytes, limits: limits), .binary)
+            } catch {
+                throw Failure("\(name): \(error.message)", error.status)
+            }
         }
     }
 

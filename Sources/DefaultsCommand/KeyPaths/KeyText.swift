@@ -38,6 +38,20 @@ package struct KeyText {
         return ValuePath(key: components[0], steps: components.dropFirst())
     }
 
+    /// What comes before the first dot of a text that looks like a path, and isn't one: it has an index, or each part begins
+    /// with a capital.
+    ///
+    /// Other keys with dots, such as `com.apple.mouse.scaling`, are common, and meant as they are.
+    var missingParent: String? {
+        if isPath { return nil }
+        let components = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard components.count > 1, let first = components.first, !first.isEmpty else { return nil }
+        let hasIndex = components.dropFirst().contains {
+            !$0.isEmpty && $0.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        }
+        return hasIndex || components.allSatisfy { $0.first?.isUppercase ?? false } ? String(first) : nil
+    }
+
     /// The text cut at its dots, without the backslashes that say what isn't one.
     private static func components(_ text: String) -> (components: [String], hasEscapes: Bool) {
         var components: [String] = []

@@ -1,14 +1,14 @@
 import DefaultsCore
-import PropertyList
+package import PropertyList
 
 /// Writes values as JSON, each with its type: what JSON has no type for is an object with one key.
 ///
 /// Data is `{"$data": base64}`, a date `{"$date": RFC 3339}`, a keyed archive's number `{"$uid": n}`, and a real that is no
 /// number `{"$real": "nan"}`. Reals have a fraction or an exponent, so that they are told from integers; integers are
 /// exact whatever their size. Keys are in order.
-enum JSONText {
+package enum JSONText {
     /// A value as one line of JSON.
-    static func of(_ value: PropertyListValue) -> String {
+    package static func of(_ value: PropertyListValue) -> String {
         var text = ""
         append(value, to: &text)
         return text

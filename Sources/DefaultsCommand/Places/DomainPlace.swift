@@ -29,7 +29,8 @@ package struct DomainPlace: Hashable {
                     "\"\(argument)\" can't be a domain's name: a name has no \"/\". The path of a file begins with /, ./, "
                         + "../ or ~/.", .usage)
             }
-            let isGlobal = argument == "Apple Global Domain"
+            // As Apple's tool calls it, and as its file is called.
+            let isGlobal = ["Apple Global Domain", ".GlobalPreferences"].contains(argument)
             let domain = Domain(isGlobal ? .global : try DomainName(argument), host: host)
             // Such a name is likely a mistake, but one that is there is meant.
             if argument.hasSuffix(".plist"), access(preferences.path(of: domain), F_OK) != 0 {

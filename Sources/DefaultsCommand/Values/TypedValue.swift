@@ -1,4 +1,5 @@
 import DefaultsCore
+import Glibc
 import PropertyList
 
 /// Reads values whose type is said by an option, or isn't said.
@@ -60,12 +61,16 @@ enum TypedValue {
         "-float": ({ real($0).map { .real($0) } }, "a finite number that fits 64 bits, such as 1.5 or 2e-3"),
         "-bool": boolean, "-boolean": boolean,
         "-data": (
-            { text in text.allSatisfy { $0.isASCII && $0.isHexDigit } ? try? parse("<\(text)>") : nil },
+            { text in
+                guard text.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return nil }
+                // Of an odd number the first stands alone, as on macOS.
+                return try? parse("<\(text.utf8.count.isMultiple(of: 2) ? "" : "0")\(text)>")
+            },
             "hexadecimal digits, two a byte"
         ),
         "-date": (
-            { text in PropertyListDate(text).map { .date($0) } ?? (try? parse("<*D\(text)>")) },
-            "\"YYYY-MM-DD HH:MM:SS +ZZZZ\" or YYYY-MM-DDTHH:MM:SSZ"
+            { text in TypedDate.read(text).map { .date($0) } },
+            "YYYY-MM-DD, \"YYYY-MM-DD HH:MM:SS\" or either with T, Z or a zone such as +0100"
         ),
     ]
 
@@ -83,8 +88,15 @@ enum TypedValue {
         if !isPropertyList, !text.utf8.contains(UInt8(ascii: "\\")) { return .string(text) }
         if !isPropertyList { try checkEscapes(text) }
         do throws(PropertyListError) {
-            return try parse(isPropertyList ? text : "\"\(text)\"")
+            let value = try parse(isPropertyList ? text : "\"\(text)\"")
+            noteEscapes(text, value)
+            return value
         } catch {
+            if JSONReader.isLikely(Array(text.utf8)) {
+                throw Failure(
+                    "\"\(text)\" is JSON; write --json before the domain. If it is meant as plain text, write -string before "
+                        + "it.", .dataError)
+            }
             throw Failure(
                 "Could not parse \"\(text)\": \(error) If it is meant as plain text, write -string before it.",
                 .dataError)
@@ -101,6 +113,14 @@ enum TypedValue {
                 "\"\(text)\" has a backslash that begins no escape; leaving defaults unchanged. If it is meant as plain text, "
                     + "write -string before it.", .dataError)
         }
+    }
+
+    /// Tells a person whose text isn't stored as it was typed.
+    private static func noteEscapes(_ text: String, _ value: PropertyListValue) {
+        guard case .string(let string) = value, string != text, isatty(STDERR_FILENO) == 1 else { return }
+        Failure.note(
+            "\"\(text)\" was read as a property list, and is stored as \(JSONText.string(string)). "
+                + "Write -string before it to store it as it is.")
     }
 
     private static func parse(_ text: String) throws(PropertyListError) -> PropertyListValue {

@@ -41,12 +41,35 @@ package enum WriteOperands {
             }
         } else {
             value = .set(try TypedValue.take(&rest))
+            if option.hasPrefix("-"), rest.count == 1, !TypedValue.options.contains(option) {
+                throw Failure("\"\(option)\" is no type of a value; leaving defaults unchanged.", .usage)
+            }
         }
         if let surplus = rest.first {
             let remedy = Arguments.isOfPlace(surplus) ? " It belongs before the domain." : ""
             throw Failure("Unexpected argument \"\(surplus)\"; leaving defaults unchanged.\(remedy)", .usage)
         }
         self = .key(KeyText(text: first, isPath: isPath), value)
+    }
+
+    /// Reads a key and its value as JSON, or an object alone.
+    package init(json operands: [String], isPath: Bool) throws(Failure) {
+        guard let text = operands.last, operands.count <= 2 else {
+            throw Failure("With --json, give a key and its value as JSON, or an object alone.", .usage)
+        }
+        let value: PropertyListValue
+        do throws(Failure) {
+            value = try JSONReader.read(Array(text.utf8), limits: Frame.requestLimits)
+        } catch {
+            throw Failure("\(error.message) Defaults have not been changed.", error.status)
+        }
+        if operands.count == 2 {
+            self = .key(KeyText(text: operands[0], isPath: isPath), .set(value))
+        } else if case .dictionary(let values) = value {
+            self = .all(values)
+        } else {
+            throw Failure("The JSON alone is no object; give a key, or '{\"key\": value}'.", .usage)
+        }
     }
 
     /// Looks for an option where the key should be, since nobody has keys of such names.

@@ -15,7 +15,7 @@ package enum Base64 {
     }()
 
     /// The bytes that the text stands for; nil if it is not base64 with correct padding.
-    static func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
+    package static func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         let meanings = meanings
         var isCorrect = true
         let bytes = [UInt8](unsafeUninitializedCapacity: text.count / 4 * 3 + 3) { output, count in

@@ -1,0 +1,127 @@
+import Foundation
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+/// JSON where property lists are taken: `import`, `convert`, and `write --json`.
+@Suite("JSON as input")
+struct JSONInputTests {
+    private static func convert(_ input: String, to format: String = "json") throws -> Programs.Outcome {
+        try Programs.run(Programs.defaults, ["convert", "--to", format, "-"], input: input)
+    }
+
+    @Test("What `read --json` prints is read as the very value that it came from")
+    func roundTrip() throws {
+        let value: PropertyListValue = [
+            "data": .data([0, 255]), "date": .date(PropertyListDate(secondsSinceReferenceDate: 0.25)), "uid": .uid(7),
+            "flag": true, "most": .unsigned(.max), "least": .integer(.min), "real": 1.0, "tiny": .real(.leastNonzeroMagnitude),
+            "infinite": .real(-.infinity), "text": "é\u{1F600}\n\"\\\u{1}", "list": [[], [:], ["a": ["b": 1.5]]],
+            "": "empty", "not wrapped": ["$data": "AA==", "more": 1],
+        ]
+        try withTemporaryDirectory { root in
+            try RawFile.write(value.write(as: .binary), to: root + "/in")
+            for (from, to, format) in [("in", "json", "json"), ("json", "out", "binary")] {
+                let outcome = try Programs.run(
+                    Programs.defaults, ["convert", "--to", format, "\(root)/\(from)", "\(root)/\(to)"])
+                #expect(outcome.errors == "")
+            }
+            #expect(try PropertyListValue(parsing: RawFile.read(root + "/out")) == value)
+        }
+    }
+
+    @Test("What Python writes as JSON, it reads again unchanged", .enabled(if: ForeignProcess.hasPython))
+    func python() throws {
+        let script = """
+            import json, random, subprocess, sys
+            def value(depth):
+                kind = random.randrange(8 if depth < 4 else 6)
+                if kind == 0: return random.randrange(-2**63, 2**64)
+                if kind == 1: return random.choice([0.1, -2.5, 1e300, 5e-324, 3.0])
+                if kind == 2: return random.random() < 0.5
+                if kind < 6: return "".join(random.choice('ab"/\\\\\\n\\t\\x01é漢😀') for _ in range(random.randrange(6)))
+                if kind == 6: return [value(depth + 1) for _ in range(random.randrange(4))]
+                return {f"k{n}": value(depth + 1) for n in range(random.randrange(4))}
+            for number in range(40):
+                original = {"top": value(0), "list": [value(1), value(1)]}
+                text = json.dumps(original, ensure_ascii=number % 2 == 0, indent=[None, 2, "\\t"][number % 3])
+                result = subprocess.run([sys.argv[1], "convert", "--to", "json", "-"], input=text.encode(),
+                    capture_output=True)
+                if result.returncode or json.loads(result.stdout) != original:
+                    sys.exit(f"{text}\\n{result.stdout}\\n{result.stderr}")
+            """
+        let outcome = try Programs.run("/usr/bin/env", ["python3", "-c", script, Programs.defaults])
+        #expect(outcome.status == 0, "\(outcome.errors)")
+    }
+
+    private static func refused(_ json: String, _ place: String, _ message: String) -> CommandCase {
+        .fails(
+            ["import", "a.b", "-"], status: 65, "Standard input: JSON, \(place): \(message).", input: json)
+    }
+
+    static let refusals: [CommandCase] = [
+        refused(#"{"a": null}"#, "line 1, column 7 (byte 6)", "a property list can't hold null; leave the key out"),
+        refused("{\"é\": 1,\n \"b\": nul}", "line 2, column 7 (byte 16)", "expected a value"),
+        refused(#"{"a": 1 "b": 2}"#, "line 1, column 9 (byte 8)", "expected }"),
+        refused(#"{"a": 1, }"#, "line 1, column 10 (byte 9)", "expected a key between quotes"),
+        refused(#"{"a": 1, "a": 2}"#, "line 1, column 10 (byte 9)", #"the key "a" stands twice in one object"#),
+        refused(#"{"a": 01}"#, "line 1, column 7 (byte 6)", "expected a value"),
+        refused(
+            #"{"a": 18446744073709551616}"#, "line 1, column 7 (byte 6)",
+            "the number 18446744073709551616 doesn't fit 64 bits"),
+        refused(#"{"a": 1e999}"#, "line 1, column 7 (byte 6)", "the number 1e999 doesn't fit 64 bits"),
+        refused(#"{"a": "\ud800"}"#, "line 1, column 8 (byte 7)", "a surrogate has no partner"),
+        refused(#"{"a": "\x"}"#, "line 1, column 8 (byte 7)", "the backslash begins no escape"),
+        refused(#"{"a": "b"#, "line 1, column 7 (byte 6)", "the string has no end"),
+        refused(#"{"a": {"$data": "?"}}"#, "line 1, column 7 (byte 6)", "$data is not base64"),
+        refused(#"{"a": {"$date": "soon"}}"#, "line 1, column 7 (byte 6)", "$date is no date"),
+        refused(#"{"a": 1} {}"#, "line 1, column 10 (byte 9)", "expected the end of the text"),
+        .fails(
+            ["import", "a.b", "-"], status: 65,
+            "Standard input holds no dictionary but a value of type array, so it has no keys; the domain a.b is unchanged.",
+            input: "[1, 2]"),
+        .fails(
+            ["write", "a.b", "k", #"{"a": 1}"#], status: 65,
+            #""{"a": 1}" is JSON; write --json before the domain. If it is meant as plain text, write -string before it."#
+        ),
+        .fails(
+            ["write", "--json", "a.b", "k", "[1,"], status: 65,
+            "JSON, line 1, column 4 (byte 3): expected a value, found the end of the text. Defaults have not been changed."
+        ),
+        .fails(
+            ["write", "--json", "a.b", "[1]"], status: 64,
+            #"The JSON alone is no object; give a key, or '{"key": value}'."#),
+        .fails(
+            ["write", "--json", "a.b", "k", "1", "2"], status: 64,
+            "With --json, give a key and its value as JSON, or an object alone."),
+    ]
+
+    static let written: [CommandCase] = [
+        .prints(
+            ["write", "--json", "a.b", "k", #"[1, 2.0, {"a": "b"}, true]"#], ["read", "--json", "a.b"],
+            output: #"{"k":[1,2.0,{"a":"b"},true]}"#),
+        .prints(
+            ["write", "a.b", "old", "1"], ["write", "--json", "a.b", #"{"k": 5}"#], ["read", "--json", "a.b"],
+            output: #"{"k":5}"#),
+        .prints(
+            ["write", "--json", "--key-path", "a.b", "x.y", "5"], ["read", "--json", "a.b"],
+            output: #"{"x":{"y":5}}"#),
+        .prints(
+            ["write", "a.b", "old", "1"], ["import", "a.b", "-"], ["read", "--json", "a.b"],
+            output: #"{"k":{"$date":"2001-01-01T00:00:00Z"},"old":"1"}"#,
+            input: "\u{FEFF}{\"k\": {\"$date\": \"2001-01-01T00:00:00Z\"}}\n"),
+    ]
+
+    @Test("A value is set as it stands in JSON", arguments: written)
+    func writing(_ row: CommandCase) throws { try row.check() }
+
+    @Test("What can't be taken says where it is wrong, and changes nothing", arguments: refusals)
+    func wrong(_ row: CommandCase) throws { #expect(try row.check() == [:]) }
+
+    @Test("JSON that is nested too deep is refused")
+    func depth() throws {
+        let outcome = try Self.convert(String(repeating: "[", count: 100_000))
+        #expect(outcome.status == 65)
+        #expect(outcome.errors.contains("more than 512 arrays and objects are nested"))
+    }
+}
