@@ -541,8 +541,8 @@ struct AgentFaultTests {
             #expect(isFound)
             agent.terminate()
             let lines = agent.complaints().split(separator: "\n")
-            // Gone for a moment, and then not to be listed: it is told once.
-            let directory = "The directory \(agent.place.preferences) "
+            // Gone for a moment, and then not to be listed: it is told once, of it or of what it has for hosts.
+            let directory = "The directory \(agent.place.preferences)"
             #expect(lines.count { $0.contains(" warning ") && $0.contains(directory) } == 1, "\(lines)")
             #expect(lines.count { $0.contains("The directory can be read again") } == 1, "\(lines)")
         }
