@@ -205,7 +205,7 @@ _defaults() {
 
 _defaults_read() {
     repeating_flags=()
-    non_repeating_flags=(-currentHost --json --raw --key-path --version -h --help)
+    non_repeating_flags=(-currentHost --json --raw --key-path --effective --version -h --help)
     repeating_options=()
     non_repeating_options=(--directory --socket -host -app --plist)
     __defaults_offer_flags_options 2

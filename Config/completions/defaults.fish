@@ -23,7 +23,7 @@ function __defaults_parse_tokens -S
         __defaults_parse_subcommand 0 'directory=' 'socket=' 'version' 'h/help'
         switch $unparsed_tokens[1]
         case 'read'
-            __defaults_parse_subcommand 2 'directory=' 'socket=' 'json' 'plist=' 'raw' 'key-path' 'version' 'h/help'
+            __defaults_parse_subcommand 2 'directory=' 'socket=' 'json' 'plist=' 'raw' 'key-path' 'effective' 'version' 'h/help'
         case 'read-type'
             __defaults_parse_subcommand 2 'directory=' 'socket=' 'key-path' 'version' 'h/help'
         case 'write'
@@ -145,6 +145,7 @@ complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_opti
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" plist' -l 'plist' -d 'Prints a property list: xml or binary.' -rfka 'xml binary'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" raw' -l 'raw' -d 'Prints data as it is, byte for byte, and anything else as text.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" key-path' -l 'key-path' -d 'Takes the key as a path in any case; `write` then makes the dictionaries that are missing.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" effective' -l 'effective' -d 'Prints the values that an app of that name finds, from all layers.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults read" -eq 1' -fka '(__defaults_custom_completion ---completion read -- positional@0 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults read" -eq 2' -fka '(__defaults_custom_completion ---completion read -- positional@1 (count (__defaults_tokens -pc)) (__defaults_tokens -tC))'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" version' -l 'version' -d 'Show the version.'

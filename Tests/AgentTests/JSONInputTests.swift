@@ -15,7 +15,8 @@ struct JSONInputTests {
     func roundTrip() throws {
         let value: PropertyListValue = [
             "data": .data([0, 255]), "date": .date(PropertyListDate(secondsSinceReferenceDate: 0.25)), "uid": .uid(7),
-            "flag": true, "most": .unsigned(.max), "least": .integer(.min), "real": 1.0, "tiny": .real(.leastNonzeroMagnitude),
+            "flag": true, "most": .unsigned(.max), "least": .integer(.min), "real": 1.0,
+            "tiny": .real(.leastNonzeroMagnitude),
             "infinite": .real(-.infinity), "text": "é\u{1F600}\n\"\\\u{1}", "list": [[], [:], ["a": ["b": 1.5]]],
             "": "empty", "not wrapped": ["$data": "AA==", "more": 1],
         ]

@@ -19,10 +19,10 @@ struct VerbTests {
         VerbCase(
             files: layers, commands: [["explain", "a.b", "size"]],
             output: """
-                * any host          <root>/p/a.b.plist                      "12"
-                  global, any host  <root>/p/.GlobalPreferences.plist       "1"
-                  system            <root>/system/a.b.plist                 "3"
-                  global, system    <root>/system/.GlobalPreferences.plist  "4"
+                * you, any host            <root>/p/a.b.plist                      "12"
+                  you, any host, all apps  <root>/p/.GlobalPreferences.plist       "1"
+                  system                   <root>/system/a.b.plist                 "3"
+                  system, all apps         <root>/system/.GlobalPreferences.plist  "4"
 
                 """),
         VerbCase(
@@ -34,7 +34,7 @@ struct VerbTests {
                 """),
         VerbCase(
             files: layers, commands: [["explain", "-g", "name"]],
-            output: "* global, any host  <root>/p/.GlobalPreferences.plist  \"\\u001bx\"\n"),
+            output: "* you, any host, all apps  <root>/p/.GlobalPreferences.plist  \"\\u001bx\"\n"),
         VerbCase(
             files: layers, commands: [["explain", "-host", "H", "write", "x"]], status: 1,
             errors: "defaults: No layer of write has the key \"x\".\n"),
@@ -42,11 +42,11 @@ struct VerbTests {
             files: layers,
             commands: [["-host", "H", "write", "a.b", "size", "9"], ["explain", "-host", "H", "a.b", "size"]],
             output: """
-                * this host         <root>/p/ByHost/a.b.H.plist             "9"
-                  any host          <root>/p/a.b.plist                      "12"
-                  global, any host  <root>/p/.GlobalPreferences.plist       "1"
-                  system            <root>/system/a.b.plist                 "3"
-                  global, system    <root>/system/.GlobalPreferences.plist  "4"
+                * you, this host           <root>/p/ByHost/a.b.H.plist             "9"
+                  you, any host            <root>/p/a.b.plist                      "12"
+                  you, any host, all apps  <root>/p/.GlobalPreferences.plist       "1"
+                  system                   <root>/system/a.b.plist                 "3"
+                  system, all apps         <root>/system/.GlobalPreferences.plist  "4"
 
                 """),
         VerbCase(
@@ -64,6 +64,29 @@ struct VerbTests {
                 """),
     ]
 
+    static let effective: [VerbCase] = [
+        VerbCase(
+            files: layers, commands: [["read", "--effective", "--json", "a.b"]],
+            output: #"{"mine":"1","name":"\u001bx","size":"12","theirs":"2"}"# + "\n"),
+        VerbCase(files: layers, commands: [["read", "--effective", "a.b", "theirs"]], output: "2\n"),
+        VerbCase(
+            files: layers,
+            commands: [
+                ["-host", "H", "write", "a.b", "size", "9"], ["read", "-host", "H", "--effective", "a.b", "size"],
+            ],
+            output: "9\n"),
+        // What nobody has set for an app is still found for all.
+        VerbCase(files: layers, commands: [["read", "--effective", "c.d", "size"]], output: "1\n"),
+        VerbCase(
+            files: ["t/e.plist": "{k = v;}"], commands: [["read", "--effective", "<root>/t/e", "k"]], output: "v\n"),
+        VerbCase(
+            files: [:], commands: [["read", "--effective", "a.b"]], status: 1,
+            errors: "defaults: The domain a.b does not exist.\n"),
+        VerbCase(
+            files: layers, commands: [["read", "--effective"]], status: 64,
+            errors: "defaults: --effective needs a domain: the name of the app that searches.\n"),
+    ]
+
     static let places: [VerbCase] = [
         VerbCase(
             files: ["p/e.plist": "{k = global;}", "t/e.plist": "{k = v;}"], commands: [["explain", "<root>/t/e", "k"]],
@@ -73,7 +96,7 @@ struct VerbTests {
             errors: "defaults: The file <root>/t/e.plist has not the key \"sise\". Did you mean \"size\"?\n"),
         VerbCase(
             files: layers, commands: [["explain", "<root>/p/a.b.plist", "mine"]],
-            output: "* any host  <root>/p/a.b.plist  \"1\"\n"),
+            output: "* you, any host  <root>/p/a.b.plist  \"1\"\n"),
         VerbCase(files: layers, commands: [["sync", "<root>/t/e", "a.b"]]),
         VerbCase(
             files: ["p/a.b.plist": "{k = 1;}", "t/e.plist": "{k = 2;}"], commands: [["diff", "a.b", "<root>/t/e"]],
@@ -86,7 +109,7 @@ struct VerbTests {
             commands: [["-app", "sh", "diff", "a.b"]], status: 1, output: "k  \"1\" → \"2\"\n"),
         VerbCase(
             files: ["p/sh.plist": "{k = 1;}"], commands: [["explain", "-app", "sh", "k"]],
-            output: "* any host  <root>/p/sh.plist  \"1\"\n"),
+            output: "* you, any host  <root>/p/sh.plist  \"1\"\n"),
         VerbCase(files: ["p/sh.plist": "{k = 1;}"], commands: [["sync", "-app", "sh", "a.b"]]),
         VerbCase(
             files: ["t/e.plist": "{k = v;}"], commands: [["edit", "<root>/t/e"], ["read", "<root>/t/e", "k"]],
@@ -299,7 +322,9 @@ struct VerbTests {
                     + "`defaults help read`.\n"),
         ]
 
-    @Test("A verb does the same with an agent and without one", arguments: explain + places + diff + sync + nearNames)
+    @Test(
+        "A verb does the same with an agent and without one",
+        arguments: explain + effective + places + diff + sync + nearNames)
     func same(_ testCase: VerbCase) throws { try testCase.check() }
 
     @Test("A managed value wins over all others", .enabled(if: geteuid() == 0))
@@ -307,7 +332,8 @@ struct VerbTests {
         try VerbCase(
             files: ["managed/a.b.plist": "{size = 0;}", "p/a.b.plist": "{size = 12;}"],
             commands: [["explain", "a.b", "size"]],
-            output: "* managed   <root>/managed/a.b.plist  \"0\"\n  any host  <root>/p/a.b.plist        \"12\"\n"
+            output:
+                "* managed        <root>/managed/a.b.plist  \"0\"\n  you, any host  <root>/p/a.b.plist        \"12\"\n"
         ).check()
     }
 

@@ -39,7 +39,7 @@ struct Explain: ParsableCommand {
         var containers: Set<String> = []
         var isThere = false
         var isDamaged = false
-        for domain in domains(of: open) {
+        for domain in open.layers {
             let snapshot = try open.backend.snapshot(of: domain)
             if let damage = snapshot.damage {
                 Failure.note(damage)
@@ -75,13 +75,6 @@ struct Explain: ParsableCommand {
         } else {
             try StandardOutput.write(ExplainedLayer.text(layers, ChangeText(isColored: color.isColored())))
         }
-    }
-
-    /// The domains that are searched, in their order; a file elsewhere is searched by nobody, and is alone.
-    private func domains(of open: OpenDomain) -> [Domain] {
-        guard open.place.directory == nil else { return [open.domain] }
-        let host = open.domain.host == .any ? nil : open.domain.host
-        return open.backend.layers(of: open.domain.name, onHost: host)
     }
 
     private func path(of domain: Domain, _ open: OpenDomain) throws -> String {

@@ -13,7 +13,7 @@ struct Import: ParsableCommand {
             EXAMPLES
               defaults import org.example.editor settings.plist
               defaults export org.example.editor - | defaults import org.example.viewer -
-              defaults read --json org.example.editor | jq '.Size = 14' | defaults import org.example.editor -
+              defaults read --json org.a | jq '.Size = 14' | defaults import org.a -
             """)
 
     @OptionGroup var place: PlaceOptions

@@ -31,7 +31,7 @@ struct Write: ParsableCommand {
             EXAMPLES
               defaults write org.example.editor FontSize -int 12
               defaults write org.example.editor Recent -array-add -string ~/notes.txt
-              defaults write --key-path org.example.editor Window.Title -string "Main window"
+              defaults write --key-path org.example.editor Window.Title -string "Main"
               defaults write --json org.example.editor Sizes '[12, 14.5]'
             """)
 

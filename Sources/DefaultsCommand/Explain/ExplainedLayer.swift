@@ -18,10 +18,10 @@ struct ExplainedLayer {
             switch (domain.user, domain.host) {
             case (.managed, _): "managed"
             case (.any, _): "system"
-            case (.current, .any): "any host"
-            case (.current, .only): "this host"
+            case (.current, .any): "you, any host"
+            case (.current, .only): "you, this host"
             }
-        return domain.name.isGlobal ? "global, \(place)" : place
+        return domain.name.isGlobal ? "\(place), all apps" : place
     }
 
     /// The layer as an object.

@@ -39,6 +39,30 @@ struct OpenDomain {
         return snapshot.values
     }
 
+    /// The domains that an app of that name searches, in their order; a file elsewhere is searched by nobody, and is alone.
+    var layers: [Domain] {
+        guard place.directory == nil else { return [domain] }
+        return backend.layers(of: domain.name, onHost: domain.host == .any ? nil : domain.host)
+    }
+
+    /// The values that an app finds: of each key that of the first layer that has it.
+    ///
+    /// - Returns: the values, of which there is one at least.
+    /// - Throws: when there are none, and why.
+    func effectiveValues() throws -> DomainValues {
+        var values: DomainValues = [:]
+        var damages: [String] = []
+        for layer in layers {
+            let snapshot = try backend.snapshot(of: layer)
+            if let damage = snapshot.damage { damages.append(damage) }
+            values.merge(snapshot.values) { first, _ in first }
+        }
+        if values.isEmpty, let damage = damages.first { throw Failure(damage, .dataError) }
+        for damage in damages { Failure.note("\(damage) What follows is the last good state.") }
+        guard !values.isEmpty else { throw NotFound.domain(self) }
+        return values
+    }
+
     /// What is said of a damaged file that is about to be replaced, behind what is wrong with it.
     static let replacement = "If it can be replaced, it is copied beside itself before."
 
