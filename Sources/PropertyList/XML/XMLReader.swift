@@ -1,7 +1,7 @@
 /// Reads XML property lists, as Foundation does where it is right.
 ///
 /// Beyond Foundation: comments and processing instructions in text, empty `<data/>`. Short of it: nothing may follow the
-/// document, a `<key>` is no value, dates and base64 must be correct, line ends become line feeds as XML says.
+/// document, a `<key>` is no value, dates and base64 must be correct.
 struct XMLReader: ~Copyable {
     private var scanner: XMLScanner
     private var tree: TreeBuilder

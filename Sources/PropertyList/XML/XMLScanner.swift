@@ -204,7 +204,10 @@ struct XMLScanner: ~Copyable {
 
     /// Passes an element's text and its closing tag.
     ///
-    /// - Returns: The text with references replaced and line ends made line feeds; valid until the next call.
+    /// Line ends stay as they are, though XML would make each a line feed: Foundation writes and reads carriage returns
+    /// as they are.
+    ///
+    /// - Returns: The text with references replaced; valid until the next call.
     @inline(__always)
     mutating func text(of element: XMLElement) throws(ReadingFailure) -> UnsafeBufferPointer<UInt8> {
         let first = cursor
@@ -217,7 +220,7 @@ struct XMLScanner: ~Copyable {
         return try assembledText(of: element, from: first)
     }
 
-    /// Moves to the next `<`, `&` or carriage return.
+    /// Moves to the next `<` or `&`.
     @inline(__always)
     private mutating func skipPlainText() {
         while end - cursor >= 8 {
@@ -225,7 +228,6 @@ struct XMLScanner: ~Copyable {
             let hits =
                 Word.zeroBytes(word ^ Word.repeating(UInt8(ascii: "<")))
                 | Word.zeroBytes(word ^ Word.repeating(UInt8(ascii: "&")))
-                | Word.zeroBytes(word ^ Word.repeating(UInt8(ascii: "\r")))
             guard hits == 0 else {
                 cursor += hits.trailingZeroBitCount >> 3
                 return
@@ -234,7 +236,7 @@ struct XMLScanner: ~Copyable {
         }
         while cursor < end {
             let byte = cursor.pointee
-            if byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") || byte == UInt8(ascii: "\r") { return }
+            if byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") { return }
             cursor += 1
         }
     }
@@ -249,9 +251,6 @@ struct XMLScanner: ~Copyable {
             guard cursor < end else { throw expected("</\(element)>") }
             switch cursor.pointee {
             case UInt8(ascii: "&"): scratch.append(try reference())
-            case UInt8(ascii: "\r"):
-                cursor += 1
-                if !isNext(UInt8(ascii: "\n")) { scratch.append(UInt8(ascii: "\n")) }
             default:
                 if isNext("</", at: cursor) {
                     try closingTag(of: element)
@@ -273,11 +272,7 @@ struct XMLScanner: ~Copyable {
         cursor += 9
         while cursor < end {
             if skip("]]>") { return }
-            if cursor.pointee == UInt8(ascii: "\r") {
-                if !(end - cursor >= 2 && cursor[1] == UInt8(ascii: "\n")) { scratch.append(UInt8(ascii: "\n")) }
-            } else {
-                scratch.append(cursor.pointee)
-            }
+            scratch.append(cursor.pointee)
             cursor += 1
         }
         throw failure("the end of the CDATA section is missing", at: place)
