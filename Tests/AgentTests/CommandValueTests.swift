@@ -94,7 +94,8 @@ struct CommandValueTests {
             ]
         }
         + ["0", "0g", "0a 0b", "<0a>", "０１"].map { noValue("-data", $0, "hexadecimal digits, two a byte") }
-        + ["soon", "", "2020-01-02", "2020-02-30 00:00:00 +0000", "2020-01-02 03:04:05"].map {
+        + ["soon", "", "2020-01-02", "2020-02-30 00:00:00 +0000", "2020-01-02 03:04:05", "9999-12-31 23:59:59 -2359"]
+        .map {
             noValue("-date", $0, date)
         }
         + ["-int", "-integer", "-float", "-bool", "-boolean", "-date", "-data", "-string"].map {

@@ -88,6 +88,13 @@ struct XMLScanner: ~Copyable {
         if second == UInt8(ascii: "!") || second == UInt8(ascii: "?") { try skipMiscMarkup() }
     }
 
+    /// Passes what may follow the document: whitespace, comments, processing instructions, and the zeros of a buffer that
+    /// was written whole.
+    mutating func skipToEnd() throws(ReadingFailure) {
+        repeat { try skipMisc() } while skip("\0")
+        guard isAtEnd else { throw expected("the end of the document") }
+    }
+
     private mutating func skipMiscMarkup() throws(ReadingFailure) {
         repeat {
             skipWhitespace()
