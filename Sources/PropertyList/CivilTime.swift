@@ -1,4 +1,4 @@
-/// A second of the proleptic Gregorian calendar in UTC, of the years 0 to 9999.
+/// A second of the proleptic Gregorian calendar in UTC, of the years 0 to 9999 unless it was read from text that rolls over.
 struct CivilTime {
     private(set) var year = 2001
     private(set) var month = 1
@@ -29,8 +29,13 @@ struct CivilTime {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// Reads `2001-01-01?00:00:00` from the first 19 bytes, whatever stands in the middle; nil if no such second exists.
-    init?(utf8 text: UnsafeBufferPointer<UInt8>) {
+    /// Reads `2001-01-01?00:00:00` from the first 19 bytes, whatever stands in the middle.
+    ///
+    /// - Parameters:
+    ///   - text: The text; nil is made of any other.
+    ///   - rollsOver: Whether 1 February may be written as 32 January, and midnight as 24:00: Foundation has done so. Its
+    ///     month 0 is January. Otherwise nil is made of a second that doesn't exist.
+    init?(utf8 text: UnsafeBufferPointer<UInt8>, rollsOver: Bool = false) {
         guard text.count >= 19, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"),
             text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":")
         else { return nil }
@@ -43,11 +48,18 @@ struct CivilTime {
             return value
         }
         guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
-            let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
-            (1...12).contains(month), day >= 1, day <= Self.days(inMonth: month, year: year),
-            hour < 24, minute < 60, second < 60
+            let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19)
         else { return nil }
-        (self.year, self.month, self.day) = (year, month, day)
+        if rollsOver {
+            // Days and what is less are added up, however many; a month must be one of twelve.
+            let months = max(month, 1) - 1
+            (self.year, self.month, self.day) = (year + months / 12, months % 12 + 1, day)
+        } else {
+            guard (1...12).contains(month), day >= 1, day <= Self.days(inMonth: month, year: year),
+                hour < 24, minute < 60, second < 60
+            else { return nil }
+            (self.year, self.month, self.day) = (year, month, day)
+        }
         (self.hour, self.minute, self.second) = (hour, minute, second)
     }
 

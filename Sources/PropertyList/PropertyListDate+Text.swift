@@ -19,10 +19,15 @@ extension PropertyListDate: CustomStringConvertible, LosslessStringConvertible {
         self = date
     }
 
+    /// Reads `2001-01-01T00:00:00Z` as XML has it; a day, an hour or the like that doesn't exist rolls over.
+    init?(xml text: UnsafeBufferPointer<UInt8>) {
+        self.init(utf8: text, fraction: false, rollsOver: true)
+    }
+
     /// Reads `2001-01-01T00:00:00Z`, and if asked `2001-01-01T00:00:00.25Z`.
-    init?(utf8 text: UnsafeBufferPointer<UInt8>, fraction allowsFraction: Bool) {
+    private init?(utf8 text: UnsafeBufferPointer<UInt8>, fraction allowsFraction: Bool, rollsOver: Bool = false) {
         guard text.count >= 20, text[10] == UInt8(ascii: "T"), text[text.count - 1] == UInt8(ascii: "Z"),
-            let time = CivilTime(utf8: text)
+            let time = CivilTime(utf8: text, rollsOver: rollsOver)
         else { return nil }
         let digits = text[19..<(text.count - 1)]
         self.init(secondsSinceReferenceDate: Double(time.secondsSinceReferenceDate))
@@ -40,6 +45,8 @@ extension PropertyListDate: CustomStringConvertible, LosslessStringConvertible {
     }
 
     /// Reads `2001-01-01 00:00:00 +0000`, the form of old-style property lists; any zone is taken into account.
+    ///
+    /// Nil is made of what is outside the years 0 to 9999 in UTC, since no text could be written of it.
     init?(oldStyle text: UnsafeBufferPointer<UInt8>) {
         guard text.count == 25, text[10] == UInt8(ascii: " "), text[19] == UInt8(ascii: " "),
             let time = CivilTime(utf8: text), text[21...].allSatisfy(\.isDecimalDigit)
@@ -54,6 +61,7 @@ extension PropertyListDate: CustomStringConvertible, LosslessStringConvertible {
             self.init(secondsSinceReferenceDate: Double(time.secondsSinceReferenceDate + seconds))
         default: return nil
         }
+        guard isInCalendar else { return nil }
     }
 
     /// The date without its fraction of a second, as XML stores it.

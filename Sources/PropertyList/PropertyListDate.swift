@@ -11,6 +11,9 @@ public struct PropertyListDate: Sendable, Hashable, Comparable {
         self.secondsSinceReferenceDate = secondsSinceReferenceDate
     }
 
+    /// Whether the date is in the years 0 to 9999, which every format can express.
+    package var isInCalendar: Bool { CivilTime(self) != nil }
+
     /// Whether both are the same instant; a date of NaN equals itself.
     public static func == (first: Self, second: Self) -> Bool {
         first.secondsSinceReferenceDate == second.secondsSinceReferenceDate
@@ -25,5 +28,17 @@ public struct PropertyListDate: Sendable, Hashable, Comparable {
     /// Feeds what `==` compares to the hasher.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(secondsSinceReferenceDate.isNaN ? .nan : secondsSinceReferenceDate)
+    }
+}
+
+extension PropertyListValue {
+    /// Whether a date in it, at any depth, is outside the years 0 to 9999, so that no text can express it.
+    package var hasDateBeyondCalendar: Bool {
+        switch self {
+        case .date(let date): !date.isInCalendar
+        case .array(let elements): elements.contains(where: \.hasDateBeyondCalendar)
+        case .dictionary(let entries): entries.values.contains(where: \.hasDateBeyondCalendar)
+        case .string, .integer, .unsigned, .real, .real32, .boolean, .data, .uid: false
+        }
     }
 }

@@ -21,7 +21,12 @@ package struct PropertyListDocument: Sendable {
             }
         }
         let (value, hasEquivalentKeys) = try result.get()
-        self.value = value
+        if format != .binary, case .uid(let number) = value {
+            // A file's outermost value is a dictionary of whatever keys, and no object's number.
+            self.value = .dictionary(["CF$UID": .number(number)])
+        } else {
+            self.value = value
+        }
         self.format = format
         self.hasEquivalentKeys = hasEquivalentKeys
     }

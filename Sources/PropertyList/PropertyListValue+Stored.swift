@@ -2,11 +2,11 @@ extension PropertyListValue {
     /// The value that comes back after writing this one in a format and reading it again.
     ///
     /// - Binary keeps every value as it is.
-    /// - XML knows reals of one width, so `real32` becomes the `real` of the same shortest text, and every NaN is the
-    ///   same. Dates lose their fraction of a second (they are floored). An archive's object number becomes the
-    ///   dictionary `{ "CF$UID" = n; }`, as Apple writes it, and stays one: a reader can't tell it from a dictionary.
+    /// - XML knows reals of one width, so `real32` becomes the `real` of the same value, and every NaN is the same. Dates
+    ///   lose their fraction of a second (they are floored). An archive's object number is written as the dictionary
+    ///   `{ "CF$UID" = n; }`, as Apple writes it, so such a dictionary becomes an object number.
     /// - Old style has strings, data, arrays and dictionaries only: Booleans become `1` and `0`, numbers their shortest
-    ///   text, dates `2001-01-01 00:00:00 +0000`, object numbers as in XML.
+    ///   text, dates `2001-01-01 00:00:00 +0000`, object numbers `{ "CF$UID" = "n"; }`.
     ///
     /// What a format can't express at all is left as in the other cases; `write(as:)` is what reports it.
     ///
@@ -20,6 +20,7 @@ extension PropertyListValue {
             return .array(values)
         case .dictionary(var values):
             for index in values.values.indices { values.values[index] = values.values[index].asStored(in: format) }
+            if format == .xml, let number = values.objectNumber { return .uid(number) }
             return .dictionary(values)
         default: return format == .xml ? storedInXML : storedInOldStyle
         }
@@ -28,10 +29,9 @@ extension PropertyListValue {
     private var storedInXML: PropertyListValue {
         switch self {
         case .real(let number): .real(number.isNaN ? .nan : number)
-        case .real32(let number): .real(number.isNaN ? .nan : Double("\(number)") ?? Double(number))
+        case .real32(let number): .real(number.isNaN ? .nan : Double(number))
         case .unsigned(let number): .number(number)
         case .date(let date): .date(date.wholeSeconds)
-        case .uid(let number): .dictionary(["CF$UID": .number(number)])
         default: self
         }
     }

@@ -20,6 +20,15 @@ struct DateTests {
         #expect(PropertyListDate(text) == date)
     }
 
+    @Test(
+        "A date that falls outside the years 0 to 9999 in UTC is refused with a zone, as no text could hold it",
+        arguments: ["9999-12-31 23:59:59 -2359", "9999-12-31 23:59:59 -0001", "0000-01-01 00:00:00 +0001"])
+    func beyondTheCalendar(text: String) throws {
+        #expect(errorOfReading(Array("<*D\(text)>".utf8))?.code == .syntax)
+        let edge = PropertyListDate("9999-12-31T23:59:59Z").map(PropertyListValue.date)
+        #expect(try parse("<*D9999-12-31 22:59:59 -0100>") == edge)
+    }
+
     @Test("Every day of the years 0 to 9999 agrees with a count from the first")
     func everyDay() {
         var seconds = -63_145_526_400.0

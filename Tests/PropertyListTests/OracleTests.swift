@@ -56,9 +56,9 @@ struct OracleTests {
             for seed in 1...60 as ClosedRange<UInt64> {
                 for source in [PropertyListFormat.xml, .binary] {
                     for target in [PropertyListFormat.xml, .binary] {
-                        // plistlib can't write object numbers in XML.
+                        // plistlib knows no object numbers in XML.
                         var values = RandomValues(seed: seed, without: [.oddText, .fractions])
-                        if target == .xml { values.without.insert(.uid) }
+                        if source == .xml || target == .xml { values.without.insert(.uid) }
                         let value = values.dictionary()
                         let from = directory.appendingPathComponent("\(tasks.count).in")
                         let into = directory.appendingPathComponent("\(tasks.count).out")
@@ -73,7 +73,9 @@ struct OracleTests {
             try Data(list.utf8).write(to: file)
             #expect(try Programs.run(Programs.python, ["-c", script, file.path]) == 0)
             for task in tasks {
-                #expect(try PropertyListValue(parsing: [UInt8](Data(contentsOf: task.target))) == task.value)
+                let read = try PropertyListValue(parsing: [UInt8](Data(contentsOf: task.target)))
+                // plistlib writes equal numbers of one type once, so that 0.0 may become -0.0.
+                #expect(read.withoutSignOfZero == task.value.withoutSignOfZero)
             }
         }
     }

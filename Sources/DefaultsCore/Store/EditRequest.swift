@@ -53,6 +53,12 @@ package struct EditRequest: Hashable, Sendable {
             throw DefaultsError(
                 .invalidValue, "A key for \(domain) has more than 128 combining marks in a row. Use another key.")
         }
+        if let (key, _) = values.first(where: { $1?.hasDateBeyondCalendar == true }) {
+            throw DefaultsError(
+                .invalidValue,
+                "The value of \"\(key)\" for \(domain) has a date outside the years 0 to 9999, which no text can hold. Use a "
+                    + "date within these years.")
+        }
         // A file's dictionary is a container too.
         let depth = DomainFile.standardLimits.depth - 1
         for case (let key, let value?) in values where !value.fits(depth: depth) {

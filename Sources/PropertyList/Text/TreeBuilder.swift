@@ -1,5 +1,8 @@
 /// Assembles the tree while a reader walks its text: a stack in place of recursion, so that depth costs no call stack.
 ///
+/// A dictionary whose only key is `CF$UID`, with a whole number, is an archive's object number: text has no other form for
+/// one.
+///
 /// Values of open containers lie on one stack and keys on another; when a container closes, its exact size is known.
 struct TreeBuilder: ~Copyable {
     private struct Level {
@@ -73,11 +76,23 @@ struct TreeBuilder: ~Copyable {
         check?.close()
         let dictionary = values.takeDictionary(count, keys: &keys)
         if dictionary.count < count { hasEqualKeys = true }
-        try add(.dictionary(dictionary), at: offset)
+        try add(dictionary.objectNumber.map(PropertyListValue.uid) ?? .dictionary(dictionary), at: offset)
     }
 
     /// The outermost value, once it is complete.
     func finished() -> PropertyListValue? {
         levels.isEmpty ? values.elements.last : nil
+    }
+}
+
+extension [String: PropertyListValue] {
+    /// The object number that the dictionary stands for in text: that of its only key, `CF$UID`.
+    var objectNumber: UInt64? {
+        guard count == 1, let value = self["CF$UID"] else { return nil }
+        switch value {
+        case .integer(let number): return UInt64(exactly: number)
+        case .unsigned(let number): return number
+        default: return nil
+        }
     }
 }

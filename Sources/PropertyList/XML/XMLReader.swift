@@ -1,7 +1,7 @@
 /// Reads XML property lists, as Foundation does where it is right.
 ///
 /// Beyond Foundation: comments and processing instructions in text, empty `<data/>`. Short of it: nothing may follow the
-/// document, a `<key>` is no value, dates and base64 must be correct, line ends become line feeds as XML says.
+/// document, a `<key>` is no value, base64 must be correct.
 struct XMLReader: ~Copyable {
     private var scanner: XMLScanner
     private var tree: TreeBuilder
@@ -29,8 +29,7 @@ struct XMLReader: ~Copyable {
             try scanner.skipMisc()
             if let value = tree.finished() {
                 if hasWrapper { try scanner.closingTag(of: .plist) }
-                try scanner.skipMisc()
-                guard scanner.isAtEnd else { throw scanner.expected("the end of the document") }
+                try scanner.skipToEnd()
                 return value
             }
             try readPart()
@@ -130,8 +129,8 @@ struct XMLReader: ~Copyable {
     private mutating func date(isEmpty: Bool) throws(ReadingFailure) -> PropertyListValue {
         let place = scanner.offset
         guard !isEmpty else { throw scanner.failure("<date/> holds no date") }
-        guard let date = PropertyListDate(utf8: try scanner.text(of: .date), fraction: false) else {
-            throw scanner.failure("<date> holds no existing date of the form 2001-01-01T00:00:00Z", at: place)
+        guard let date = PropertyListDate(xml: try scanner.text(of: .date)) else {
+            throw scanner.failure("<date> holds no date of the form 2001-01-01T00:00:00Z", at: place)
         }
         return .date(date)
     }

@@ -88,6 +88,13 @@ struct XMLScanner: ~Copyable {
         if second == UInt8(ascii: "!") || second == UInt8(ascii: "?") { try skipMiscMarkup() }
     }
 
+    /// Passes what may follow the document: whitespace, comments, processing instructions, and the zeros of a buffer that
+    /// was written whole.
+    mutating func skipToEnd() throws(ReadingFailure) {
+        repeat { try skipMisc() } while skip("\0")
+        guard isAtEnd else { throw expected("the end of the document") }
+    }
+
     private mutating func skipMiscMarkup() throws(ReadingFailure) {
         repeat {
             skipWhitespace()
@@ -204,7 +211,10 @@ struct XMLScanner: ~Copyable {
 
     /// Passes an element's text and its closing tag.
     ///
-    /// - Returns: The text with references replaced and line ends made line feeds; valid until the next call.
+    /// Line ends stay as they are, though XML would make each a line feed: Foundation writes and reads carriage returns
+    /// as they are.
+    ///
+    /// - Returns: The text with references replaced; valid until the next call.
     @inline(__always)
     mutating func text(of element: XMLElement) throws(ReadingFailure) -> UnsafeBufferPointer<UInt8> {
         let first = cursor
@@ -217,7 +227,7 @@ struct XMLScanner: ~Copyable {
         return try assembledText(of: element, from: first)
     }
 
-    /// Moves to the next `<`, `&` or carriage return.
+    /// Moves to the next `<` or `&`.
     @inline(__always)
     private mutating func skipPlainText() {
         while end - cursor >= 8 {
@@ -225,7 +235,6 @@ struct XMLScanner: ~Copyable {
             let hits =
                 Word.zeroBytes(word ^ Word.repeating(UInt8(ascii: "<")))
                 | Word.zeroBytes(word ^ Word.repeating(UInt8(ascii: "&")))
-                | Word.zeroBytes(word ^ Word.repeating(UInt8(ascii: "\r")))
             guard hits == 0 else {
                 cursor += hits.trailingZeroBitCount >> 3
                 return
@@ -234,7 +243,7 @@ struct XMLScanner: ~Copyable {
         }
         while cursor < end {
             let byte = cursor.pointee
-            if byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") || byte == UInt8(ascii: "\r") { return }
+            if byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") { return }
             cursor += 1
         }
     }
@@ -249,9 +258,6 @@ struct XMLScanner: ~Copyable {
             guard cursor < end else { throw expected("</\(element)>") }
             switch cursor.pointee {
             case UInt8(ascii: "&"): scratch.append(try reference())
-            case UInt8(ascii: "\r"):
-                cursor += 1
-                if !isNext(UInt8(ascii: "\n")) { scratch.append(UInt8(ascii: "\n")) }
             default:
                 if isNext("</", at: cursor) {
                     try closingTag(of: element)
@@ -273,11 +279,7 @@ struct XMLScanner: ~Copyable {
         cursor += 9
         while cursor < end {
             if skip("]]>") { return }
-            if cursor.pointee == UInt8(ascii: "\r") {
-                if !(end - cursor >= 2 && cursor[1] == UInt8(ascii: "\n")) { scratch.append(UInt8(ascii: "\n")) }
-            } else {
-                scratch.append(cursor.pointee)
-            }
+            scratch.append(cursor.pointee)
             cursor += 1
         }
         throw failure("the end of the CDATA section is missing", at: place)

@@ -114,6 +114,23 @@ struct StoreTroubleTests {
         }
     }
 
+    @Test(
+        "A date outside the years 0 to 9999 is refused, at whatever depth",
+        arguments: [252_423_993_600, -63_145_526_401, 1e300, -.infinity, .nan])
+    func datesBeyondCalendar(seconds: Double) throws {
+        try withStoreFixture { fixture in
+            let store = fixture.store()
+            let date = PropertyListValue.date(PropertyListDate(secondsSinceReferenceDate: seconds))
+            for values in [["k": date], ["k": [["d": date]]]] as [Difference] {
+                let request = EditRequest(domain: fixture.domain, values: values, writer: .testApp)
+                let error = #expect(throws: DefaultsError.self) { try store.submit(request) }
+                #expect(error?.code == .invalidValue)
+                #expect(error?.description.contains("outside the years 0 to 9999") == true)
+            }
+            fixture.edit(store, ["k": .date(PropertyListDate(secondsSinceReferenceDate: 252_423_993_599.5))])
+        }
+    }
+
     @Test("A file that isn't there for a moment keeps its values until that is settled")
     func vanished() throws {
         try withStoreFixture { fixture in
