@@ -21,7 +21,7 @@ struct InputDocument {
             guard JSONReader.isLikely(bytes) else { throw Failure("\(name): \(error)", .dataError) }
             do throws(Failure) {
                 // It tells all types apart, as the binary format does.
-                (value, format) = (try JSONReader.read(bytes, limits: limits), .binary)
+                (value, format) = (try JSONReader.read(bytes, limits: DomainFile.standardLimits), .binary)
             } catch {
                 throw Failure("\(name): \(error.message)", error.status)
             }
