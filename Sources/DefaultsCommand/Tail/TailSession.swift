@@ -53,11 +53,12 @@ struct TailSession {
     ///
     /// Others may look for an agent too: then several are started, one has the directory, and all follow it.
     ///
-    /// - Parameter isAgain: whether an agent was there; whoever ran it may start it again, and is waited for first.
+    /// - Parameter isAgain: whether an agent was there; whoever ran it may start it again, and is waited for a moment.
     /// - Returns: `nil` when the time is over.
     /// - Throws: when an agent answers that can't be followed, or none does and none can be started.
     private mutating func connect(again isAgain: Bool) throws -> AgentConnection? {
-        var start = ContinuousClock.now + .seconds(isAgain ? 5 : 0)
+        // Whoever ran the agent may start another, to which one of this command's would have to hand over.
+        var start = ContinuousClock.now + .milliseconds(isAgain ? 500 : 0)
         var deadline = start + .seconds(10)
         var backoff = Duration.seconds(1)
         var isStarting = false
@@ -113,7 +114,7 @@ struct TailSession {
 
     /// Ends the wait where the agent that has the directory listens elsewhere.
     private func checkHolder() throws(Failure) {
-        guard let holder = AgentClaim.lastHolder(ofDirectory: directory), holder.socketPath != address.socketPath
+        guard let holder = AgentClaim.holder(ofDirectory: directory), holder.socketPath != address.socketPath
         else { return }
         throw Failure(
             "An agent (\(holder.description)) serves \(directory.path) at \(holder.socketPath), not at "
@@ -123,7 +124,7 @@ struct TailSession {
 
     /// The message about an agent that serves the directory at another socket.
     private var others: String {
-        guard let holder = AgentClaim.lastHolder(ofDirectory: directory) else { return "" }
+        guard let holder = AgentClaim.holder(ofDirectory: directory) else { return "" }
         return " Another agent (\(holder.description)) already serves \(directory.path), perhaps in another container. "
             + "\(holder.stopping) Or run `defaults tail` there."
     }
