@@ -57,8 +57,7 @@ struct TailSession {
     /// - Returns: `nil` when the time is over.
     /// - Throws: when an agent answers that can't be followed, or none does and none can be started.
     private mutating func connect(again isAgain: Bool) throws -> AgentConnection? {
-        // Whoever ran the agent may start another, to which one of this command's would have to hand over.
-        var start = ContinuousClock.now + .milliseconds(isAgain ? 500 : 0)
+        var start = ContinuousClock.now + (isAgain ? pauseBeforeStart : .zero)
         var deadline = start + .seconds(10)
         var backoff = Duration.seconds(1)
         var isStarting = false
@@ -110,6 +109,14 @@ struct TailSession {
             _ = try notifications.isReady(within: left < 0 ? pause : min(pause, left))
             pause = min(pause * 2, isStarting ? 50 : 250)
         }
+    }
+
+    /// The time for which another agent is waited for, before one is started.
+    ///
+    /// One that was killed is started again, as a rule, by whoever ran it. One that has ended was meant to; if it was for
+    /// another to start, this command's agent hands over to that.
+    private var pauseBeforeStart: Duration {
+        AgentClaim.isAbandoned(in: directory) ? .seconds(5) : .milliseconds(500)
     }
 
     /// Ends the wait where the agent that has the directory listens elsewhere.

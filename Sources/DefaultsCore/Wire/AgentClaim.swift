@@ -108,6 +108,12 @@ package final class AgentClaim: Sendable {
         return LockFile.isLocked(at: path) ? holder(at: path) : nil
     }
 
+    /// Returns whether an agent that was killed has left its claim on a directory, and no other has taken it over yet.
+    package static func isAbandoned(in directory: PreferencesDirectory) -> Bool {
+        let path = path(in: directory)
+        return access(path, F_OK) == 0 && !LockFile.isLocked(at: path)
+    }
+
     /// Returns whether an agent has claimed the socket of an address, and so is who listens there.
     package static func isHeld(onSocketOf address: AgentAddress) -> Bool {
         LockFile.isLocked(at: path(of: address))
