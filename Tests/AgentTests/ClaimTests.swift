@@ -131,10 +131,11 @@ struct ClaimTests {
 
     /// Expects that another agent is refused on the directory, at a socket of its own.
     private static func expectRefusal(_ place: AgentProcess.Place, of pid: pid_t) throws {
-        let outcome = try Programs.run(
+        let second = try RunningProgram(
             Programs.defaultsd, ["--socket", place.runtime + "/second"], environment: place.environment)
-        #expect(outcome.status == 75, "\(outcome)")
-        #expect(outcome.errors.contains("Another agent (pid \(pid)) already serves the directory"), "\(outcome.errors)")
+        #expect(second.status() == 75)
+        let errors = second.complaints()
+        #expect(errors.contains("Another agent (pid \(pid)) already serves the directory"), "\(errors)")
     }
 
     @Test(

@@ -55,9 +55,13 @@ struct FoundAgentTests {
     }
 
     private static func connect(_ place: AgentProcess.Place) throws -> AgentConnection? {
-        let directory = try PreferencesDirectory(environment: Environment(usual(place)))
-        return try AgentConnection.open(
-            AgentAddress(for: directory, environment: Environment(usual(place))), for: directory)
+        try AgentConnection.open(address(place), for: PreferencesDirectory(environment: Environment(usual(place))))
+    }
+
+    /// The usual address of the agent.
+    private static func address(_ place: AgentProcess.Place) throws -> AgentAddress {
+        let environment = Environment(usual(place))
+        return try AgentAddress(for: PreferencesDirectory(environment: environment), environment: environment)
     }
 
     @Test("A socket's file at which another program listens by now is left to it, which the log says once")
@@ -128,9 +132,7 @@ struct FoundAgentTests {
     func foreignListener(manner: String) throws {
         try AgentProcess.withPlace { place in
             let environment = Self.usual(place)
-            let directory = try PreferencesDirectory(environment: Environment(environment))
-            let address = try AgentAddress(for: directory, environment: Environment(environment))
-            let other = try Self.listener(at: address.socketPath, manner)
+            let other = try Self.listener(at: Self.address(place).socketPath, manner)
             let start = ContinuousClock.now
             for arguments in [["write", "a.b", "k", "v"], ["rename", "a.b", "k", "l"], ["read", "a.b", "l"]] {
                 let outcome = try Programs.run(Programs.defaults, arguments, environment: environment)
@@ -158,13 +160,14 @@ struct FoundAgentTests {
     func whileStarting() throws {
         try AgentProcess.withPlace { place in
             let environment = Self.usual(place)
+            let socket = try Self.address(place).socketPath
             let tracer = try RunningProgram(
                 Self.strace,
                 ["-f", "-o", place.root + "/trace", "-e", "trace=listen,ioctl"] + Self.slowly
                     + ["-e", "inject=listen:delay_enter=1000000:when=1", Programs.defaultsd],
-                environment: place.environment)
+                environment: environment)
             // Bound, and about to listen; all files have been read.
-            let isBound = eventually(within: 30) { RawFile.exists(place.socket) }
+            let isBound = eventually(within: 30) { RawFile.exists(socket) }
             #expect(isBound)
             let write = try Programs.run(Programs.defaults, ["write", "a.b", "k0", "v"], environment: environment)
             #expect(write.status == 0, "\(write)")
@@ -201,14 +204,18 @@ struct FoundAgentTests {
             // It waits for the lock once it has the file open.
             let waits = eventually { Self.waits(write.pid) }
             #expect(waits)
-            let agent = try AgentProcess(
-                place, launcher: [Self.strace, "-f", "-o", place.root + "/trace", "-e", "trace=ioctl"] + Self.slowly)
-            defer { agent.kill() }
+            let tracer = try RunningProgram(
+                Self.strace,
+                ["-f", "-o", place.root + "/trace", "-e", "trace=ioctl"] + Self.slowly + [Programs.defaultsd],
+                environment: Self.usual(place))
+            let answers = try eventually(within: 30) { try Self.agent(Self.usual(place)) != nil }
+            #expect(answers)
             try holder.remainder()
             #expect(write.status() == 0)
             let read = try Programs.run(Programs.defaults, ["read", "a.b", "k"], environment: Self.usual(place))
             #expect(read.output == "v\n", "\(read)")
-            kill(pid_t(try #require(try Self.agent(Self.usual(place)))), SIGKILL)
+            kill(pid_t(try #require(try Self.agent(Self.usual(place)))), SIGTERM)
+            #expect(tracer.status() == 0)
         }
     }
 

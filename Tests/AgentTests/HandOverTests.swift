@@ -108,9 +108,11 @@ struct HandOverTests {
         try AgentProcess.withPlace { place in
             let tail = try Tail(place)
             try RawFile.makeDirectory(place.root + "/other")
-            let outcome = try Programs.run(
+            let other = try RunningProgram(
                 Programs.defaultsd, ["--directory", place.root + "/other"], environment: place.environment)
-            #expect(outcome.status == 75 && outcome.errors.contains("serves the socket"), "\(outcome)")
+            #expect(other.status() == 75)
+            let errors = other.complaints()
+            #expect(errors.contains("serves the socket"), "\(errors)")
             try Self.write(1...1, place)
             #expect(try tail.numbers(upTo: 1) == [1])
             #expect(tail.types.isSubset(of: ["ready", "bookmark", "change"]) && kill(tail.agent, 0) == 0)
