@@ -21,28 +21,11 @@ package struct FileDescriptor: ~Copyable, Sendable {
         self.number = try SystemCall.run { open(path, flags | O_CLOEXEC, mode) }
     }
 
-    /// Opens a file that is there to be locked, or creates it, for the user alone; links are not followed.
-    ///
-    /// A file that root creates belongs to the directory's owner, who could not tell otherwise whether it is still locked.
-    static func lockFile(at path: String) throws(SystemCall.Failure) -> FileDescriptor {
-        while true {
-            do throws(SystemCall.Failure) {
-                let new = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
-                var directory = Glibc.stat()
-                if geteuid() == 0, stat(Path.directory(of: path), &directory) == 0 {
-                    fchown(new.number, directory.st_uid, directory.st_gid)
-                }
-                return new
-            } catch {
-                guard error.number == EEXIST else { throw error }
-            }
-            do throws(SystemCall.Failure) {
-                return try FileDescriptor(opening: path, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
-            } catch {
-                // Its holder has just removed it.
-                guard error.number == ENOENT else { throw error }
-            }
-        }
+    /// Gives the open file away, to be closed by another owner.
+    package consuming func release() -> Int32 {
+        let number = number
+        discard self
+        return number
     }
 
     /// Whether a path leads to the file, and not by a link.

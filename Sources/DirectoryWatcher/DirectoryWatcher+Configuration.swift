@@ -36,6 +36,10 @@ extension DirectoryWatcher {
         /// Names that don't make no tick. It is called on the watcher's thread, which waits for it; it must not call
         /// the watcher.
         package var isRelevant: @Sendable (String) -> Bool
+        /// Called on the watcher's thread when the paths have been looked at, for what else is to be looked at so often.
+        ///
+        /// It must not wait, nor call the watcher.
+        package var onCheck: @Sendable () -> Void
 
         package init(
             directory: String, subdirectories: [String] = [], companions: [String] = [],
@@ -43,6 +47,7 @@ extension DirectoryWatcher {
             pollInterval: Duration = .seconds(2), rearmInterval: Duration = .milliseconds(100),
             retryInterval: Duration = .seconds(60),
             unreportingFileSystems: [Int64: String] = Self.networkFileSystems,
+            onCheck: @escaping @Sendable () -> Void = {},
             isRelevant: @escaping @Sendable (String) -> Bool = { _ in true }
         ) {
             self.directory = directory
@@ -54,6 +59,7 @@ extension DirectoryWatcher {
             self.rearmInterval = rearmInterval
             self.retryInterval = retryInterval
             self.unreportingFileSystems = unreportingFileSystems
+            self.onCheck = onCheck
             self.isRelevant = isRelevant
         }
 

@@ -162,6 +162,7 @@ final class WatchThread {
         lookAtLinks()
         lastCheck = clock.now
         if state.rearms != rearms || state.checkIsDue { lastRearm = clock.now }
+        configuration.onCheck()
     }
 
     /// Why inotify isn't used for any directory; `nil` if it is.

@@ -38,16 +38,15 @@ struct Agent: Sendable {
         try OpenFiles.prepare()
         try directory.prepare()
         try address.makeDirectory()
-        // Nobody else serves the directory, or the socket, while these live.
+        // Nobody else serves the directory, or the socket, until these are let go.
         let claims = try AgentClaims(on: directory, at: address, asksOthers: !isPrivate)
-        defer { withExtendedLifetime(claims) {} }
-        let unclaimed = claims.problem
+        defer { claims.release() }
         // The engine's loop, and every task's: see `LoopExecutor`.
         let eventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
         let end = eventLoop.makePromise(of: Void.self)
         Task(executorPreference: LoopExecutor(eventLoop)) {
             do {
-                try await serve(on: eventLoop, unclaimed: unclaimed)
+                try await serve(on: eventLoop, claims)
                 end.succeed()
             } catch {
                 end.fail(error)
@@ -56,14 +55,16 @@ struct Agent: Sendable {
         try end.futureResult.wait()
     }
 
-    private func serve(on eventLoop: any EventLoop, unclaimed: DefaultsError?) async throws {
+    private func serve(on eventLoop: any EventLoop, _ claims: AgentClaims) async throws {
+        let checks = ClaimChecks(claims)
         // Before files and connections are opened, since libinotifytools can't use a descriptor above 1023.
-        let watcher = try Self.watch(directory, system)
+        let watcher = try Self.watch(directory, system) { checks.requestIfNeeded() }
         let (settings, problems) = AgentSettings.read(from: directory)
         let log = AgentLog(level: logLevel, settings: settings)
         problems.forEach { log.logger.warning("\($0)") }
-        if let unclaimed {
-            log.logger.warning("\(unclaimed) Until it can be, another agent could start on this directory.")
+        if let exposure = directory.exposure { log.logger.warning("\(exposure)") }
+        if let unclaimed = claims.problem {
+            log.logger.warning("\(unclaimed) \(ClaimService.consequence)")
         }
 
         // All that is there is read next: of what the watcher has seen so far nothing need be looked at twice.
@@ -77,25 +78,22 @@ struct Agent: Sendable {
             store: store, engine: engine, watcher: watcher, directory: directory, address: address,
             settings: settings, log: log, ending: isPrivate ? end : nil)
         engine.tell(server)
+        engine.tell(checks)
+        checks.follow(server)
         await engine.begin(unsettled)
         try await server.listen()
 
         let ready = ReadyService(
             directory: directory, address: address, watcher: watcher, log: log,
             serviceManager: ServiceManager(environment))
-        // Where the directory could not be claimed, that is tried again; the claim is held until all else has ended.
-        let claiming: [ServiceGroupConfiguration.ServiceConfiguration] =
-            unclaimed == nil
-            ? []
-            : [
-                .init(
-                    service: ClaimService(directory: directory, address: address, log: log, eventLoop: eventLoop),
-                    successTerminationBehavior: .gracefullyShutdownGroup)
-            ]
         // They end in the reverse order: the server takes no more edits when the engine saves the last ones.
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: claiming + [
+                services: [
+                    .init(
+                        service: ClaimService(
+                            claims: claims, checks: checks, server: server, log: log, eventLoop: eventLoop),
+                        successTerminationBehavior: .gracefullyShutdownGroup),
                     .init(service: engine), .init(service: server), .init(service: ready),
                     .init(
                         service: LifeService(events: events, continuation: happens, watcher: watcher, server: server),
@@ -105,14 +103,15 @@ struct Agent: Sendable {
     }
 
     private static func watch(
-        _ directory: PreferencesDirectory, _ system: SystemDirectories
+        _ directory: PreferencesDirectory, _ system: SystemDirectories, onCheck: @escaping @Sendable () -> Void
     ) throws(DefaultsError) -> DirectoryWatcher {
         do throws(WatcherError) {
             return try DirectoryWatcher(
                 .init(
-                    directory: directory.path, subdirectories: [Domain.hostDirectory], companions: system.paths
+                    directory: directory.path, subdirectories: [Domain.hostDirectory], companions: system.paths,
+                    onCheck: onCheck
                 ) {
-                    Domain(fileName: $0) != nil
+                    Domain(fileName: $0) != nil || $0 == AgentClaim.fileName
                 })
         } catch {
             throw DefaultsError(.directory, "\(error)")

@@ -15,8 +15,13 @@ enum HandOver {
     /// How long an agent may take to take a connection, or to answer, in seconds.
     private static let patience = 2
 
-    /// Asks the agent that listens at a path.
-    static func request(at path: String) -> Answer {
+    /// Asks an agent, once it has said that it is the one that is meant.
+    ///
+    /// - Parameters:
+    ///   - holder: The agent, as its claim names it; another may listen at its socket by now.
+    ///   - directory: The directory that it must serve; `nil` where its claim is the directory's own.
+    /// - Returns: The agent's answer.
+    static func request(to holder: AgentClaim.Holder, serving directory: PreferencesDirectory?) -> Answer {
         let socket = FileDescriptor(
             owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
         let number = socket.number
@@ -24,46 +29,56 @@ enum HandOver {
         for option in [SO_SNDTIMEO, SO_RCVTIMEO] {
             setsockopt(number, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
         }
-        guard let address = UnixAddress(path: path), address.with({ connect(number, $0, $1) }) == 0,
-            SocketPeer(of: socket)?.isTrusted == true, send(on: number)
+        guard let address = UnixAddress(path: holder.socketPath), address.with({ connect(number, $0, $1) }) == 0,
+            SocketPeer(of: socket)?.isTrusted == true
         else { return .unanswered }
-        return answer(on: number)
+        var talk = Talk(socket: number)
+        let greeting = Request.hello(
+            protocolVersion: Request.protocolVersion, client: AppIdentity.current.executable)
+        switch talk.answer(to: greeting) {
+        case .welcome(_, let pid, let path, _, _)?:
+            // Both numbers are those of its own namespace.
+            guard pid == Int64(holder.pid) else { return .unanswered }
+            if let directory, !PreferencesDirectory(path: path).isSame(as: directory) { return .refused }
+        case .failure?: return .refused
+        default: return .unanswered
+        }
+        return switch talk.answer(to: .handOver) {
+        case .handingOver?: .granted
+        case .failure?: .refused
+        default: .unanswered
+        }
     }
 
-    private static func send(on socket: Int32) -> Bool {
-        let requests: [Request] = [
-            .hello(protocolVersion: Request.protocolVersion, client: AppIdentity.current.executable), .handOver,
-        ]
-        for (index, request) in requests.enumerated() {
-            let numbered = NumberedRequest(number: UInt64(index) + 1, request: request)
-            // They are so short that a socket takes them whole.
+    /// Requests and answers on a connected socket.
+    private struct Talk {
+        let socket: Int32
+        private var lastNumber: UInt64 = 0
+        private var decoder = FrameDecoder(limits: Frame.messageLimits)
+
+        init(socket: Int32) { self.socket = socket }
+
+        /// Sends a request and waits for its answer; `nil` when none comes that can be understood.
+        mutating func answer(to request: Request) -> Message? {
+            lastNumber += 1
+            let numbered = NumberedRequest(number: lastNumber, request: request)
+            // Requests are so short that a socket takes them whole.
             guard let frame = try? Frame.encode(numbered.fields),
-                Glibc.send(socket, frame, frame.count, Int32(MSG_NOSIGNAL)) == frame.count
-            else { return false }
-        }
-        return true
-    }
-
-    private static func answer(on socket: Int32) -> Answer {
-        let end = ContinuousClock.now + .seconds(patience)
-        var decoder = FrameDecoder(limits: Frame.messageLimits)
-        var buffer = [UInt8](repeating: 0, count: 4_096)
-        while .now < end {
-            do throws(DefaultsError) {
-                if let fields = try decoder.next() {
-                    switch try NumberedMessage(fields).message {
-                    case .handingOver: return .granted
-                    case .failure: return .refused
-                    default: continue
-                    }
+                send(socket, frame, frame.count, Int32(MSG_NOSIGNAL)) == frame.count
+            else { return nil }
+            let end = ContinuousClock.now + .seconds(patience)
+            var buffer = [UInt8](repeating: 0, count: 4_096)
+            while .now < end {
+                do throws(DefaultsError) {
+                    if let fields = try decoder.next() { return try NumberedMessage(fields).message }
+                } catch {
+                    return nil
                 }
-            } catch {
-                return .refused
+                let count = recv(socket, &buffer, buffer.count, 0)
+                guard count > 0 else { return nil }
+                decoder.append(buffer[..<count])
             }
-            let count = recv(socket, &buffer, buffer.count, 0)
-            guard count > 0 else { return .unanswered }
-            decoder.append(buffer[..<count])
+            return nil
         }
-        return .unanswered
     }
 }

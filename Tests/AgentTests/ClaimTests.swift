@@ -127,6 +127,132 @@ struct ClaimTests {
         }
     }
 
+    // MARK: While the agent runs
+
+    /// Expects that another agent is refused on the directory, at a socket of its own.
+    private static func expectRefusal(_ place: AgentProcess.Place, of pid: pid_t) throws {
+        let second = try RunningProgram(
+            Programs.defaultsd, ["--socket", place.runtime + "/second"], environment: place.environment)
+        #expect(second.status() == 75)
+        let errors = second.complaints()
+        #expect(errors.contains("Another agent (pid \(pid)) already serves the directory"), "\(errors)")
+    }
+
+    @Test(
+        "A directory in another's place, or whose claim was removed, is claimed again",
+        arguments: ["mv p q; mkdir p", "mv p q; cp -r q p", "rm p/.defaultsd.agent", "mv p q; ln -s q p"])
+    func claimedAgain(script: String) throws {
+        try AgentProcess.withAgent { agent in
+            try Programs.shell(script, in: agent.place.root)
+            let directory = PreferencesDirectory(path: agent.place.preferences)
+            let isClaimed = eventually { AgentClaim.holder(ofDirectory: directory)?.pid == agent.pid }
+            #expect(isClaimed)
+            try Self.expectRefusal(agent.place, of: agent.pid)
+            #expect(try agent.defaults("write", "a.b", "k", "v").status == 0)
+            #expect(agent.terminate() == 0)
+            #expect(!RawFile.exists(agent.place.preferences + "/.defaultsd.agent"))
+        }
+    }
+
+    @Test(
+        "An agent ends whose directory's place another takes that an agent serves",
+        .enabled(if: ForeignProcess.hasPython))
+    func lost() throws {
+        try AgentProcess.withAgent { agent in
+            try RawFile.makeDirectory(agent.place.root + "/other")
+            let other = try Self.lockHolder(of: agent.place.root + "/other/.defaultsd.agent", "O_RDWR | os.O_CREAT")
+            try Programs.shell("mv p q; mv other p", in: agent.place.root)
+            #expect(agent.status(within: 20) == 0)
+            #expect(!RawFile.exists(agent.place.socket))
+            #expect(agent.complaints().contains("already serves the directory \(agent.place.preferences)"))
+            withExtendedLifetime(other) {}
+        }
+    }
+
+    @Test("A claim's file whose mode someone widens is the user's alone again")
+    func widened() throws {
+        try AgentProcess.withAgent { agent in
+            let file = agent.place.preferences + "/.defaultsd.agent"
+            chmod(file, 0o644)
+            let isPrivate = try eventually { try RawFile.status(file).st_mode & 0o7777 == 0o600 }
+            #expect(isPrivate)
+        }
+    }
+
+    @Test(
+        "A claim's file that was left open to others, and that one of them has locked, is replaced",
+        .enabled(if: ForeignProcess.hasPython), arguments: [false, true])
+    func lockedByOthers(isForeign: Bool) throws {
+        // Only root can give a file away.
+        if isForeign, geteuid() != 0 { return }
+        try AgentProcess.withAgent { first in
+            first.kill()
+            let file = first.place.preferences + "/.defaultsd.agent"
+            chmod(file, 0o644)
+            if isForeign { chown(file, 65_534, 65_534) }
+            let other = try Self.lockHolder(of: file, "O_RDONLY")
+            let second = try AgentProcess(first.place)
+            defer { second.kill() }
+            let status = try RawFile.status(file)
+            #expect(status.st_uid == geteuid() && status.st_mode & 0o7777 == 0o600)
+            try Self.expectRefusal(first.place, of: second.pid)
+            withExtendedLifetime(other) {}
+        }
+    }
+
+    @Test("Where others may write to the directory, the log and the status say so")
+    func exposed() throws {
+        try AgentProcess.withPlace { place in
+            chmod(place.preferences, 0o777)
+            let agent = try AgentProcess(place)
+            defer { agent.kill() }
+            #expect(try agent.defaults("status").output.contains("`chmod o-w \(place.preferences)`"))
+            chmod(place.preferences, 0o700)
+            #expect(try agent.status()["errors"] == [])
+            #expect(agent.complaints().contains("`chmod o-w \(place.preferences)`"))
+        }
+    }
+
+    @Test("The holder of a claim is named as long as it holds it")
+    func holder() throws {
+        try AgentProcess.withAgent { agent in
+            let directory = PreferencesDirectory(path: agent.place.preferences)
+            #expect(AgentClaim.holder(ofDirectory: directory)?.pid == agent.pid)
+            agent.kill()
+            #expect(RawFile.exists(agent.place.preferences + "/.defaultsd.agent"))
+            #expect(AgentClaim.holder(ofDirectory: directory) == nil)
+        }
+    }
+
+    @Test(
+        "A claim's file that was made read-only names its next holder", .enabled(if: AgentProcess.hasNobody))
+    func readOnlyFile() throws {
+        try AgentProcess.withPlace { place in
+            try place.giveToNobody()
+            let file = place.preferences + "/.defaultsd.agent"
+            let first = try AgentProcess(place, launcher: AgentProcess.asNobody)
+            first.kill()
+            chmod(file, 0o400)
+            let second = try AgentProcess(place, launcher: AgentProcess.asNobody)
+            defer { second.kill() }
+            #expect(String(decoding: try RawFile.read(file), as: UTF8.self).hasPrefix("\(second.pid)\n"))
+        }
+    }
+
+    /// Another program that has a file locked.
+    private static func lockHolder(of file: String, _ flags: String) throws -> ForeignProcess {
+        let holder = try ForeignProcess(
+            python: """
+                import fcntl, os, sys
+                file = os.open(sys.argv[1], os.\(flags), 0o600)
+                fcntl.flock(file, fcntl.LOCK_EX)
+                print("locked", flush=True)
+                sys.stdin.readline()
+                """, [file])
+        #expect(holder.line() == "locked")
+        return holder
+    }
+
     // MARK: Sockets
 
     @Test("A socket at which another program listens stays, and is told of", .enabled(if: ForeignProcess.hasPython))

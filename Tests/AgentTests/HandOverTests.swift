@@ -103,6 +103,37 @@ struct HandOverTests {
         }
     }
 
+    @Test("A tail's agent is not asked to leave its socket to an agent of another directory")
+    func otherDirectory() throws {
+        try AgentProcess.withPlace { place in
+            let tail = try Tail(place)
+            try RawFile.makeDirectory(place.root + "/other")
+            let other = try RunningProgram(
+                Programs.defaultsd, ["--directory", place.root + "/other"], environment: place.environment)
+            #expect(other.status() == 75)
+            let errors = other.complaints()
+            #expect(errors.contains("serves the socket"), "\(errors)")
+            try Self.write(1...1, place)
+            #expect(try tail.numbers(upTo: 1) == [1])
+            #expect(tail.types.isSubset(of: ["ready", "bookmark", "change"]) && kill(tail.agent, 0) == 0)
+        }
+    }
+
+    @Test("When an ordinary agent has ended, a tail starts one of its own at once, which misses nothing")
+    func ordinaryAgentEnds() throws {
+        try AgentProcess.withAgent { agent in
+            let tail = try Tail(agent.place)
+            #expect(agent.terminate() == 0)
+            let answers = try eventually(within: 4) {
+                try Programs.run(Programs.defaults, ["status"], environment: agent.place.environment).status == 0
+            }
+            #expect(answers)
+            try Self.write(1...2, agent.place)
+            #expect(try tail.numbers(upTo: 2) == [1, 2])
+            #expect(tail.types.isSubset(of: ["ready", "bookmark", "change"]))
+        }
+    }
+
     @Test("A tail's agent is in a session of its own, so that the terminal's signals don't reach it")
     func session() throws {
         try AgentProcess.withPlace { place in

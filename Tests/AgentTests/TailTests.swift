@@ -335,6 +335,22 @@ struct TailTests {
         }
     }
 
+    @Test("What a killed run left beside its cursor file is removed, and nothing else")
+    func cursorFileLeftovers() throws {
+        try AgentProcess.withAgent { agent in
+            let path = agent.place.runtime + "/seen"
+            let kept = ["seen.12ab.new", "seen.note.new", "seen.new", "other.12ab.new"]
+            for name in kept + ["seen.1234abcd.new"] { try RawFile.write("", to: "\(agent.place.runtime)/\(name)") }
+            for name in kept.dropFirst() + ["seen.1234abcd.new"] {
+                var times = [timeval](repeating: timeval(tv_sec: time(nil) - 3_600, tv_usec: 0), count: 2)
+                utimes("\(agent.place.runtime)/\(name)", &times)
+            }
+            #expect(try agent.defaults("tail", "--cursor-file", path, "--timeout", "0.2").status == 0)
+            let names = namesOfFiles(in: agent.place.runtime).filter { $0.hasSuffix(".new") }
+            #expect(names.sorted() == kept.sorted())
+        }
+    }
+
     @Test("A cursor file that can't be used is told at once")
     func badCursorFile() throws {
         try AgentProcess.withAgent { agent in

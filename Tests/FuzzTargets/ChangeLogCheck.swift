@@ -33,7 +33,8 @@ enum ChangeLogCheck {
     }
 
     private static func framed(_ lines: [UInt8]) -> [UInt8] {
-        var bytes = Array("defaultsd log 1\n".utf8) + bigEndian(7) + bigEndian(0)
+        var bytes = Array("defaultsd log 2\n".utf8) + bigEndian(7) + bigEndian(0)
+        bytes += bigEndian(ChangeLogFile.boot.value)
         bytes += bigEndian(ContentHash(bytes).value)
         for line in lines.split(separator: UInt8(ascii: "\n")) {
             guard let value = try? PropertyListValue(parsing: Array(line)), let entry = try? value.write(as: .binary)

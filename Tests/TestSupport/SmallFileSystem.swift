@@ -15,7 +15,7 @@ package final class SmallFileSystem {
         holder = try ForeignProcess(
             python: """
                 import os, sys
-                mount = 'mount -t tmpfs -o size="$1" none "$0" && echo $$ && read line'
+                mount = 'mount -t tmpfs -o size="$1",mode=700 none "$0" && echo $$ && read line'
                 os.execvp("unshare", ["unshare", "-Urm", "sh", "-c", mount] + sys.argv[1:])
                 """, [directory, "\(bytes)"])
         guard let number = holder.line().flatMap({ pid_t($0) }) else { throw TestSystemError("mount") }

@@ -11,7 +11,7 @@ enum StatusText {
             (system?.anyUser ?? []).map { ("system", $0) }
             + [system?.managed].compactMap(\.self).map { ("managed", $0) }
         var lines = [
-            "agent        pid \(text(status, "pid")), up \(duration(status))",
+            "agent        \(process(status)), up \(duration(status))",
             "directory    \(text(status, "directory"))",
         ]
         lines += layers.map { title, path in
@@ -45,6 +45,11 @@ enum StatusText {
         let entries = ((try? status.array(key)) ?? []).compactMap { try? Fields($0, of: key) }
         if entries.isEmpty { return ["\(padded(title)) none"] }
         return entries.map { "\(padded(title)) \(line($0))" }
+    }
+
+    private static func process(_ status: Fields) -> String {
+        guard status.values["pid"] == nil, status.values["ownPID"] != nil else { return "pid \(text(status, "pid"))" }
+        return "pid \(text(status, "ownPID")) in another pid namespace, with no number here"
     }
 
     private static func padded(_ title: String) -> String {

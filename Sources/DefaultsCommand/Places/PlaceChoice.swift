@@ -1,5 +1,6 @@
 import DefaultsCore
 import DefaultsKit
+import Synchronization
 
 /// Which directory, which agent, which host: what the options of every verb with a domain say.
 protocol PlaceChoice {
@@ -14,6 +15,7 @@ extension PlaceChoice {
     func resolve() throws(DefaultsError) -> (PreferencesDirectory, AgentAddress) {
         let environment = Environment.current
         let directory = try PreferencesDirectory(option: directory, environment: environment)
+        if let problem = directory.settingsProblem { SettingsWarning.note(problem) }
         return (directory, try AgentAddress(option: socket, for: directory, environment: environment))
     }
 
@@ -55,5 +57,15 @@ extension PlaceChoice {
             throw DefaultsError(.invalidDomainName, "This host has no identifier: /etc/machine-id is missing.")
         }
         return try DomainHost(identifier: current)
+    }
+}
+
+/// The warning that the agent's settings can't be taken, which a command gives once.
+private enum SettingsWarning {
+    private static let isGiven = Atomic(false)
+
+    static func note(_ problem: DefaultsError) {
+        guard !isGiven.exchange(true, ordering: .relaxed) else { return }
+        Failure.note(problem.description)
     }
 }

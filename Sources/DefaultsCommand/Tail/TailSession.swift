@@ -53,11 +53,11 @@ struct TailSession {
     ///
     /// Others may look for an agent too: then several are started, one has the directory, and all follow it.
     ///
-    /// - Parameter isAgain: whether an agent was there; whoever ran it may start it again, and is waited for first.
+    /// - Parameter isAgain: whether an agent was there; whoever ran it may start it again, and is waited for a moment.
     /// - Returns: `nil` when the time is over.
     /// - Throws: when an agent answers that can't be followed, or none does and none can be started.
     private mutating func connect(again isAgain: Bool) throws -> AgentConnection? {
-        var start = ContinuousClock.now + .seconds(isAgain ? 5 : 0)
+        var start = ContinuousClock.now + (isAgain ? pauseBeforeStart : .zero)
         var deadline = start + .seconds(10)
         var backoff = Duration.seconds(1)
         var isStarting = false
@@ -111,9 +111,17 @@ struct TailSession {
         }
     }
 
+    /// The time for which another agent is waited for, before one is started.
+    ///
+    /// One that was killed is started again, as a rule, by whoever ran it. One that has ended was meant to; if it was for
+    /// another to start, this command's agent hands over to that.
+    private var pauseBeforeStart: Duration {
+        AgentClaim.isAbandoned(in: directory) ? .seconds(5) : .milliseconds(500)
+    }
+
     /// Ends the wait where the agent that has the directory listens elsewhere.
     private func checkHolder() throws(Failure) {
-        guard let holder = AgentClaim.lastHolder(ofDirectory: directory), holder.socketPath != address.socketPath
+        guard let holder = AgentClaim.holder(ofDirectory: directory), holder.socketPath != address.socketPath
         else { return }
         throw Failure(
             "An agent (\(holder.description)) serves \(directory.path) at \(holder.socketPath), not at "
@@ -123,7 +131,7 @@ struct TailSession {
 
     /// The message about an agent that serves the directory at another socket.
     private var others: String {
-        guard let holder = AgentClaim.lastHolder(ofDirectory: directory) else { return "" }
+        guard let holder = AgentClaim.holder(ofDirectory: directory) else { return "" }
         return " Another agent (\(holder.description)) already serves \(directory.path), perhaps in another container. "
             + "\(holder.stopping) Or run `defaults tail` there."
     }

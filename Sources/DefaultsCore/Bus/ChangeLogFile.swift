@@ -15,6 +15,10 @@ package final class ChangeLogFile {
         case mark(FileMark)
     }
 
+    /// The format.
+    ///
+    /// Format 1 named no boot, so nobody could tell whether such a log had lost its end. No release has written it, and none
+    /// reads it: it is replaced, and a new epoch begins.
     private static let magic = Array("defaultsd log 2\n".utf8)
     /// The magic, the epoch, the revision before the first record, the boot, and the hash of all that.
     private static let headerSize = magic.count + 32

@@ -11,6 +11,8 @@ package struct GlobPattern: Hashable, Sendable {
     private let middle: [Part]
     /// The bytes after the last wildcard.
     private let suffix: [UInt8]
+    /// The middle's tables; `nil` where it is a single run, or nothing.
+    private let tables: Tables?
 
     private enum Part: Hashable {
         case run
@@ -43,6 +45,7 @@ package struct GlobPattern: Hashable, Sendable {
         prefix = parts[..<first].compactMap(\.byte)
         middle = first < parts.count ? Array(parts[first...last]) : []
         suffix = parts[(last + 1)...].compactMap(\.byte)
+        tables = middle.isEmpty || middle == [.run] ? nil : Tables(middle)
     }
 
     /// Compares bytes, as `matches` does.
@@ -82,59 +85,80 @@ package struct GlobPattern: Hashable, Sendable {
                 }
             }
             // Most patterns have no wildcard, or one run.
-            if middle.isEmpty || middle.count == 1 && middle[0] == .run { return true }
-            return Self.matches(UnsafeBufferPointer(rebasing: name[prefix.count..<end]), middle)
+            return tables?.match(UnsafeBufferPointer(rebasing: name[prefix.count..<end])) ?? true
         }
     }
 
-    /// Follows all ways at once in which the parts match the bytes: bit n of the state is set while the first n parts match
-    /// what has been read, runs not counted.
-    private static func matches(_ bytes: UnsafeBufferPointer<UInt8>, _ parts: [Part]) -> Bool {
-        let count = parts.count { $0 != .run }
-        let words = count / 64 + 1
-        // For each value of a byte's upper half, then of its lower half, which parts have it: a part that has both is the
-        // byte. Then which parts are `?`, and where a run allows any byte; then the state.
-        return withUnsafeTemporaryAllocation(of: UInt64.self, capacity: (32 + 3) * words) { memory in
-            memory.initialize(repeating: 0)
-            let (ones, runs, state) = (32 * words, 33 * words, 34 * words)
+    /// Bit masks of a pattern's parts: bit n of a mask is the n-th part that isn't a run.
+    private struct Tables: Sendable {
+        /// The number of such parts, and of the words that have a bit for each of them and one for the end.
+        private let count: Int
+        private let words: Int
+        /// A mask for each value of a byte's upper half, and one for each of its lower half: a part that is in both is the
+        /// byte.
+        ///
+        /// Then a mask of the parts that are `?`, and one of the places before which a run allows any byte.
+        private let masks: [UInt64]
+
+        init(_ parts: [Part]) {
+            count = parts.count { $0 != .run }
+            words = count / 64 + 1
+            var masks = [UInt64](repeating: 0, count: 34 * words)
             var number = 0
             for part in parts {
                 let (word, bit) = (number / 64, UInt64(1) << UInt64(number % 64))
                 switch part {
                 case .run:
-                    memory[runs + word] |= bit
+                    masks[33 * words + word] |= bit
                     continue
-                case .one: memory[ones + word] |= bit
+                case .one: masks[32 * words + word] |= bit
                 case .exactly(let byte):
-                    memory[Int(byte >> 4) * words + word] |= bit
-                    memory[(16 + Int(byte & 0xF)) * words + word] |= bit
+                    masks[Int(byte >> 4) * words + word] |= bit
+                    masks[(16 + Int(byte & 0xF)) * words + word] |= bit
                 }
                 number += 1
             }
+            self.masks = masks
+        }
+
+        /// Follows all ways at once in which the parts match the bytes: bit n of the state is set while the first n parts
+        /// match what has been read, runs not counted.
+        func match(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+            withUnsafeTemporaryAllocation(of: UInt64.self, capacity: words) { state in
+                state.initialize(repeating: 0)
+                return masks.withUnsafeBufferPointer { match(bytes, $0, state) }
+            }
+        }
+
+        private func match(
+            _ bytes: UnsafeBufferPointer<UInt8>, _ masks: UnsafeBufferPointer<UInt64>,
+            _ state: UnsafeMutableBufferPointer<UInt64>
+        ) -> Bool {
+            let (ones, runs) = (32 * words, 33 * words)
             let (lastWord, lastBit) = (count / 64, UInt64(1) << UInt64(count % 64))
-            memory[state] = 1
+            state[0] = 1
             for byte in bytes {
                 // `?` takes the first byte of a character, and stays for the others.
                 let isContinuation = byte & 0xC0 == 0x80
                 let (upper, lower) = (Int(byte >> 4) * words, (16 + Int(byte & 0xF)) * words)
                 var (carry, onesCarry, any) = (UInt64(0), UInt64(0), UInt64(0))
                 for word in 0..<words {
-                    let old = memory[state + word]
-                    let one = memory[ones + word]
-                    let exact = memory[upper + word] & memory[lower + word]
+                    let old = state[word]
+                    let one = masks[ones + word]
+                    let exact = masks[upper + word] & masks[lower + word]
                     let advancing = old & (isContinuation ? exact : exact | one)
-                    let staying = old & (memory[runs + word] | (isContinuation ? one << 1 | onesCarry : 0))
+                    let staying = old & (masks[runs + word] | (isContinuation ? one << 1 | onesCarry : 0))
                     let new = advancing << 1 | carry | staying
-                    memory[state + word] = new
+                    state[word] = new
                     carry = advancing >> 63
                     onesCarry = one >> 63
                     any |= new
                 }
                 if any == 0 { return false }
                 // A run at the end takes all the rest.
-                if memory[state + lastWord] & memory[runs + lastWord] & lastBit != 0 { return true }
+                if state[lastWord] & masks[runs + lastWord] & lastBit != 0 { return true }
             }
-            return memory[state + lastWord] & lastBit != 0
+            return state[lastWord] & lastBit != 0
         }
     }
 }

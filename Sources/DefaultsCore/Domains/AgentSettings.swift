@@ -88,19 +88,34 @@ package struct AgentSettings: Hashable, Sendable {
     /// The agent's own domain.
     package static let domain = try? Domain(DomainName(domainName))
 
-    /// The directory that the key `Directory` names in the usual place; `nil` when it names none.
+    /// The directory that the settings in the usual place name instead of it.
+    enum Redirection {
+        case to(String)
+        /// None; or what is wrong with the settings, which name none.
+        case none(DefaultsError?)
+    }
+
+    /// Reads which directory the key `Directory` names in the usual place.
     ///
-    /// - Throws: when that can't be told. To go on in the usual directory then would be to read and write beside the one
+    /// - Throws: When that can't be told. To go on in the usual directory then would be to read and write beside the one
     ///   that is meant.
-    static func directory(redirectedFrom standard: String, home: String?) throws(DefaultsError) -> String? {
-        guard let domain else { return nil }
-        let path = PreferencesDirectory(path: standard).path(of: domain)
-        let remedy = "It may name the preferences directory: mend it, or name the directory with --directory."
+    static func redirection(of standard: String, home: String?) throws(DefaultsError) -> Redirection {
+        guard let domain else { return .none(nil) }
+        let directory = PreferencesDirectory(path: standard)
+        let path = directory.path(of: domain)
+        let remedy =
+            "It may name the preferences directory: mend it, or name the directory with DEFAULTS_DIRECTORY or --directory."
         switch readInsisting(DomainFile(path: path)) {
-        case .missing, .unchanged: return nil
-        // No directory is there at all; whoever uses it tells so.
-        case .unusable(let damage) where damage.error.errno == ENOTDIR: return nil
+        case .missing, .unchanged: return .none(nil)
+        // No directory is there, or it can't be looked into; whoever uses it tells so.
+        case .unusable(let damage) where damage.error.errno == ENOTDIR: return .none(nil)
+        case .unusable(let damage) where damage.error.errno == EACCES && !directory.isUsable: return .none(nil)
         case .unusable(let damage):
+            if damage.error.code == .damaged, !mayRedirect(path) {
+                return .none(
+                    DefaultsError(
+                        .damaged, "\(damage.error) The agent's settings keep their defaults until it is mended."))
+            }
             throw DefaultsError(damage.error.code, "\(damage.error) \(remedy)", errno: damage.error.errno)
         case .beingWritten:
             throw DefaultsError(
@@ -108,16 +123,35 @@ package struct AgentSettings: Hashable, Sendable {
                 "\(path) is being written by another program, which `lsof \(path)` names. It may name the preferences "
                     + "directory: try again, or name the directory with --directory.")
         case .contents(let contents):
-            guard let value = contents.values["Directory"] else { return nil }
+            guard let value = contents.values["Directory"] else { return .none(nil) }
             if case .string(let text) = value {
-                if Path.isAbsolute(text) { return text }
+                if Path.isAbsolute(text) { return .to(text) }
                 if text.utf8.starts(with: "~/".utf8), let home {
-                    return home + String(Substring(text.utf8.dropFirst()))
+                    return .to(home + String(Substring(text.utf8.dropFirst())))
                 }
             }
-            throw DefaultsError(
-                .directory, "\(path): Directory must be a string that begins with \"/\" or \"~/\". \(remedy)")
+            return .none(
+                DefaultsError(
+                    .directory,
+                    "\(path): Directory must be a string that begins with \"/\" or \"~/\". Preferences are in \(standard)."
+                ))
         }
+    }
+
+    /// Whether a file that is no property list may have had the key `Directory`, outside of XML's comments.
+    private static func mayRedirect(_ path: String) -> Bool {
+        guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK), let status = try? file.status(),
+            status.st_size <= DomainFile.standardLimits.bytes,
+            let bytes = try? file.read(upTo: Int(status.st_size))
+        else { return true }
+        // UTF-16 has the letters, too, with NULs between them.
+        var rest = bytes.filter { $0 != 0 }[...]
+        while let start = rest.start(of: "<!--") {
+            if rest[..<start].start(of: "Directory") != nil { return true }
+            guard let end = rest[start...].start(of: "-->") else { break }
+            rest = rest[end...]
+        }
+        return rest.start(of: "Directory") != nil
     }
 
     /// Reads a file; one that is being written is waited for, half a second at most.
@@ -128,5 +162,18 @@ package struct AgentSettings: Hashable, Sendable {
             poll(nil, 0, 20)
         }
         return file.read(known: nil, patience: .insist)
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// The place at which a text begins; `nil` when it isn't there.
+    fileprivate func start(of text: StaticString) -> Int? {
+        let count = text.utf8CodeUnitCount
+        guard self.count >= count else { return nil }
+        return withUnsafeBufferPointer { bytes in
+            guard let start = bytes.baseAddress else { return nil }
+            return (0...(bytes.count - count)).first { memcmp(start + $0, text.utf8Start, count) == 0 }
+                .map { startIndex + $0 }
+        }
     }
 }

@@ -7,26 +7,34 @@ package struct PreferencesDirectory: Hashable, Sendable {
     package let path: String
     /// Whether someone named this directory, so that a missing one is more likely a mistake than a first run.
     package let isExplicit: Bool
+    /// Why the agent's settings, which may name another directory, could not be taken; `nil` when they could.
+    package let settingsProblem: DefaultsError?
 
     /// Finds the directory: the option, `DEFAULTS_DIRECTORY`, the key `Directory` of the agent's own domain in the
     /// default place, or that place itself, `$XDG_CONFIG_HOME` or else `~/.config`.
+    ///
+    /// - Throws: Why there is none, or why it can't be told which it is.
     package init(option: String? = nil, environment: Environment) throws(DefaultsError) {
         if let given = option ?? environment["DEFAULTS_DIRECTORY"] {
             self.init(path: try Self.absolute(given), isExplicit: true)
             return
         }
         let standard = try Self.standardPath(environment)
-        if let redirected = try AgentSettings.directory(redirectedFrom: standard, home: environment.home) {
-            self.init(path: redirected, isExplicit: true)
-        } else {
-            self.init(path: standard, isExplicit: false)
+        switch try AgentSettings.redirection(of: standard, home: environment.home) {
+        case .to(let path): self.init(path: path, isExplicit: true)
+        case .none(let problem): self.init(path: standard, isExplicit: false, settingsProblem: problem)
         }
     }
 
     /// Names a directory by its absolute path.
     package init(path: String, isExplicit: Bool = true) {
+        self.init(path: path, isExplicit: isExplicit, settingsProblem: nil)
+    }
+
+    private init(path: String, isExplicit: Bool, settingsProblem: DefaultsError?) {
         self.path = Path.withoutTrailingSlashes(path)
         self.isExplicit = isExplicit
+        self.settingsProblem = settingsProblem
     }
 
     /// Whether this is the usual directory of an environment, by whatever name and links.
@@ -66,6 +74,14 @@ package struct PreferencesDirectory: Hashable, Sendable {
         return String(cString: resolved)
     }
 
+    /// Returns whether another path leads to this directory, by links or by a mount.
+    package func isSame(as other: PreferencesDirectory) -> Bool {
+        if resolvedPath == other.resolvedPath { return true }
+        var (own, another) = (stat(), stat())
+        return stat(path, &own) == 0 && stat(other.path, &another) == 0 && own.st_ino == another.st_ino
+            && own.st_dev == another.st_dev
+    }
+
     /// What stands for the directory in names of other files.
     var resolvedPathHash: ContentHash { ContentHash(Array(resolvedPath.utf8)) }
 
@@ -94,6 +110,26 @@ package struct PreferencesDirectory: Hashable, Sendable {
             .directory,
             "The directory \(isUsable ? hosts.path : path) is gone or can't be read; "
                 + "the last values stay in force until it is back.")
+    }
+
+    /// A warning about a directory in which other users can make files; `nil` where they can't.
+    ///
+    /// They can't read or change what is there; but they can remove files, unless the sticky bit keeps them from it, and
+    /// put links and files of theirs into the place of ours.
+    package var exposure: DefaultsError? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        if status.st_mode & 0o002 != 0 {
+            return DefaultsError(
+                .directory,
+                "Other users can make files in the preferences directory \(path), and keep you from saving. "
+                    + "Run `chmod o-w \(path)`.")
+        }
+        guard status.st_uid != geteuid(), status.st_uid != 0, geteuid() != 0 else { return nil }
+        return DefaultsError(
+            .directory,
+            "The preferences directory \(path) belongs to the user with the number \(status.st_uid), who can keep you from "
+                + "saving. Use a directory of your own.")
     }
 
     /// Whether the directory is there and can be searched, so that a file that isn't seen in it is gone.

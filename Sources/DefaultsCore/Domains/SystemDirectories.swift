@@ -87,7 +87,3 @@ package struct SystemDirectories: Hashable, Sendable {
         Path.isAbsolute(path) && !path.utf8.contains(0) ? PreferencesDirectory(path: path) : nil
     }
 }
-
-extension PreferencesDirectory {
-    fileprivate func isSame(as other: PreferencesDirectory) -> Bool { resolvedPath == other.resolvedPath }
-}

@@ -4,15 +4,19 @@ import Glibc
 ///
 /// It keeps our own processes (agent, embedded stores) from saving at once, also from other containers and by other paths
 /// to the directory, and on NFS from other hosts. It doesn't keep foreign writers out: they don't ask for it. The file is
-/// the user's alone, so that nobody else can hold it, and there only as long as the lock is held. Where no file can be made,
-/// in a directory that can only be read or on a full disk, it is the directory itself that is locked.
+/// there only as long as the lock is held (see `LockFile`). Where no file can be made, in a directory that can only be read
+/// or on a full disk, it is the directory itself that is locked.
 package struct DirectoryLock: ~Copyable {
     /// The file's name.
     package static let fileName = ".defaultsd.lock"
 
-    private let file: FileDescriptor
-    /// The file's path; `nil` where the directory itself is locked.
-    private let path: String?
+    private let locked: Locked
+
+    private enum Locked: ~Copyable {
+        case file(LockFile)
+        /// The directory itself.
+        case directory(FileDescriptor)
+    }
 
     /// Waits for the lock.
     ///
@@ -20,16 +24,9 @@ package struct DirectoryLock: ~Copyable {
     package init(_ directory: PreferencesDirectory, timeout milliseconds: Int = 10_000) throws(DefaultsError) {
         let path = "\(directory.path)/\(Self.fileName)"
         do throws(SystemCall.Failure) {
-            let locked = try Self.lock(path, in: directory.path, timeout: milliseconds)
-            self.path = locked.isDirectory ? nil : path
-            file = locked.file
+            locked = try Self.lock(path, in: directory.path, timeout: milliseconds)
         } catch {
-            if error.number == EWOULDBLOCK {
-                throw DefaultsError(
-                    .locked,
-                    "Another process is saving in \(directory.path). To find it, run `lsof \(path)`.",
-                    errno: EWOULDBLOCK)
-            }
+            if error.number == EWOULDBLOCK { throw Self.occupied(path, in: directory) }
             let what =
                 error.number == ENOENT || error.number == ENOTDIR
                 ? "The directory \(directory.path) can't be opened"
@@ -38,14 +35,17 @@ package struct DirectoryLock: ~Copyable {
         }
     }
 
-    deinit {
-        // Only the holder of the lock removes the file; who waits for it finds that it has, and begins anew.
-        if let path, file.isNamed(path) { unlink(path) }
-    }
-
-    private struct Locked: ~Copyable {
-        let file: FileDescriptor
-        let isDirectory: Bool
+    /// The error of a lock that another process has.
+    private static func occupied(_ path: String, in directory: PreferencesDirectory) -> DefaultsError {
+        guard let owner = LockFile.foreignOwner(of: path), owner != 0 else {
+            return DefaultsError(
+                .locked, "Another process is saving in \(directory.path). To find it, run `lsof \(path)`.",
+                errno: EWOULDBLOCK)
+        }
+        return DefaultsError(
+            .locked,
+            "The lock file \(path) belongs to the user with the number \(owner), so nothing is saved in \(directory.path). "
+                + "Remove the file unless that user is saving there.", errno: EWOULDBLOCK)
     }
 
     /// A blocking `flock` could wait for ever behind a stopped process; so it is tried, at growing distances.
@@ -56,44 +56,17 @@ package struct DirectoryLock: ~Copyable {
         var pause: Int32 = 1
         while true {
             do throws(SystemCall.Failure) {
-                if let file = try tryLock(path) { return Locked(file: file, isDirectory: false) }
-                continue
+                if let file = try LockFile.attempt(at: path) { return .file(file) }
             } catch {
-                var number = error.number
-                if ![EWOULDBLOCK, ENOENT, ENOTDIR, ELOOP, EEXIST].contains(number),
+                guard ![ENOENT, ENOTDIR, ELOOP, EEXIST].contains(error.number),
                     let file = try? FileDescriptor(opening: directory, O_RDONLY | O_DIRECTORY)
-                {
-                    if flock(file.number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK {
-                        return Locked(file: file, isDirectory: true)
-                    }
-                    number = EWOULDBLOCK
-                }
-                guard number == EWOULDBLOCK, waited < timeout else { throw SystemCall.Failure(number: number) }
+                else { throw error }
+                if flock(file.number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK { return .directory(file) }
             }
+            guard waited < timeout else { throw SystemCall.Failure(number: EWOULDBLOCK) }
             poll(nil, 0, pause)
             waited += Int(pause)
             pause = min(pause * 2, 20)
-        }
-    }
-
-    /// - Returns: the locked file; `nil` when it was removed meanwhile by the process that held it.
-    private static func tryLock(_ path: String) throws(SystemCall.Failure) -> FileDescriptor? {
-        let file = try openFile(path)
-        let status = try file.status()
-        guard status.st_mode & S_IFMT == S_IFREG else { throw SystemCall.Failure(number: EEXIST) }
-        try SystemCall.run { flock(file.number, LOCK_EX | LOCK_NB) }
-        guard file.isNamed(path) else { return nil }
-        return file
-    }
-
-    private static func openFile(_ path: String) throws(SystemCall.Failure) -> FileDescriptor {
-        do throws(SystemCall.Failure) {
-            return try FileDescriptor.lockFile(at: path)
-        } catch {
-            // Another user's, who works on the directory at the moment: root, as a rule.
-            var owner = stat()
-            let isForeign = error.number == EACCES && lstat(path, &owner) == 0 && owner.st_uid != geteuid()
-            throw isForeign ? SystemCall.Failure(number: EWOULDBLOCK) : error
         }
     }
 }

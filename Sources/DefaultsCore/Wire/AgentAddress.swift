@@ -36,6 +36,12 @@ package struct AgentAddress: Hashable, Sendable {
         }
     }
 
+    /// The address at which the agent that has claimed a directory listens.
+    package init(of holder: AgentClaim.Holder) {
+        socketPath = holder.socketPath
+        (isExplicit, root, problem) = (false, nil, Self.problem(ofPath: socketPath))
+    }
+
     private static func problem(ofPath path: String) -> DefaultsError? {
         if path.utf8.count <= longestPath { return nil }
         return DefaultsError(

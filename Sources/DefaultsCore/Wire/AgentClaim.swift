@@ -2,11 +2,11 @@ import Glibc
 
 /// The right to be the only agent of a directory, or on a socket, for as long as this value lives.
 ///
-/// A claim is a lock (`flock`) on a file in the directory itself, or beside the socket. So it is met by every process that
-/// sees the directory, whatever namespaces it is in and by whatever path; nobody else can make or open the file; and the
-/// kernel takes the lock back however its holder ends. The file names its holder, for those who are refused. It is removed at
+/// A claim is a lock (see `LockFile`) on a file in the directory itself, or beside the socket. So it is met by every process
+/// that sees the directory, whatever namespaces it is in and by whatever path; nobody else can make or open the file; and
+/// the kernel takes the lock back however its holder ends. The file names its holder, for those who are refused. It is removed at
 /// the end; what a killed agent leaves is taken over.
-package final class AgentClaim {
+package final class AgentClaim: Sendable {
     /// The agent that has a claim, as it has written into the file.
     package struct Holder: Hashable, Sendable {
         /// Its process, by the number that it has in its own namespace.
@@ -50,6 +50,20 @@ package final class AgentClaim {
             socketPath = String(decoding: lines[2].dropLast(), as: UTF8.self)
         }
 
+        /// Whether it may be there still: its process is, or has a number that is none here.
+        fileprivate var mayRun: Bool { host != Self.ownHost || kill(pid, 0) == 0 || errno == EPERM }
+
+        /// Whether a program of the user's listens at its socket.
+        fileprivate var isListening: Bool {
+            let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+            let socket = FileDescriptor(owning: Glibc.socket(AF_UNIX, kind, 0))
+            let number = socket.number
+            guard let address = UnixAddress(path: socketPath) else { return false }
+            // One whose queue is full is there, too.
+            if address.with({ connect(number, $0, $1) }) != 0 { return errno == EAGAIN }
+            return SocketPeer(of: socket)?.isTrusted == true
+        }
+
         fileprivate var bytes: [UInt8] { Array("\(pid)\n\(host)\n\(socketPath)\n".utf8) }
     }
 
@@ -65,8 +79,11 @@ package final class AgentClaim {
     /// The name of the file in a preferences directory.
     package static let fileName = ".defaultsd.agent"
 
-    private let path: String
-    private let file: FileDescriptor
+    private let lock: LockFile
+
+    private init(_ lock: consuming LockFile) {
+        self.lock = lock
+    }
 
     /// Tries to claim a preferences directory, which must exist, for the agent at an address.
     ///
@@ -75,59 +92,57 @@ package final class AgentClaim {
     package static func attempt(
         onDirectory directory: PreferencesDirectory, for address: AgentAddress
     ) throws(DefaultsError) -> Attempt {
-        try attempt(at: path(in: directory), for: address)
+        try attempt(at: path(in: directory), isReserved: true, for: address)
     }
 
     /// Tries to claim the socket of an address, whose directory must exist.
     package static func attempt(onSocketOf address: AgentAddress) throws(DefaultsError) -> Attempt {
-        let attempt = try attempt(at: address.socketPath + ".lock", for: address)
+        let attempt = try attempt(at: path(of: address), isReserved: false, for: address)
         if case .impossible(let error) = attempt { throw error }
         return attempt
     }
 
-    /// The agent that was the last to claim a directory; whether it still runs isn't said.
-    package static func lastHolder(ofDirectory directory: PreferencesDirectory) -> Holder? {
-        guard
-            let file = try? FileDescriptor(opening: path(in: directory), O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
-            let status = try? file.status(), isOwn(status)
-        else { return nil }
-        return holder(in: file)
+    /// Returns the agent that has claimed a directory; `nil` when none has, or it can't be named.
+    package static func holder(ofDirectory directory: PreferencesDirectory) -> Holder? {
+        let path = path(in: directory)
+        return LockFile.isLocked(at: path) ? holder(at: path) : nil
     }
 
-    private init(_ file: consuming FileDescriptor, at path: String) {
-        self.file = file
-        self.path = path
+    /// Returns whether an agent that was killed has left its claim on a directory, and no other has taken it over yet.
+    package static func isAbandoned(in directory: PreferencesDirectory) -> Bool {
+        let path = path(in: directory)
+        return access(path, F_OK) == 0 && !LockFile.isLocked(at: path)
     }
 
-    deinit {
-        // While the lock is still held: nobody else's file can be meant.
-        if file.isNamed(path) { unlink(path) }
+    /// Returns whether an agent has claimed the socket of an address, and so is who listens there.
+    package static func isHeld(onSocketOf address: AgentAddress) -> Bool {
+        LockFile.isLocked(at: path(of: address))
     }
+
+    /// Whether another agent would still be refused: the file has kept its name, in the directory that has the path now.
+    package var isCurrent: Bool { lock.isCurrent }
+
+    /// Sees to it that nobody else can open the file, whatever has become of its mode.
+    package func keepPrivate() { lock.keepPrivate() }
 
     private static func path(in directory: PreferencesDirectory) -> String { "\(directory.path)/\(fileName)" }
 
-    private static func attempt(at path: String, for address: AgentAddress) throws(DefaultsError) -> Attempt {
+    private static func path(of address: AgentAddress) -> String { address.socketPath + ".lock" }
+
+    private static func attempt(
+        at path: String, isReserved: Bool, for address: AgentAddress
+    ) throws(DefaultsError) -> Attempt {
         do throws(SystemCall.Failure) {
-            while true {
-                let file = try open(path)
-                let status = try file.status()
+            let lock = try LockFile.attempt(
+                at: path, isReserved: isReserved,
                 // A file of the user's own that happens to have the name isn't to be written to.
-                guard isOwn(status), status.st_size == 0 || holder(in: file) != nil else {
-                    throw SystemCall.Failure(number: EEXIST)
-                }
-                do throws(SystemCall.Failure) {
-                    try SystemCall.run { flock(file.number, LOCK_EX | LOCK_NB) }
-                } catch {
-                    if error.number == EWOULDBLOCK { return .held(by: holder(in: file)) }
-                    throw error
-                }
-                // Its holder may have ended, and removed it, since it was opened.
-                guard file.isNamed(path) else { continue }
-                // Without the name, as on a disk that is full, it is a claim all the same.
-                ftruncate(file.number, 0)
-                try? file.write(Holder(of: address).bytes)
-                return .claimed(AgentClaim(file, at: path))
-            }
+                isAcceptable: { (try? $0.status().st_size) == 0 || holder(in: $0) != nil },
+                isInUse: { holder(in: $0)?.isListening == true })
+            guard let lock else { return .held(by: holder(at: path)) }
+            // Without the name, as on a disk that is full, it is a claim all the same.
+            ftruncate(lock.file.number, 0)
+            try? lock.file.write(Holder(of: address).bytes)
+            return .claimed(AgentClaim(lock))
         } catch {
             // A link is not followed.
             if error.number == EEXIST || error.number == ELOOP {
@@ -146,19 +161,15 @@ package final class AgentClaim {
     /// The errors of a directory, or a file system, in which nobody can make a file now, or lock one.
     private static let impossibilities = [EROFS, EACCES, EPERM, ENOSPC, EDQUOT, EOPNOTSUPP, ENOLCK, ENOSYS]
 
-    private static func open(_ path: String) throws(SystemCall.Failure) -> FileDescriptor {
-        do throws(SystemCall.Failure) {
-            return try FileDescriptor.lockFile(at: path)
-        } catch {
-            // One that is there can be locked without being written to; the first failure is the one to report.
-            guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else { throw error }
-            return file
-        }
-    }
-
-    private static func isOwn(_ status: stat) -> Bool {
-        // Root may serve another user's directory, and a file with a second name may be anyone's.
-        status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1 && (status.st_uid == geteuid() || geteuid() == 0)
+    /// Reads who holds the file at a path that is locked; `nil` when it names nobody.
+    ///
+    /// Where the file could be locked and not written to, as on a read-only file system, it names the holder before: one that
+    /// has ended is not taken for the one that has it now.
+    private static func holder(at path: String) -> Holder? {
+        guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+            let holder = holder(in: file), holder.mayRun
+        else { return nil }
+        return holder
     }
 
     private static func holder(in file: borrowing FileDescriptor) -> Holder? {

@@ -30,7 +30,14 @@ package final class AgentConnection: Backend {
     /// How long it may take to save: its disk, or who writes to a file, may be slow.
     private static let patienceOfDisk: Int64 = 30_000
 
+    /// How long a program may take that listens in the usual place and has not claimed it as an agent does.
+    private static let patienceWithOthers = AgentPatience(250)
+
     /// Connects to the agent of a directory.
+    ///
+    /// Unless someone has named the socket, it may be another program that listens there; that is passed over. So is an agent
+    /// looked for where the directory's claim says that it listens: it may have another runtime directory, or have been
+    /// started when the directory had another path.
     ///
     /// - Parameters:
     ///   - address: where it listens.
@@ -41,9 +48,34 @@ package final class AgentConnection: Backend {
     package static func open(
         _ address: AgentAddress, for directory: PreferencesDirectory, patience: AgentPatience = .usual
     ) throws(DefaultsError) -> AgentConnection? {
-        guard let socket = try UnixSocket.connect(to: address, patience: patience.stopped) else { return nil }
+        if address.isExplicit || AgentClaim.isHeld(onSocketOf: address) {
+            if let connection = try connect(to: address, for: directory, patience, greeting: patience) {
+                return connection
+            }
+        } else if let connection = try? connect(to: address, for: directory, patience, greeting: patienceWithOthers) {
+            return connection
+        }
+        guard !address.isExplicit, let holder = AgentClaim.holder(ofDirectory: directory),
+            holder.socketPath != address.socketPath
+        else { return nil }
+        do throws(DefaultsError) {
+            return try connect(to: AgentAddress(of: holder), for: directory, patience, greeting: patience)
+        } catch {
+            // It is there, and doesn't answer: whoever asks again and again must know.
+            if error.isOfSilence { throw error }
+            return nil
+        }
+    }
+
+    private static func connect(
+        to address: AgentAddress, for directory: PreferencesDirectory, _ patience: AgentPatience,
+        greeting: AgentPatience
+    ) throws(DefaultsError) -> AgentConnection? {
+        let greeting = AgentPatience(
+            stopped: min(greeting.stopped, patience.stopped), busy: min(greeting.busy, patience.busy))
+        guard let socket = try UnixSocket.connect(to: address, patience: greeting.stopped) else { return nil }
         let connection = AgentConnection(socket, patience: patience)
-        try connection.greet(directory, address)
+        try connection.greet(directory, address, within: greeting)
         return connection
     }
 
@@ -55,13 +87,17 @@ package final class AgentConnection: Backend {
             pid: pid, directory: "", system: .none, cursor: Cursor(epoch: Epoch(value: 0), revision: 0))
     }
 
-    private func greet(_ directory: PreferencesDirectory, _ address: AgentAddress) throws(DefaultsError) {
+    private func greet(
+        _ directory: PreferencesDirectory, _ address: AgentAddress, within patience: AgentPatience
+    ) throws(DefaultsError) {
         let request = Request.hello(
             protocolVersion: Request.protocolVersion, client: AppIdentity.current.executable)
-        guard case .welcome(_, let pid, let path, let system, let cursor) = try answer(to: request) else {
+        guard case .welcome(_, let ownPID, let path, let system, let cursor) = try answer(to: request, within: patience)
+        else {
             throw Self.unexpected("hello")
         }
-        guard PreferencesDirectory(path: path).resolvedPath == directory.resolvedPath else {
+        let pid = pid > 0 ? pid : ownPID
+        guard PreferencesDirectory(path: path).isSame(as: directory) else {
             throw DefaultsError(
                 .agentRefused,
                 "The agent at \(address.socketPath) (pid \(pid)) keeps \(path), not \(directory.path); "
@@ -121,8 +157,15 @@ package final class AgentConnection: Backend {
     }
 
     /// What the agent says of how it does: the content of `defaults status --json`.
+    ///
+    /// Its process has the number that it has here. Where it has none, `pid` is left out; `ownPID` is the number in the
+    /// agent's own namespace, where that is another one.
     package func status() throws(DefaultsError) -> DomainValues {
-        guard case .status(let status) = try answer(to: .status) else { throw Self.unexpected("status") }
+        guard case .status(var status) = try answer(to: .status) else { throw Self.unexpected("status") }
+        let own = status["pid"]
+        guard own != .integer(pid) else { return status }
+        status["ownPID"] = own
+        status["pid"] = pid > 0 ? .integer(pid) : nil
         return status
     }
 
@@ -291,8 +334,9 @@ package final class AgentConnection: Backend {
                 "it is stopped: `kill -CONT \(pid)` lets it go on, `kill -KILL \(pid)` lets others do without it."
             case .unknown: "it may be stopped, or have much to do."
             }
+        let name = pid > 0 ? "pid \(pid)" : "of another namespace"
         return DefaultsError(
-            .agentUnavailable, "The agent (pid \(pid)) hasn't answered for \(time) s; \(remedy)", errno: ETIMEDOUT)
+            .agentUnavailable, "The agent (\(name)) hasn't answered for \(time) s; \(remedy)", errno: ETIMEDOUT)
     }
 
     /// The error of an agent whose answer is that of another request.

@@ -30,6 +30,6 @@ package enum BackendChoice {
                     + "and DEFAULTSD_SOCKET away to work without one.")
         }
         try directory.checkExistence()
-        return EmbeddedStore(directory)
+        return EmbeddedStore(directory, tellingAgentAt: wantsAgent ? address : nil)
     }
 }

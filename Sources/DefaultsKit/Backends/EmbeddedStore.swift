@@ -6,6 +6,11 @@ package final class EmbeddedStore: Backend {
     let store: Store
     private let identity: AppIdentity
     private let copies = KeptCopies()
+    /// Where an agent may have started since this store was made; `nil` where none is to know of what is saved.
+    private let address: AgentAddress?
+
+    /// How long an agent that has started meanwhile may take to learn of a save, which is durable without it.
+    private static let patience = AgentPatience(2_000)
 
     /// Makes a store of a directory, and of those that hold domains for every user.
     ///
@@ -14,10 +19,13 @@ package final class EmbeddedStore: Backend {
     ///   - system: the layers below them.
     ///   - capacity: how much of the change log is kept, for who reads it.
     ///   - mayReplaceDamage: whether a file that is no property list may be replaced once it is copied aside.
+    ///   - address: where an agent may have started since none was found; `nil` where none is to know of what is saved.
     package init(
         _ directory: PreferencesDirectory, system: SystemDirectories = SystemDirectories(environment: .current),
-        keeping capacity: ChangeLog.Capacity = .init(records: 1), mayReplaceDamage: Bool = true
+        keeping capacity: ChangeLog.Capacity = .init(records: 1), mayReplaceDamage: Bool = true,
+        tellingAgentAt address: AgentAddress? = nil
     ) {
+        self.address = address
         self.store = Store(
             directory: directory, system: system, log: ChangeLog(capacity: capacity), publisher: .passing,
             mayReplaceDamage: mayReplaceDamage)
@@ -71,6 +79,16 @@ package final class EmbeddedStore: Backend {
             waited += 20
         }
         try store.publish(domain)
+        tellAgent(of: domain)
+    }
+
+    /// Has an agent that has started meanwhile read the file, before others ask it for the values.
+    ///
+    /// One that starts later reads all files first, and what changed until it listened.
+    private func tellAgent(of domain: Domain) {
+        guard let address, let agent = try? AgentConnection.open(address, for: store.directory, patience: Self.patience)
+        else { return }
+        _ = try? agent.barrier([domain])
     }
 
     /// Looks at the file; one that is being written is waited for, a second at most.

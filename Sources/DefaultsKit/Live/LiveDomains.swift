@@ -205,7 +205,7 @@ package final class LiveDomains: Sendable {
     ///
     /// It goes on waiting as long as some are taken; what nobody takes within twelve seconds is reported.
     func handOver() {
-        guard case .success = place, state.withLock({ $0.mustHandOver }) else { return }
+        guard !isInMemory, state.withLock({ $0.mustHandOver }) else { return }
         let barrier = Barrier(.handedOver)
         guard wakeThread() else { return }
         var left = state.withLock { $0.unaccepted }

@@ -27,6 +27,8 @@ final class LiveThread {
     /// Who waits for edits to be handed over.
     private var handovers: [Barrier] = []
     private var hasEnded = false
+    /// Whether it was reported that the agent's settings can't be taken.
+    private var hasReportedSettings = false
     /// The session's descriptor, which forked children close: else the agent wouldn't see the end of this process.
     private var descriptor: Int32 = -1
 
@@ -182,6 +184,10 @@ final class LiveThread {
         case .failure(let error):
             if session == nil { try begin(UnavailableSession(error), isAgent: false) }
             return
+        }
+        if let problem = place.directory.settingsProblem, !hasReportedSettings {
+            domains.report(problem, of: .file)
+            hasReportedSettings = true
         }
         if let agent = connect(place) {
             session?.end()

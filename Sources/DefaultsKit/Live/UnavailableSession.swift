@@ -9,8 +9,10 @@ final class UnavailableSession: Session {
     private var events: [SessionEvent]
 
     init(_ reason: DefaultsError) {
-        self.reason = reason
-        self.events = [.trouble(reason)]
+        self.reason = DefaultsError(
+            reason.code, "\(reason) Until this program is started again, it reads no preferences, and saves none.",
+            errno: reason.errno)
+        self.events = [.trouble(self.reason)]
     }
 
     var awaited: pollfd { pollfd(fd: -1, events: 0, revents: 0) }

@@ -50,6 +50,9 @@ actor Engine: Service {
     /// Who is told that records were posted; set before the first edit can come.
     private nonisolated let subscribers = Mutex<Server?>(nil)
 
+    /// Who looks at the agent's claims; set before the first event is read.
+    private nonisolated let claimChecks = Mutex<ClaimChecks?>(nil)
+
     nonisolated var unownedExecutor: UnownedSerialExecutor { eventLoop.executor.asUnownedSerialExecutor() }
 
     init(
@@ -89,6 +92,11 @@ actor Engine: Service {
         subscribers.withLock { $0 = server }
     }
 
+    /// Names who looks at the agent's claims when the directory has changed.
+    nonisolated func tell(_ checks: ClaimChecks) {
+        claimChecks.withLock { $0 = checks }
+    }
+
     /// Looks at files as the watcher tells, until the agent is to end; then saves what is pending.
     func run() async throws {
         await withGracefulShutdownHandler {
@@ -121,6 +129,12 @@ actor Engine: Service {
     /// Looks at everything that the watcher has gathered.
     func takeDirty() {
         let dirty = watcher.take()
+        if dirty.rescan != nil || dirty.changed.contains(AgentClaim.fileName) {
+            claimChecks.withLock { $0 }?.request()
+        } else if !dirty.isEmpty {
+            // Clients that don't find the socket write the files themselves.
+            claimChecks.withLock { $0 }?.requestIfNeeded()
+        }
         if let reason = dirty.rescan {
             tellWatching()
             log.logger.debug("Looking at all files: \(reason)")

@@ -3,42 +3,58 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 
-/// Claims the directory as soon as a file can be made in it, where none could when the agent began.
+/// Keeps what the agent is found by: its claims on the directory and the socket, and the socket's file.
 ///
-/// The claim is held until this service ends.
+/// The directory may be moved away and made again, or another mounted over it; files may be removed. `ClaimChecks` says when
+/// that may be so. Where the directory can't be claimed, since no file can be made in it, that is tried again by time.
 struct ClaimService: Service {
-    let directory: PreferencesDirectory
-    let address: AgentAddress
+    let claims: AgentClaims
+    let checks: ClaimChecks
+    let server: Server
     let log: AgentLog
     let eventLoop: any EventLoop
 
+    /// The time between two attempts to claim the directory, as long as it isn't.
     private static let interval = TimeAmount.seconds(5)
+    /// The time for which clients may have locked the file, to see whether an agent has, and the pause until the next attempt.
+    private static let mostOfALook = Duration.seconds(2)
+    /// What a directory that isn't claimed is open to.
+    static let consequence = "Until it can be, another agent could start on this directory."
+    private static let pause = TimeAmount.milliseconds(20)
 
+    /// Runs until the agent is to end, or another agent has a claim that this one has lost.
     func run() async throws {
-        let (ticks, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let timer = eventLoop.scheduleRepeatedTask(initialDelay: Self.interval, delay: Self.interval) { _ in
-            continuation.yield()
-        }
-        var claim: AgentClaim?
         await withGracefulShutdownHandler {
-            for await _ in ticks {
-                switch try? AgentClaim.attempt(onDirectory: directory, for: address) {
-                case .claimed(let new)?:
-                    claim = new
-                    // No tick follows; the end still does.
-                    timer.cancel()
-                    log.logger.notice("The directory is now locked for this agent.")
-                case .held(let holder)?:
-                    let name = holder.map { " (\($0.description), at \($0.socketPath))" } ?? ""
-                    log.logger.error("Another agent\(name) now serves \(directory.path). Shutting down.")
+            planNext()
+            for await _ in checks.due {
+                let problem = claims.problem
+                do throws(DefaultsError) {
+                    for line in try await renew() { log.logger.notice("\(line)") }
+                } catch {
+                    log.logger.error("\(error) Shutting down.")
                     return
-                case .impossible?, nil: break
                 }
+                if let new = claims.problem, new != problem { log.logger.warning("\(new) \(Self.consequence)") }
+                await server.listenAgain()
+                planNext()
             }
         } onGracefulShutdown: {
-            continuation.finish()
+            checks.finish()
         }
-        timer.cancel()
-        withExtendedLifetime(claim) {}
+    }
+
+    private func planNext() {
+        guard claims.problem != nil else { return }
+        eventLoop.scheduleTask(in: Self.interval) { checks.request() }
+    }
+
+    private func renew() async throws(DefaultsError) -> [String] {
+        let end = ContinuousClock.now + Self.mostOfALook
+        while true {
+            do throws(DefaultsError) { return try claims.renew() } catch {
+                guard .now < end else { throw error }
+            }
+            _ = try? await eventLoop.scheduleTask(in: Self.pause) {}.futureResult.get()
+        }
     }
 }

@@ -29,7 +29,9 @@ final class Server: Service {
     private let batches: NIOLoopBoundBox<SharedBatches>
     /// So many bytes of requests that haven't all come yet are kept, of all connections together.
     static let mostWaitingBytes = 128 << 20
-    private let listener = Mutex<(channel: any Channel, file: SocketFile)?>(nil)
+    private let listening = Mutex(Listening.notYet)
+    /// Why the socket can't be had again, as it was logged.
+    private let obstacle = Mutex<String?>(nil)
     /// Ends a private agent; `nil` for an ordinary one, which no client can end.
     private let ending: (@Sendable () -> Void)?
     /// Whether the agent ends with its last connection; touched on the event loop alone.
@@ -59,6 +61,19 @@ final class Server: Service {
         currentSettings = Mutex(settings)
     }
 
+    /// A socket that is listened to.
+    private struct Listener {
+        let channel: any Channel
+        let file: SocketFile
+    }
+
+    private enum Listening {
+        case notYet
+        case open(Listener)
+        /// The agent is about to end.
+        case closed
+    }
+
     var settings: AgentSettings { currentSettings.withLock { $0 } }
 
     /// How many bytes came that aren't answered yet; asked on the event loop alone.
@@ -70,15 +85,62 @@ final class Server: Service {
     }
 
     /// Begins to take connections.
+    ///
+    /// Clients are let in once all is known that happened before they could find the agent: until then they work on the
+    /// files, and what one of them has saved the next one is to see.
     func listen() async throws {
-        // No agent listens here while `AgentClaims` holds. Another program may, or what a killed agent left is there.
-        try SocketFile.clear(address.socketPath)
         // One more is the listening socket.
         otherFiles.store(OpenFiles.inUse(below: OpenFiles.limit) + 1, ordering: .relaxed)
-        let (socket, file) = try SocketFile.bind(address.socketPath)
+        let new = try await listener()
+        listening.withLock { $0 = .open(new) }
+    }
+
+    /// Listens again if someone has removed the socket's file, so that clients find the agent.
+    func listenAgain() async {
+        guard case .open(let old) = listening.withLock({ $0 }), !old.file.isCurrent else { return }
+        let new: Listener
+        do {
+            new = try await listener()
+        } catch {
+            let text = "\(error)"
+            let isNews = obstacle.withLock { old in
+                defer { old = text }
+                return old != text
+            }
+            if isNews { log.logger.warning("\(text)") }
+            return
+        }
+        obstacle.withLock { $0 = nil }
+        let isOpen = listening.withLock { listening in
+            guard case .open = listening else { return false }
+            listening = .open(new)
+            return true
+        }
+        if isOpen {
+            log.logger.notice("The socket \(address.socketPath) was removed, and is there again.")
+            try? await old.channel.close()
+        } else {
+            await close(new)
+        }
+    }
+
+    /// Whether clients find the socket; also so before it is made, and once the agent is about to end.
+    var isFound: Bool {
+        guard case .open(let listener) = listening.withLock({ $0 }) else { return true }
+        return listener.file.isCurrent
+    }
+
+    private func listener() async throws -> Listener {
+        // No agent listens here while `AgentClaims` holds. Another program may, or what a killed agent left is there.
+        try SocketFile.clear(address.socketPath)
+        let (socket, file) = try SocketFile.listen(at: address.socketPath)
+        await withCheckedContinuation { continuation in
+            engine.synchronize([]) { _, _ in continuation.resume() }
+        }
         do {
             // Bound already, since NIO would remove whatever has its path when it closes a socket that it has bound.
             let channel = try await ServerBootstrap(group: eventLoop)
+                .serverChannelOption(.backlog, value: SocketFile.queueLength)
                 .serverChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         try channel.pipeline.syncOperations.addHandler(AcceptPause())
@@ -86,9 +148,7 @@ final class Server: Service {
                 }
                 .childChannelInitializer { self.accept($0) }
                 .withBoundSocket(socket).get()
-            // NIO has it queue fewer.
-            Glibc.listen(socket, 1_024)
-            listener.withLock { $0 = (channel, file) }
+            return Listener(channel: channel, file: file)
         } catch let error as IOError {
             file.remove()
             throw SocketFile.failure(address.socketPath, error.errnoCode)
@@ -98,14 +158,21 @@ final class Server: Service {
     /// Keeps the socket until the agent is to end; then closes it and, once they have their answers, every connection.
     func run() async throws {
         await waitForEnd()
-        let listener = listener.withLock { $0.take() }
-        // While it still listens: as long as the socket is open, no other file has the inode's number.
-        listener?.file.remove()
-        try? await listener?.channel.close()
+        let last = listening.withLock { listening in
+            defer { listening = .closed }
+            return listening
+        }
+        if case .open(let listener) = last { await close(listener) }
         await answerWhatWasAsked()
         try await eventLoop.submit {
             for connection in self.connections.value.values { connection.close() }
         }.get()
+    }
+
+    private func close(_ listener: Listener) async {
+        // While it still listens: as long as the socket is open, no other file has the inode's number.
+        listener.file.remove()
+        try? await listener.channel.close()
     }
 
     /// Waits until nobody has asked anything for a moment, in which who has made an edit may ask for it to be saved; a second

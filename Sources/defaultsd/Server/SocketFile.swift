@@ -17,20 +17,35 @@ struct SocketFile {
 
     /// Removes the file, unless another is in its place now.
     func remove() {
-        if let current = SocketFile(at: path), (current.device, current.number) == (device, number) { unlink(path) }
+        if isCurrent { unlink(path) }
     }
 
-    /// Makes a socket with a path, for the user alone, at which nobody listens yet.
-    static func bind(_ path: String) throws(DefaultsError) -> (socket: Int32, file: SocketFile) {
-        let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard socket >= 0, UnixAddress(path: path)?.with({ Glibc.bind(socket, $0, $1) }) == 0 else {
+    /// Whether the file is still at its path.
+    var isCurrent: Bool {
+        SocketFile(at: path).map { ($0.device, $0.number) == (device, number) } ?? false
+    }
+
+    /// Makes a socket that listens at a path, for the user alone.
+    static func listen(at path: String) throws(DefaultsError) -> (socket: Int32, file: SocketFile) {
+        let socket = FileDescriptor(
+            owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
+        let number = socket.number
+        guard number >= 0, UnixAddress(path: path)?.with({ Glibc.bind(number, $0, $1) }) == 0 else {
             throw failure(path, errno)
         }
         // The umask has kept others out from the beginning; for its user, a socket is nothing to be executed.
         chmod(path, 0o600)
         guard let file = SocketFile(at: path) else { throw failure(path, errno) }
-        return (socket, file)
+        guard Glibc.listen(number, queueLength) == 0 else {
+            let code = errno
+            file.remove()
+            throw failure(path, code)
+        }
+        return (socket.release(), file)
     }
+
+    /// The number of clients that may wait to be let in.
+    static let queueLength: Int32 = 1_024
 
     /// The error of a socket that can't be used.
     static func failure(_ path: String, _ number: Int32) -> DefaultsError {

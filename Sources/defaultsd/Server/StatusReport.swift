@@ -39,7 +39,7 @@ enum StatusReport {
     }
 
     private static func errors(of store: Store) -> [PropertyListValue] {
-        let own = [store.directory.problem, store.logProblem].compactMap(\.self)
+        let own = [store.directory.problem, store.directory.exposure, store.logProblem].compactMap(\.self)
         let ofDirectories = (own + store.system.problems).map {
             ["message": .string($0.description)] as DomainValues
         }

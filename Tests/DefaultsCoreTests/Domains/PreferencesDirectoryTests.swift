@@ -37,24 +37,68 @@ struct PreferencesDirectoryTests {
         #expect(!directory.isExplicit)
     }
 
+    private static let remedy = "DEFAULTS_DIRECTORY or --directory"
+
     @Test(
-        "A setting that may redirect and can't be taken is an error that names its file and the remedy",
+        "Settings that name no directory, and can't be taken, keep nobody from the usual place, and are told of",
         arguments: [
             ("{ Directory = relative; }", .directory), ("{ Directory = (a); }", .directory),
             ("{ Directory = \"\"; }", .directory), ("{ Directory = \"~\"; }", .directory), ("torn {", .damaged),
-            ("", .damaged),
+            ("", .damaged), ("<plist><!-- <key>Directory</key> --><dict><key>LogLevel", .damaged),
         ] as [(String, DefaultsError.Code)])
-    func uselessRedirection(text: String, code: DefaultsError.Code) throws {
+    func uselessSettings(text: String, code: DefaultsError.Code) throws {
+        try withTemporaryDirectory { path in
+            let file = path + "/org.defaultsd.agent.plist"
+            try RawFile.write(text, to: file)
+            let directory = try find(["HOME": "/nobody", "XDG_CONFIG_HOME": path])
+            #expect(directory.path == path && !directory.isExplicit)
+            #expect(directory.settingsProblem?.code == code)
+            #expect(directory.settingsProblem?.description.hasPrefix(file) == true, "\(directory)")
+        }
+    }
+
+    @Test(
+        "Damaged settings that may have redirected are an error that names their file and the remedy",
+        arguments: [
+            "{ Directory = \"/elsewhere\"; ", "<plist><!-- x --><dict><key>Directory</key><string>/else",
+            "<plist><!-- <key>Directory</key>", "\u{FEFF}<dict><key>D\0i\0r\0e\0c\0t\0o\0r\0y\0",
+        ])
+    func uselessRedirection(text: String) throws {
         try withTemporaryDirectory { path in
             let file = path + "/org.defaultsd.agent.plist"
             try RawFile.write(text, to: file)
             let variables = ["HOME": "/nobody", "XDG_CONFIG_HOME": path]
             let error = #expect(throws: DefaultsError.self) { try find(variables) }
-            #expect(error?.code == code)
+            #expect(error?.code == .damaged)
             #expect(error?.description.hasPrefix(file) == true, "\(error?.description ?? "")")
-            #expect(error?.description.contains("--directory") == true)
+            #expect(error?.description.contains(Self.remedy) == true)
             // Who names a directory isn't kept from it.
             #expect(try find(option: path, variables).path == path)
+        }
+    }
+
+    @Test("A usual place that can't be looked into is the usual place all the same", arguments: ["", "/p"])
+    func closed(name: String) throws {
+        try withTemporaryDirectory { path in
+            let place = path + "/p"
+            try RawFile.makeDirectory(place)
+            chmod(path, 0o755)
+            chmod(path + name, 0)
+            defer { chmod(path + name, 0o755) }
+            let found = asUnprivileged {
+                try? PreferencesDirectory(environment: Environment(["XDG_CONFIG_HOME": place]))
+            }
+            #expect(found == PreferencesDirectory(path: place, isExplicit: false))
+        }
+    }
+
+    @Test("A directory in which others can make files is warned of", .enabled(if: geteuid() == 0))
+    func exposure() throws {
+        try withTemporaryDirectory { path in
+            #expect(PreferencesDirectory(path: path).exposure == nil)
+            chmod(path, 0o1777)
+            let warning = PreferencesDirectory(path: path).exposure?.description
+            #expect(warning?.contains("`chmod o-w \(path)`") == true, "\(warning ?? "none")")
         }
     }
 

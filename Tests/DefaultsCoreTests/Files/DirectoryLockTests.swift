@@ -99,6 +99,59 @@ struct DirectoryLockTests {
         }
     }
 
+    @Test("A lock file that is open to others keeps nobody out who has locked it, and is the user's alone afterwards")
+    func openToOthers() throws {
+        try withTemporaryDirectory { path in
+            let file = "\(path)/\(DirectoryLock.fileName)"
+            for isLocked in [false, true] {
+                try RawFile.write("", to: file)
+                chmod(file, 0o644)
+                let other = try FileDescriptor(opening: file, O_RDONLY)
+                if isLocked { #expect(flock(other.number, LOCK_EX | LOCK_NB) == 0) }
+                let lock = try DirectoryLock(PreferencesDirectory(path: path), timeout: 0)
+                #expect(try RawFile.status(file).st_mode & 0o7777 == 0o600)
+                #expect(throws: DefaultsError.self) {
+                    _ = try DirectoryLock(PreferencesDirectory(path: path), timeout: 0)
+                }
+                _ = consume lock
+                #expect(!RawFile.exists(file))
+            }
+        }
+    }
+
+    @Test(
+        "Another user's lock file is removed from the user's own directory", .enabled(if: geteuid() == 0),
+        arguments: [0o600, 0o644, 0o666] as [mode_t])
+    func foreignFile(mode: mode_t) throws {
+        try withTemporaryDirectory { path in
+            let file = "\(path)/\(DirectoryLock.fileName)"
+            try RawFile.write("", to: file)
+            chown(file, 65_534, 65_534)
+            chmod(file, mode)
+            let other = try FileDescriptor(opening: file, O_RDONLY)
+            #expect(flock(other.number, LOCK_EX | LOCK_NB) == 0)
+            let lock = try DirectoryLock(PreferencesDirectory(path: path), timeout: 0)
+            #expect(try RawFile.status(file).st_uid == 0)
+            _ = consume lock
+        }
+    }
+
+    @Test("Another user's lock file in that user's directory is told of", .enabled(if: geteuid() == 0))
+    func foreignDirectory() throws {
+        try withTemporaryDirectory { path in
+            let file = "\(path)/\(DirectoryLock.fileName)"
+            try RawFile.write("", to: file)
+            chown(file, 65_533, 65_533)
+            chown(path, 65_534, 65_534)
+            let error = #expect(throws: DefaultsError.self) {
+                _ = try DirectoryLock(PreferencesDirectory(path: path), timeout: 0)
+            }
+            #expect(error?.code == .locked)
+            #expect(error?.description.contains("belongs to the user with the number 65533") == true, "\(error as Any)")
+            #expect(RawFile.exists(file))
+        }
+    }
+
     @Test("Of many who want the lock at once, each gets it, and one at a time", .timeLimit(.minutes(1)))
     func turns() throws {
         try withTemporaryDirectory { path in

@@ -1,0 +1,195 @@
+import Glibc
+import Linux
+
+/// A file that this process holds locked (`flock`) for as long as this value lives, and removes at the end.
+///
+/// A lock file is the user's alone, with mode 0600: whoever can open a file can lock it, and keep others out. One that is
+/// open to others, since someone has changed its mode or copied it, gets that mode; if it is locked by then, it is replaced.
+package struct LockFile: ~Copyable, Sendable {
+    let file: FileDescriptor
+    private let path: String
+
+    /// The number of files of other users that one attempt removes: they may be made as fast as they are removed.
+    private static let mostReplaced = 16
+
+    private init(_ file: consuming FileDescriptor, at path: String) {
+        self.file = file
+        self.path = path
+    }
+
+    deinit {
+        // While the lock is still held: nobody else's file can be meant.
+        if file.isNamed(path) { unlink(path) }
+    }
+
+    /// Tries to lock the file at a path, which is made if it isn't there; links are not followed.
+    ///
+    /// - Parameters:
+    ///   - path: The file's path.
+    ///   - isReserved: Whether nobody else has a use for the name, so that another user's file is removed from the user's
+    ///     own directory.
+    ///   - isAcceptable: Whether a file of the user's own may be locked, and removed at the end.
+    ///   - isInUse: Whether the holder of a file that is open to others is one of ours.
+    /// - Returns: The lock; `nil` when another process has it.
+    /// - Throws: `EEXIST` or `ELOOP` where the name belongs to something else, and what the system says otherwise.
+    static func attempt(
+        at path: String, isReserved: Bool = true, isAcceptable: (borrowing FileDescriptor) -> Bool = { _ in true },
+        isInUse: (borrowing FileDescriptor) -> Bool = { _ in false }
+    ) throws(SystemCall.Failure) -> LockFile? {
+        var replaced = 0
+        while replaced < mostReplaced {
+            let opened: Opened
+            do throws(SystemCall.Failure) { opened = try open(path) } catch {
+                guard error.number == EACCES, foreignOwner(of: path) != nil else { throw error }
+                guard isReserved, removeForeign(path) else { return nil }
+                replaced += 1
+                continue
+            }
+            let status = try opened.file.status()
+            // Removed by its holder since it was opened.
+            if status.st_nlink == 0 { continue }
+            // A file with a second name may be anyone's.
+            guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 else {
+                throw SystemCall.Failure(number: EEXIST)
+            }
+            guard opened.isNew || isOwn(status, at: path) else {
+                guard isReserved else { throw SystemCall.Failure(number: EEXIST) }
+                guard removeForeign(path) else { return nil }
+                replaced += 1
+                continue
+            }
+            guard isAcceptable(opened.file) else { throw SystemCall.Failure(number: EEXIST) }
+            let isOpenToOthers = status.st_mode & 0o077 != 0
+            if isOpenToOthers { fchmod(opened.file.number, 0o600) }
+            guard try opened.file.lock() else {
+                guard isOpenToOthers, !isInUse(opened.file), opened.file.isNamed(path), unlink(path) == 0 else {
+                    return nil
+                }
+                replaced += 1
+                continue
+            }
+            // Its holder may have ended, and removed it, since it was opened.
+            if opened.file.isNamed(path) { return LockFile(opened.release(), at: path) }
+        }
+        return nil
+    }
+
+    /// Whether the path still leads to the file, so that others who want the lock meet this one.
+    var isCurrent: Bool { file.isNamed(path) }
+
+    /// Takes from others what someone has given them: the right to open the file, and so to lock it after this process.
+    func keepPrivate() {
+        if let status = try? file.status(), status.st_mode & 0o077 != 0 { fchmod(file.number, 0o600) }
+    }
+
+    /// Returns whether a process has a lock on the file at a path.
+    ///
+    /// It is locked for a moment to find out, and shared, so that those who ask don't meet each other.
+    static func isLocked(at path: String) -> Bool {
+        guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+            let status = try? file.status(), isOwn(status, at: path)
+        else { return false }
+        return flock(file.number, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+    }
+
+    /// Returns the user whose file is at a path, and who is neither this one nor root; `nil` when there is none.
+    static func foreignOwner(of path: String) -> uid_t? {
+        var status = stat()
+        guard lstat(path, &status) == 0, !isOwn(status, at: path) else { return nil }
+        return status.st_uid
+    }
+
+    // MARK: Opening
+
+    private struct Opened: ~Copyable {
+        let file: FileDescriptor
+        /// Whether this process has made it.
+        let isNew: Bool
+
+        consuming func release() -> FileDescriptor { file }
+    }
+
+    /// Opens the file, or makes it.
+    private static func open(_ path: String) throws(SystemCall.Failure) -> Opened {
+        while true {
+            do throws(SystemCall.Failure) {
+                return Opened(file: try make(path), isNew: true)
+            } catch {
+                if error.number != EEXIST {
+                    // What is there can be locked where nothing can be made; the first failure is the one to report.
+                    guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
+                        throw error
+                    }
+                    return Opened(file: file, isNew: false)
+                }
+            }
+            do throws(SystemCall.Failure) {
+                return Opened(
+                    file: try FileDescriptor(opening: path, O_RDWR | O_NOFOLLOW | O_NONBLOCK), isNew: false)
+            } catch {
+                // Its holder has just removed it.
+                if error.number == ENOENT { continue }
+                guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
+                    throw error
+                }
+                // Of the user's own, and made read-only by someone: writable it can name its next holder.
+                if error.number == EACCES, let status = try? file.status(), status.st_uid == geteuid(),
+                    status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o600 != 0o600,
+                    fchmod(file.number, 0o600 | status.st_mode & 0o077) == 0
+                {
+                    continue
+                }
+                return Opened(file: file, isNew: false)
+            }
+        }
+    }
+
+    /// Makes the file, for the user alone.
+    ///
+    /// One that root makes belongs to the directory's owner, who could not tell otherwise whether it is still locked.
+    private static func make(_ path: String) throws(SystemCall.Failure) -> FileDescriptor {
+        let new = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+        var directory = stat()
+        if geteuid() == 0, stat(Path.directory(of: path), &directory) == 0 {
+            fchown(new.number, directory.st_uid, directory.st_gid)
+        }
+        return new
+    }
+
+    // MARK: Owners
+
+    /// Whether a file is the user's; for root, also if it is the directory's owner's.
+    private static func isOwn(_ status: stat, at path: String) -> Bool {
+        if status.st_uid == geteuid() { return true }
+        var directory = stat()
+        return geteuid() == 0 && stat(Path.directory(of: path), &directory) == 0
+            && directory.st_uid == status.st_uid
+    }
+
+    /// Removes a file of another user's from a directory of the user's own.
+    ///
+    /// Root's stays: a file that root makes is given to the directory's owner a moment later.
+    ///
+    /// - Returns: Whether it is gone.
+    private static func removeForeign(_ path: String) -> Bool {
+        var (file, directory) = (stat(), stat())
+        guard lstat(path, &file) == 0 else { return errno == ENOENT }
+        guard file.st_mode & S_IFMT == S_IFREG, file.st_uid != 0, !isOwn(file, at: path),
+            stat(Path.directory(of: path), &directory) == 0, directory.st_uid == geteuid()
+        else { return false }
+        return unlink(path) == 0
+    }
+}
+
+extension FileDescriptor {
+    /// Locks the file; false when another process has it.
+    fileprivate func lock() throws(SystemCall.Failure) -> Bool {
+        do throws(SystemCall.Failure) {
+            try SystemCall.run { flock(number, LOCK_EX | LOCK_NB) }
+            return true
+        } catch {
+            if error.number == EWOULDBLOCK { return false }
+            throw error
+        }
+    }
+}
