@@ -71,7 +71,9 @@ struct LastingSoak {
 
     private static func note(_ name: String, _ result: inout SoakResult) {
         result.ownLost += 1
-        if result.findings.count < 20 { result.findings.append("Round \(result.rounds): \(name) holds something else.") }
+        if result.findings.count < 20 {
+            result.findings.append("Round \(result.rounds): \(name) holds something else.")
+        }
     }
 
     /// Now and then ends the agent, stops it for a moment, or writes to the file of the main suite.
@@ -126,7 +128,8 @@ struct LastingSoak {
             var findings: [String] = []
             let (first, last) = (median(costs.prefix(costs.count / 3)), median(costs.suffix(costs.count / 3)))
             if last > 3 * first {
-                findings.append("A use of a suite took \(first * 1e6) µs in the beginning, \(last * 1e6) µs at the end.")
+                let (first, last) = (Int(first * 1e6), Int(last * 1e6))
+                findings.append("A use of a suite took \(first) µs in the beginning, \(last) µs at the end.")
             }
             if let firstMemory, lastMemory > firstMemory + firstMemory / 4 + 8 << 10 {
                 findings.append("The memory grew from \(firstMemory) to \(lastMemory) kB.")
