@@ -16,19 +16,35 @@ struct SearchedKey: Sendable {
 
     /// Finds the value among those of a search's keys.
     func find(in values: [String: PropertyListValue]) -> PropertyListValue? {
-        Self.find(name, in: values)
+        var search = Search()
+        return search.find(name, in: values)
     }
 
-    private static func find(_ name: String, in values: [String: PropertyListValue]) -> PropertyListValue? {
-        if let value = values[name] { return value }
-        for (first, rest) in splits(name) {
-            if case .dictionary(let inner)? = values[first], let value = find(rest, in: inner) { return value }
+    /// The search for one key.
+    private struct Search {
+        /// What was looked for in vain: dictionaries may share what they hold, so that there are many ways to one.
+        private var missing: Set<Attempt> = []
+
+        private struct Attempt: Hashable {
+            /// The length of the rest of the name, which tells it from other rests.
+            var length: Int
+            /// The dictionary's storage, which stays where it is as long as the search's values live.
+            var storage: UInt
         }
-        return nil
+
+        mutating func find(_ name: String, in values: [String: PropertyListValue]) -> PropertyListValue? {
+            if let value = values[name] { return value }
+            let attempt = Attempt(length: name.utf8.count, storage: unsafeBitCast(values, to: UInt.self))
+            guard missing.insert(attempt).inserted else { return nil }
+            for (first, rest) in SearchedKey.splits(name) {
+                if case .dictionary(let inner)? = values[first], let value = find(rest, in: inner) { return value }
+            }
+            return nil
+        }
     }
 
     /// What is before and after each ".", the longest first part first.
-    private static func splits(_ name: String) -> some Sequence<(first: String, rest: String)> {
+    fileprivate static func splits(_ name: String) -> some Sequence<(first: String, rest: String)> {
         name.indices.reversed().lazy.filter { name[$0] == "." }
             .map { (String(name[..<$0]), String(name[name.index(after: $0)...])) }
     }

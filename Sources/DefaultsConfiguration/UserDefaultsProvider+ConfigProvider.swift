@@ -25,9 +25,10 @@ extension UserDefaultsProvider: ConfigProvider {
     ///   - key: the key.
     ///   - type: the type to read the value as.
     /// - Returns: the value, if there is one.
-    /// - Throws: `UserDefaultsProviderError` when the value can't be read as the type.
+    /// - Throws: `UserDefaultsProviderError` when the value can't be read as the type; `CancellationError` when the task is
+    ///   cancelled meanwhile.
     public func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
-        await refresh()
+        try await refresh()
         return try value(forKey: key, type: type)
     }
 

@@ -228,6 +228,18 @@ struct HostileClientTests {
         ),
         ("1,000 patterns", subscribe(["keys": .array(Array(repeating: "*", count: 1_000))]), "subscribed"),
         ("1,001 patterns", subscribe(["keys": .array(Array(repeating: "*", count: 1_001))]), "failure agentRefused"),
+        (
+            "66,000 names",
+            subscribe(["domains": .array((0..<66_000).map { .string("n\($0)") })]), "failure agentRefused"
+        ),
+        (
+            "a widening of no subscription",
+            ["type": "widen", "request": 9, "subscription": 7, "domains": ["a.b"]], "failure agentRefused"
+        ),
+        (
+            "a narrowing by what is no name",
+            ["type": "narrow", "request": 9, "subscription": 7, "domains": ["a/b"]], "failure invalidDomainName"
+        ),
         ("a protocol of the past", hello.merging(["protocol": 0]) { $1 }, "failure protocolViolation"),
         ("a protocol before all", hello.merging(["protocol": .integer(.min)]) { $1 }, "failure protocolViolation"),
         ("a second greeting", hello.merging(["protocol": 1]) { $1 }, "welcome"),

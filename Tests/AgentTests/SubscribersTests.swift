@@ -158,6 +158,41 @@ struct SubscribersTests {
         }
     }
 
+    @Test("that widen their stream get the values of more names, then their changes, and none once they narrow it")
+    func widened() throws {
+        try AgentProcess.withAgent { agent in
+            try agent.defaults("write", "c.d", "k", "1")
+            let client = try RawClient.greeted(agent.place.socket)
+            func next() throws -> String {
+                let message = try client.receive() ?? [:]
+                let domain = message["domain"].map { " \($0)" } ?? ""
+                return try "\(#require(message["type"]))\(domain)".filter { $0 != "\"" }
+            }
+            try client.send([
+                "type": "subscribe", "request": 2, "from": "now", "mode": "everything", "domains": ["a.b"], "keys": [],
+            ])
+            try client.send(["type": "widen", "request": 3, "subscription": 2, "domains": ["c.d", "none"]])
+            for expected in ["subscribed", "bookmark", "widened", "initial c.d", "bookmark"] {
+                #expect(try next() == expected)
+            }
+            for domain in ["c.d", "e.f", "none", "a.b"] { try agent.defaults("write", domain, "k", "2") }
+            for expected in ["change c.d", "change none", "change a.b"] { #expect(try next() == expected) }
+            // Again with its values, though it is followed already.
+            try client.send(["type": "widen", "request": 4, "subscription": 2, "domains": ["c.d"]])
+            for expected in ["widened", "initial c.d", "bookmark"] { #expect(try next() == expected) }
+            try client.send(["type": "narrow", "request": 5, "subscription": 2, "domains": ["c.d", "never"]])
+            #expect(try next() == "narrowed")
+            for domain in ["c.d", "a.b"] { try agent.defaults("write", domain, "k", "3") }
+            #expect(try next() == "change a.b")
+            // A stream without names is none of all domains.
+            try client.send(["type": "narrow", "request": 6, "subscription": 2, "domains": ["a.b", "none"]])
+            #expect(try next() == "narrowed")
+            try agent.defaults("write", "a.b", "k", "4")
+            try client.send(["type": "synchronize", "request": 7])
+            #expect(try next() == "synchronized")
+        }
+    }
+
     @Test("get everything while some stand still, break off, or lag, and those get what their mode promises")
     func crowd() throws {
         try Self.raiseLimit()

@@ -22,6 +22,14 @@ struct KeyTests {
         #expect(read(["a.b", "c"], ["a": ["b": ["c": "path"]]]) == "path")
     }
 
+    @Test("of many components is searched in no time where dictionaries share others", .timeLimit(.minutes(1)))
+    func sharedDictionaries() {
+        // There are two to the 40th ways through them.
+        var values: [String: PropertyListValue] = ["z": 1]
+        for _ in 0..<40 { values = ["a": .dictionary(values), "a.a": .dictionary(values)] }
+        #expect(read(ConfigKey(Array(repeating: "a", count: 60)), values) == nil)
+    }
+
     @Test("of a scope is one with what the scope adds")
     func scope() {
         let config = ConfigReader(provider: UserDefaultsProvider(UserDefaults(inMemory: ["http": ["port": 80]])))

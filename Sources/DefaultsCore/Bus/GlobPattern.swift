@@ -68,6 +68,9 @@ package struct GlobPattern: Hashable, Sendable {
             })
     }
 
+    /// The name that alone matches; `nil` where there are wildcards, or no domain can have the name.
+    var domainName: DomainName? { hasWildcards ? nil : try? DomainName(String(decoding: prefix, as: UTF8.self)) }
+
     /// Whether more than one name can match.
     package var hasWildcards: Bool { !middle.isEmpty }
 

@@ -22,7 +22,7 @@ package struct Subscription: Hashable, Sendable {
         case snapshot
     }
 
-    package let filter: SubscriptionFilter
+    package private(set) var filter: SubscriptionFilter
     package let mode: Mode
     /// The revision up to which everything has been handed out.
     package private(set) var revision: Revision
@@ -51,6 +51,22 @@ package struct Subscription: Hashable, Sendable {
             missedFrom = cursor
         }
     }
+
+    /// Follows the domains of more names from the log's end on, if everything up to there has been handed out.
+    ///
+    /// - Returns: whether it does; then the names' values there are to be handed out, and a bookmark.
+    mutating func widen(by names: [DomainName], in log: ChangeLog) -> Bool {
+        guard !hasEnded, missedFrom == nil, !needsSnapshot, revision == log.head else { return false }
+        filter.insert(names)
+        told = revision
+        return true
+    }
+
+    /// Follows the domains of names no more.
+    package mutating func narrow(by names: [DomainName]) { filter.remove(names) }
+
+    /// Whether its records are those of the log, with all their keys.
+    package var getsWholeRecords: Bool { mode != .latest && filter.keys.isEmpty }
 
     /// How many records are waiting.
     package func lag(in log: ChangeLog) -> Revision { log.head - min(revision, log.head) }

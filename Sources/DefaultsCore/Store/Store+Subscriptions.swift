@@ -29,6 +29,26 @@ extension Store {
         }
     }
 
+    /// Has a subscription follow the domains of more names, or begin again with those that it follows already.
+    ///
+    /// It is changed in place, since a copy of its names would take time in proportion to their number.
+    ///
+    /// - Parameters:
+    ///   - subscription: the subscription.
+    ///   - names: the names.
+    /// - Returns: the place where it is, and the names' values there, which are to be handed out; `nil` if it isn't caught
+    ///   up yet.
+    package func widen(
+        _ subscription: inout Subscription?, by names: [DomainName]
+    ) -> (cursor: Cursor, snapshots: [DomainSnapshot])? {
+        let found: (Cursor, [DomainSnapshot])? = withWrittenLog { state in
+            guard subscription?.widen(by: names, in: state.log) == true else { return nil }
+            return (state.log.cursor, state.snapshots(ofNames: Set(names)))
+        }
+        guard let (cursor, snapshots) = found, let filter = subscription?.filter else { return nil }
+        return (cursor, snapshots.compactMap { filter($0) })
+    }
+
     /// How many records wait for a subscriber.
     package func lag(of subscription: Subscription) -> Revision {
         state.withLock { subscription.lag(in: $0.log) }

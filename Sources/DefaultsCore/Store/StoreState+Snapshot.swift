@@ -8,8 +8,15 @@ extension StoreState {
     }
 
     /// The values of all domains that have some, or are damaged, in order.
-    func snapshots() -> [DomainSnapshot] {
-        domains.keys.sorted().compactMap { domain in
+    func snapshots() -> [DomainSnapshot] { snapshots(of: domains.keys) }
+
+    /// The same of the domains of some names, however many others there are.
+    func snapshots(ofNames names: Set<DomainName>) -> [DomainSnapshot] {
+        snapshots(of: names.flatMap { domains.domains(named: $0) })
+    }
+
+    private func snapshots(of domains: some Collection<Domain>) -> [DomainSnapshot] {
+        domains.sorted().compactMap { domain in
             let snapshot = snapshot(of: domain)
             return snapshot.values.isEmpty && snapshot.damage == nil ? nil : snapshot
         }

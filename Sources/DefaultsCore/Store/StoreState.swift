@@ -4,7 +4,7 @@ import PropertyList
 ///
 /// Pure: no I/O, no clock, no lock. What must be done about a transition is returned, and done by `Store` afterwards.
 struct StoreState {
-    var domains: [Domain: DomainState] = [:]
+    var domains = DomainTable()
     var log: ChangeLog
     /// What the log's file hasn't been told yet, in order; `nil` when the log has no file.
     var outbox: [ChangeLogFile.Entry]?

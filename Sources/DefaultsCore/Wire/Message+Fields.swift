@@ -29,6 +29,8 @@ extension Message {
                 "failures": .array(failures.map { .dictionary($0.fields) }),
             ]
         case .subscribed(let cursor): ["type": "subscribed", "cursor": .string(cursor.description)]
+        case .widened(let cursor): ["type": "widened", "cursor": .string(cursor.description)]
+        case .narrowed: ["type": "narrowed"]
         case .unsubscribed: ["type": "unsubscribed"]
         case .status(let values): ["type": "status", "status": .dictionary(values)]
         case .handingOver: ["type": "handingOver"]
@@ -56,6 +58,8 @@ extension Message {
                     try DefaultsError(Fields(value, of: "A failure"))
                 })
         case "subscribed": self = .subscribed(try fields.cursor("cursor"))
+        case "widened": self = .widened(try fields.cursor("cursor"))
+        case "narrowed": self = .narrowed
         case "unsubscribed": self = .unsubscribed
         case "status": self = .status(try fields.dictionary("status"))
         case "handingOver": self = .handingOver

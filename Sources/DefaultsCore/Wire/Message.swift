@@ -12,6 +12,11 @@ package enum Message: Sendable {
     case synchronized(Cursor, failures: [DefaultsError])
     /// The answer to `subscribe`: the stream begins after this place.
     case subscribed(Cursor)
+    /// The answer to `widen`: the names' values follow, as they are at this place, and a bookmark; no event of theirs that
+    /// came before it is after the place.
+    case widened(Cursor)
+    /// The answer to `narrow`: no event of the names follows.
+    case narrowed
     /// The answer to `unsubscribe`: no event of the subscription follows.
     case unsubscribed
     /// The answer to `status`; the keys are those of `defaults status --json`.

@@ -32,10 +32,18 @@ extension Request {
                 "domains": .array(filter.domains.map { .string($0.text) }),
                 "keys": .array(filter.keys.map { .string($0.text) }),
             ]
+        case .widen(let number, let names):
+            ["type": "widen", "subscription": .number(number), "domains": Self.array(names)]
+        case .narrow(let number, let names):
+            ["type": "narrow", "subscription": .number(number), "domains": Self.array(names)]
         case .unsubscribe(let number): ["type": "unsubscribe", "subscription": .number(number)]
         case .status: ["type": "status"]
         case .handOver: ["type": "handOver"]
         }
+    }
+
+    private static func array(_ names: [DomainName]) -> PropertyListValue {
+        .array(names.map { .string($0.description) })
     }
 
     fileprivate init(_ fields: Fields, from app: AppIdentity) throws(DefaultsError) {
@@ -60,6 +68,8 @@ extension Request {
                     domains: try fields.strings("domains").map { GlobPattern($0) },
                     keys: try fields.strings("keys").map { GlobPattern($0) }),
                 mode)
+        case "widen": self = .widen(try fields.unsigned("subscription"), try fields.names())
+        case "narrow": self = .narrow(try fields.unsigned("subscription"), try fields.names())
         case "unsubscribe": self = .unsubscribe(try fields.unsigned("subscription"))
         case "status": self = .status
         case "handOver": self = .handOver
@@ -113,6 +123,11 @@ extension EditRequest {
 }
 
 extension Fields {
+    /// The names of the entry `domains`.
+    fileprivate func names() throws(DefaultsError) -> [DomainName] {
+        try strings("domains").map { text throws(DefaultsError) in try DomainName(text) }
+    }
+
     fileprivate func formerValues() throws(DefaultsError) -> FormerValues {
         var former: FormerValues = try dictionary("replacing").mapValues { [$0] }
         for (key, value) in values["since"] == nil ? [:] : try dictionary("since") {

@@ -13,6 +13,10 @@ package enum Request: Hashable, Sendable {
     case synchronize(Set<Domain>?)
     /// Begins a stream of events under this request's number.
     case subscribe(Subscription.Start, SubscriptionFilter, Subscription.Mode)
+    /// Adds names to the stream with a request's number; their values come first.
+    case widen(UInt64, [DomainName])
+    /// Takes names out of the stream with a request's number.
+    case narrow(UInt64, [DomainName])
     /// Ends the stream with a request's number.
     case unsubscribe(UInt64)
     /// How the agent does.

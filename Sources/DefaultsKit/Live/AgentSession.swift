@@ -5,8 +5,15 @@ import Glibc
 final class AgentSession: Session {
     let system: SystemDirectories
     private let connection: AgentConnection
-    /// The streams, by the number of the request that began each.
-    private var names: [UInt64: DomainName] = [:]
+    /// The stream of all names that are followed, by the number of the request that began it.
+    private var stream: UInt64?
+    private var names: Set<DomainName> = []
+    /// The names that the stream has been asked for, and hasn't begun to bring: what comes of them meanwhile is old.
+    private var expected: Set<DomainName> = []
+    /// The names whose values come; they are whole with the next bookmark.
+    private var arriving: Set<DomainName> = []
+    /// Whether the agent has widened a stream: one that hasn't may be of an older version.
+    private var hasWidened = false
     /// The requests that wait for an answer: those that wait for the disk, and all others.
     private var barriers = PendingRequests<(domains: Set<Domain>, round: UInt64)>()
     private var questions = PendingRequests<Question>()
@@ -33,7 +40,8 @@ final class AgentSession: Session {
     private var refusals: [SessionEvent] = []
 
     private enum Question {
-        case subscription
+        case subscription([DomainName])
+        case widening([DomainName])
         case edit(UInt64)
         /// The values of one domain of a name that the agent won't tell changes of.
         case values(DomainName, isLast: Bool)
@@ -50,10 +58,19 @@ final class AgentSession: Session {
         var failures: [DefaultsError] = []
     }
 
+    /// The number of messages, and of receptions of up to 64 KiB, that are taken before what has come of them is seen: an
+    /// agent may send for ever.
+    private static let mostMessages = 512
+    private static let mostReceptions = 16
+    /// Whether there is more to take at once.
+    private var hasMore = false
+
     /// So many domains are asked for at once.
     private static let mostAtOnce = 32
     /// How long an agent may take to answer what needs no disk, in milliseconds, before it is done without.
     static let patience: Int64 = 5_000
+    /// The same where it sends something else all the time.
+    private static let longestPatience: Int64 = 120_000
     /// The same when the process ends, and waits for its edits to be taken.
     private static let lastPatience: Int64 = 1_000
     /// And what needs the disk.
@@ -69,7 +86,7 @@ final class AgentSession: Session {
     var awaited: pollfd { connection.awaited }
 
     var deadline: MonotonicTime? {
-        refusals.isEmpty ? [nextRound, expiry, nextPulse].compactMap(\.self).min() : .now()
+        refusals.isEmpty && !hasMore ? [nextRound, expiry, nextPulse].compactMap(\.self).min() : .now()
     }
 
     /// When the agent is to be asked whether it is there.
@@ -82,20 +99,101 @@ final class AgentSession: Session {
         let patience = handsOver ? Self.lastPatience : Self.patience
         // An agent that has much to do, and does it, isn't stuck.
         return [
-            questions.oldest.map { max($0, lastHeard) + patience },
+            questions.oldest.map { min(max($0, lastHeard) + patience, $0 + Self.longestPatience) },
             barriers.oldest.map { max($0, lastHeard) + Self.diskPatience },
         ].compactMap(\.self).min()
     }
 
-    func subscribe(to name: DomainName, _ start: Subscription.Start) throws(DefaultsError) {
-        // A stream of the name that was begun before is ended.
-        for (number, _) in names.filter({ $1 == name }) {
-            names[number] = nil
-            try ask(.unsubscribe(number), .other)
-        }
-        let filter = SubscriptionFilter(domains: [GlobPattern.exactly(name.description)])
-        names[try ask(.subscribe(start, filter, .everything), .subscription)] = name
+    // MARK: The stream
+
+    func begin(_ start: SessionStart) throws(DefaultsError) {
+        if let place = start.place, !start.resumed.isEmpty { try subscribe(.after(place), to: start.resumed) }
+        try follow(start.followed)
     }
+
+    func follow(_ new: [DomainName]) throws(DefaultsError) {
+        if new.isEmpty { return }
+        guard let stream else {
+            try subscribe(.snapshot, to: new)
+            arriving.formUnion(new)
+            return
+        }
+        names.formUnion(new)
+        expected.formUnion(new)
+        arriving.subtract(new)
+        try ask(.widen(stream, new), .widening(new))
+    }
+
+    func leave(_ gone: [DomainName]) throws(DefaultsError) {
+        let followed = gone.filter { names.contains($0) }
+        guard let stream, !followed.isEmpty else { return }
+        names.subtract(followed)
+        expected.subtract(followed)
+        arriving.subtract(followed)
+        // One of an older version refuses it; what it sends of them is passed over.
+        try ask(.narrow(stream, followed), .other)
+    }
+
+    private func subscribe(_ start: Subscription.Start, to new: [DomainName]) throws(DefaultsError) {
+        names.formUnion(new)
+        let filter = SubscriptionFilter(domains: new.map { GlobPattern.exactly($0.description) })
+        stream = try ask(.subscribe(start, filter, .everything), .subscription(new))
+    }
+
+    private func take(_ event: StreamEvent, _ events: inout [SessionEvent]) {
+        switch event {
+        case .record(let record, _): take(event, of: record.domain, &events)
+        case .initial(let snapshot): take(event, of: snapshot.domain, &events)
+        case .gap:
+            arriving = names.subtracting(expected)
+            events += arriving.map { .stream($0, event) }
+        case .ended:
+            stream = nil
+            events += names.subtracting(expected).map { .stream($0, event) }
+        case .bookmark(let cursor):
+            events += arriving.map { .stream($0, event) }
+            events.append(.reached(cursor))
+            arriving = []
+        }
+    }
+
+    private func take(_ event: StreamEvent, of domain: Domain, _ events: inout [SessionEvent]) {
+        if names.contains(domain.name), !expected.contains(domain.name) { events.append(.stream(domain.name, event)) }
+    }
+
+    /// Takes that the agent doesn't add names to the stream.
+    ///
+    /// One of an older version can't: the stream begins again with all names. One that can has too many.
+    private func refuse(
+        _ new: [DomainName], _ error: DefaultsError, _ events: inout [SessionEvent]
+    ) throws(DefaultsError) {
+        guard !hasWidened, let old = stream else { return try readOnce(new, error, &events) }
+        // It has begun again for other names already.
+        if arriving.isSuperset(of: new) { return }
+        try ask(.unsubscribe(old), .other)
+        let (others, place) = (names.subtracting(expected), connection.welcome.cursor)
+        events += others.map { .stream($0, .gap(from: place, to: place)) }
+        expected = []
+        arriving = names
+        try subscribe(.snapshot, to: names.sorted())
+    }
+
+    /// Has the values of names sent once, whose changes the agent doesn't tell: who waits for them doesn't wait in vain.
+    private func readOnce(
+        _ refused: [DomainName], _ error: DefaultsError, _ events: inout [SessionEvent]
+    ) throws(DefaultsError) {
+        names.subtract(refused)
+        expected.subtract(refused)
+        arriving.subtract(refused)
+        events.append(.trouble(error))
+        for name in refused {
+            events.append(.unfollowed(name))
+            let domains = Domain.all(named: name, in: system)
+            for domain in domains { try ask(.read(domain), .values(name, isLast: domain == domains.last)) }
+        }
+    }
+
+    // MARK: Edits
 
     func edit(_ request: EditRequest) throws(DefaultsError) {
         let number = request.identity?.number ?? 0
@@ -152,12 +250,18 @@ final class AgentSession: Session {
         var events = refusals
         refusals = []
         try connection.flush()
-        repeat {
-            while let message = try connection.nextMessage() {
+        var (messages, receptions) = (0, 0)
+        var hasReceived = true
+        while hasReceived, messages < Self.mostMessages, receptions < Self.mostReceptions {
+            while messages < Self.mostMessages, let message = try connection.nextMessage() {
                 lastHeard = .now()
+                messages += 1
                 try take(message, &events)
             }
-        } while try connection.receive()
+            if messages < Self.mostMessages { hasReceived = try connection.receive() }
+            receptions += 1
+        }
+        hasMore = hasReceived
         if let expiry, expiry <= .now() {
             let since = max([questions.oldest, barriers.oldest].compactMap(\.self).min() ?? lastHeard, lastHeard)
             throw connection.silence(of: MonotonicTime.now().milliseconds - since.milliseconds)
@@ -171,15 +275,9 @@ final class AgentSession: Session {
         return events
     }
 
-    /// Has a name's values sent once, where a stream of them was refused: who waits for them doesn't wait in vain.
-    private func read(_ name: DomainName) throws(DefaultsError) {
-        let domains = Domain.all(named: name, in: system)
-        for domain in domains { try ask(.read(domain), .values(name, isLast: domain == domains.last)) }
-    }
-
     private func take(_ message: NumberedMessage, _ events: inout [SessionEvent]) throws(DefaultsError) {
         if case .event(let event) = message.message {
-            if let name = names[message.number] { events.append(.stream(name, event)) }
+            if message.number == stream { take(event, &events) }
             return
         }
         if let (domains, round) = barriers.take(message.number) {
@@ -197,9 +295,16 @@ final class AgentSession: Session {
         case (.values(let name, let isLast), .values(let snapshot)):
             events.append(.stream(name, .initial(snapshot)))
             if isLast { events.append(.stream(name, .bookmark(snapshot.cursor))) }
-        case (.subscription, .failure(let error)):
-            events.append(.trouble(error))
-            if let name = names.removeValue(forKey: message.number) { try read(name) }
+        case (.subscription(let refused), .failure(let error)):
+            if message.number == stream { stream = nil }
+            try readOnce(refused, error, &events)
+        case (.widening(let refused), .failure(let error)): try refuse(refused, error, &events)
+        case (.widening(let new), .widened):
+            hasWidened = true
+            // Those that were left meanwhile aren't expected any more.
+            let wanted = expected.intersection(new)
+            expected.subtract(wanted)
+            arriving.formUnion(wanted)
         default: break
         }
     }

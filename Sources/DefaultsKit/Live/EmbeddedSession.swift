@@ -8,7 +8,9 @@ final class EmbeddedSession: Session {
     let system: SystemDirectories
     private let store: Store
     private let embedded: EmbeddedStore
-    private var streams: [(name: DomainName, subscription: Subscription)] = []
+    private var names: Set<DomainName> = []
+    /// The changes of the names; `nil` before the first.
+    private var subscription: Subscription?
     private var events: [SessionEvent] = []
     /// When edits are to be published, and by when at the latest.
     private var publication: (due: MonotonicTime, limit: MonotonicTime)?
@@ -34,17 +36,37 @@ final class EmbeddedSession: Session {
 
     var deadline: MonotonicTime? { events.isEmpty ? publication?.due : .now() }
 
-    func subscribe(to name: DomainName, _ start: Subscription.Start) {
-        streams.removeAll { $0.name == name }
-        for domain in domains(named: name) { embedded.look(at: domain) }
-        let filter = SubscriptionFilter(domains: [GlobPattern.exactly(name.description)])
-        streams.append((name, store.subscribe(start, filter: filter, mode: .everything)))
+    func begin(_ start: SessionStart) { follow(start.resumed + start.followed) }
+
+    func follow(_ new: [DomainName]) {
+        if new.isEmpty { return }
+        for domain in domains(named: Set(new)) { embedded.look(at: domain) }
+        if subscription == nil {
+            let filter = SubscriptionFilter(domains: [GlobPattern.exactly(new[0].description)])
+            subscription = store.subscribe(.now, filter: filter, mode: .everything)
+        }
+        // This thread alone changes the store: then the subscription is caught up.
+        takeChanges()
+        guard let (cursor, snapshots) = store.widen(&subscription, by: new) else { return }
+        // What was to come of those that begin again is in their values.
+        let again = names.intersection(new)
+        if !again.isEmpty {
+            events.removeAll { if case .stream(let name, _) = $0 { again.contains(name) } else { false } }
+        }
+        names.formUnion(new)
+        events += snapshots.map { .stream($0.domain.name, .initial($0)) }
+        events += new.map { .stream($0, .bookmark(cursor)) }
     }
 
-    /// The domains of a name: those that may be searched, and those of other hosts.
-    private func domains(named name: DomainName) -> Set<Domain> {
+    func leave(_ gone: [DomainName]) {
+        subscription?.narrow(by: gone)
+        names.subtract(gone)
+    }
+
+    /// The domains of names: those that may be searched, and those of other hosts.
+    private func domains(named names: Set<DomainName>) -> Set<Domain> {
         let present = (try? store.directory.domains(in: Domain.hostDirectory, of: .current)) ?? []
-        return Set(Domain.all(named: name, in: system)).union(present.filter { $0.name == name })
+        return Set(names.flatMap { Domain.all(named: $0, in: system) } + present.filter { names.contains($0.name) })
     }
 
     func edit(_ request: EditRequest) {
@@ -60,7 +82,7 @@ final class EmbeddedSession: Session {
         }
         edited.insert(request.domain)
         store.edit(request)
-        takeStreams()
+        takeChanges()
         events.append(.accepted(number))
         let now = MonotonicTime.now()
         let limit = publication?.limit ?? now + Self.publishLimit
@@ -68,16 +90,14 @@ final class EmbeddedSession: Session {
     }
 
     func look() {
-        for (name, _) in streams {
-            for domain in domains(named: name) { embedded.look(at: domain, isBaseline: false) }
-        }
-        takeStreams()
+        for domain in domains(named: names) { embedded.look(at: domain, isBaseline: false) }
+        takeChanges()
     }
 
     func synchronize(_ domains: [Domain], _ number: UInt64) {
         look()
         let failures = publish()
-        takeStreams()
+        takeChanges()
         events.append(.synchronized(number, failures: failures))
     }
 
@@ -85,7 +105,7 @@ final class EmbeddedSession: Session {
 
     func take() -> [SessionEvent] {
         if let due = publication?.due, due <= .now() { _ = publish() }
-        takeStreams()
+        takeChanges()
         defer { events = [] }
         return events
     }
@@ -115,20 +135,22 @@ final class EmbeddedSession: Session {
         return failures
     }
 
-    private func takeStreams() {
-        for index in streams.indices {
-            while true {
-                let name = streams[index].name
-                let (taken, snapshots) = store.next(for: &streams[index].subscription)
-                if taken.isEmpty { break }
-                for event in taken {
-                    switch event {
-                    case .record(let record, let cursor): events.append(.stream(name, .record(record, cursor: cursor)))
-                    case .gap(let from, let to): events.append(.stream(name, .gap(from: from, to: to)))
-                    case .snapshotDue: events += snapshots.map { .stream(name, .initial($0)) }
-                    case .bookmark(let cursor): events.append(.stream(name, .bookmark(cursor)))
-                    case .ended: events.append(.stream(name, .ended))
-                    }
+    private func takeChanges() {
+        guard var subscription else { return }
+        // It alone is to hold its names while they are changed.
+        self.subscription = nil
+        defer { self.subscription = subscription }
+        while true {
+            let (taken, snapshots) = store.next(for: &subscription)
+            if taken.isEmpty { break }
+            for event in taken {
+                switch event {
+                case .record(let record, let cursor):
+                    events.append(.stream(record.domain.name, .record(record, cursor: cursor)))
+                case .gap(let from, let to): events += names.map { .stream($0, .gap(from: from, to: to)) }
+                case .snapshotDue: events += snapshots.map { .stream($0.domain.name, .initial($0)) }
+                case .bookmark(let cursor): events += names.map { .stream($0, .bookmark(cursor)) }
+                case .ended: break
                 }
             }
         }

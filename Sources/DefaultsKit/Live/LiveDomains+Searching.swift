@@ -5,14 +5,18 @@ import PropertyList
 extension LiveDomains {
     /// Makes a search list for an application or a suite, with no other suites.
     func makeList(of name: DomainName) -> SearchList {
-        let list = SearchList()
+        let list = SearchList(observed)
         state.withLock { $0.add(list, name) }
         return list
     }
 
     /// Keeps a search list no more.
     func release(_ list: SearchList) {
-        state.withLock { $0.remove(list) }
+        let hasExcess = state.withLock { state in
+            state.remove(list)
+            return state.idle.hasExcess
+        }
+        if hasExcess { requests.wake() }
     }
 
     /// Sees to it that a search list has searched, and that what it finds is no older than it may be.
@@ -29,6 +33,17 @@ extension LiveDomains {
 
     /// The names whose domains a search list needs.
     func names(of list: SearchList) -> [DomainName] { state.withLock { $0.names(of: list) } }
+
+    /// The values of a domain, which is fetched first if it isn't here, or older than it may be.
+    func currentValues(of domain: Domain) -> DomainValues {
+        // Nearly always it is here: then one turn of the lock is enough.
+        if !isStale,
+            let values = state.withLock({ $0.isLoaded(domain.name) ? $0.values(of: domain) : nil as DomainValues? })
+        {
+            return values
+        }
+        return with([domain.name]) { values(of: domain) }
+    }
 
     /// The values of a domain, as far as it is here.
     func values(of domain: Domain) -> DomainValues { state.withLock { $0.values(of: domain) } }

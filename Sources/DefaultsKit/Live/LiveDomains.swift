@@ -17,6 +17,8 @@ package final class LiveDomains: Sendable {
     /// Only transitions run under it: no I/O, no call to anyone else but search lists and followers.
     let state: ForkSafeMutex<LiveState>
     let requests = LiveRequests()
+    /// The search lists that are observed.
+    let observed = ObservedLists()
     let place: Result<LivePlace, DefaultsError>
     private let languagesSource = LanguagesSource()
     /// Whether there is a thread.
@@ -131,7 +133,23 @@ package final class LiveDomains: Sendable {
 
     // MARK: Use
 
-    /// Sees to it that the domains of some names are here, and no older than they may be.
+    /// Runs a body while the domains of some names are here; at its begin they are no older than they may be.
+    ///
+    /// Waits for the agent, or the disk, when they aren't here.
+    func with<Value>(_ names: [DomainName], _ body: () -> Value) -> Value {
+        state.withLock { state in for name in names { state.hold(name) } }
+        defer {
+            let hasExcess = state.withLock { state in
+                for name in names { state.letGo(name) }
+                return state.idle.hasExcess
+            }
+            if hasExcess { requests.wake() }
+        }
+        prepare(names)
+        return body()
+    }
+
+    /// Sees to it that the domains of some names, which are held, are here, and no older than they may be.
     ///
     /// Waits for the agent, or the disk, when they are not.
     func prepare(_ names: [DomainName]) {
@@ -156,7 +174,7 @@ package final class LiveDomains: Sendable {
     func setStale(_ isStale: Bool) { staleness.store(isStale, ordering: .relaxed) }
 
     /// Whether anyone is to be told of changes that this process doesn't make.
-    var isObserved: Bool { state.withLock { $0.isObserved } }
+    var isObserved: Bool { observed.isAny || state.withLock { !$0.followers.isEmpty } }
 
     /// Has the thread begin to look at the files, or to see whether the agent is there, for someone who is told of changes
     /// from now on.
@@ -178,14 +196,12 @@ package final class LiveDomains: Sendable {
         {
             return perform(effects)
         }
-        prepare([domain.name])
-        transition { ((), $0.edit(domain, values, at: .now())) }
+        with([domain.name]) { transition { ((), $0.edit(domain, values, at: .now())) } }
     }
 
     /// Removes all keys of a domain and sets others, as one change set.
     func replace(_ domain: Domain, with values: DomainValues) {
-        prepare([domain.name])
-        transition { ((), $0.replace(domain, with: values, at: .now())) }
+        with([domain.name]) { transition { ((), $0.replace(domain, with: values, at: .now())) } }
     }
 
     // MARK: The end of edits

@@ -3,10 +3,16 @@ import DefaultsCore
 /// Who follows change sets.
 extension LiveState {
     /// Tells someone of all change sets from now on.
-    mutating func add(_ follower: ChangeFollower) { followers.append((follower, after: unsaved.seal())) }
+    mutating func add(_ follower: ChangeFollower) {
+        followers.append((follower, after: unsaved.seal()))
+        for name in follower.names { hold(name) }
+    }
 
     /// Tells someone no more.
-    mutating func remove(_ follower: ChangeFollower) { followers.removeAll { $0.follower === follower } }
+    mutating func remove(_ follower: ChangeFollower) {
+        followers.removeAll { $0.follower === follower }
+        for name in follower.names { letGo(name) }
+    }
 
     /// Hands a record to those who follow its domain.
     func post(_ event: StreamEvent, _ effects: inout LiveEffects) {

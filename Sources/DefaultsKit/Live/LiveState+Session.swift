@@ -5,36 +5,49 @@ import PropertyList
 extension LiveState {
     /// Takes the names that no session has been asked for yet, and the edits.
     mutating func takeRequests() -> (names: [DomainName], edits: [EditRequest]) {
-        let wanted = names.filter { !$1.isLoaded && $1.snapshot == nil }.keys.sorted()
-        for name in wanted { names[name]?.snapshot = [] }
-        return (wanted, unsaved.takeUnasked(session: session))
+        let asked = wanted.filter { name in names[name].map { !$0.isLoaded && $0.snapshot == nil } ?? false }.sorted()
+        wanted = []
+        for name in asked { names[name]?.snapshot = [] }
+        return (asked, unsaved.takeUnasked(session: session))
     }
 
     /// Begins with a new session: everything that isn't known to be saved is to be asked for again.
     ///
-    /// - Returns: from where each name's stream is to go on.
-    mutating func begin(
-        system: SystemDirectories, continues: Bool
-    ) -> (starts: [(DomainName, Subscription.Start)], effects: LiveEffects) {
-        for edit in unsaved.beginSession() { replicas[edit.domain]?.mask(edit.values.keys, number: edit.number) }
-        var starts: [(DomainName, Subscription.Start)] = []
+    /// - Parameters:
+    ///   - system: the session's directories below the user's own.
+    ///   - continues: whether it may know what happened since the session before.
+    /// - Returns: the names whose changes are to go on after a place, and those whose values are to come first.
+    mutating func begin(system: SystemDirectories, continues: Bool) -> (start: SessionStart, effects: LiveEffects) {
+        for edit in unsaved.beginSession() {
+            replicas.change(edit.domain) { $0.mask(edit.values.keys, number: edit.number) }
+        }
+        if !continues { cursor = nil }
+        wanted = []
+        var start = SessionStart(place: cursor)
         var effects = LiveEffects()
         for (name, state) in names {
-            if continues, state.isLoaded, let cursor = state.cursor, state.snapshot == nil {
-                starts.append((name, .after(cursor)))
+            if cursor != nil, state.isLoaded, state.isFollowed, state.snapshot == nil {
+                start.resumed.append(name)
             } else {
                 if state.isLoaded { names[name]?.hasGap = true }
                 names[name]?.snapshot = []
-                starts.append((name, .snapshot))
+                names[name]?.isFollowed = true
+                start.followed.append(name)
             }
         }
         if system != self.system {
             self.system = system
             // Not those that nobody has searched: they would count as searched before their names are here.
-            for index in lists.indices where lists[index].list.hasSearched { effects.add(rebuild(index)) }
+            for entry in lists.values where entry.list.hasSearched { effects.add(rebuild(entry)) }
         }
-        return (starts, effects)
+        return (start, effects)
     }
+
+    /// Takes that all changes up to a place have come.
+    mutating func reach(_ place: Cursor) { cursor = place }
+
+    /// Takes that the changes of a name won't come, but its values do.
+    mutating func noteUnfollowed(_ name: DomainName) { names[name]?.isFollowed = false }
 
     /// Begins a name's stream again, with its values.
     ///
@@ -50,9 +63,11 @@ extension LiveState {
     mutating func take(_ event: StreamEvent, of name: DomainName) -> (mustRestart: Bool, effects: LiveEffects) {
         var effects = LiveEffects()
         var mustRestart = false
+        // Of a name that was let go meanwhile.
+        if names[name] == nil { return (false, effects) }
         switch event {
         case .record(let record, let cursor):
-            names[name]?.cursor = cursor
+            self.cursor = cursor
             switch record.event {
             case .change(let changeSet): take(changeSet, of: name, &effects)
             case .unknown: mustRestart = true
@@ -69,10 +84,9 @@ extension LiveState {
             replaceAll(of: snapshot.domain, with: snapshot.values, &effects)
         case .gap:
             restart(name)
-        case .bookmark(let cursor):
-            names[name]?.cursor = cursor
+        case .bookmark:
             guard let seen = names[name]?.snapshot else { break }
-            for domain in replicas.keys where domain.name == name && !seen.contains(domain) {
+            for domain in replicas.domains(named: name) where !seen.contains(domain) {
                 replaceAll(of: domain, with: [:], &effects)
             }
             names[name]?.snapshot = nil
@@ -84,6 +98,7 @@ extension LiveState {
             }
             effects.latches += names[name]?.waiting ?? []
             names[name]?.waiting = []
+            if users[name] == nil { idle.add(name) }
         case .ended:
             mustRestart = true
             restart(name)
@@ -106,19 +121,21 @@ extension LiveState {
         }
         if changeSet.source == .file { damages[domain] = nil }
         let own = changeSet.edit.flatMap { $0.session == session ? $0.number : nil }
-        var changed: [String] = []
-        for change in changeSet.changes
-        where replicas[domain, default: Replica()].receive(change.key, change.new, own: own) {
-            changed.append(change.key)
+        let changed = replicas.change(domain) { replica in
+            changeSet.changes.filter { replica.receive($0.key, $0.new, own: own) }.map(\.key)
         }
-        // Not to be set again, should the session be lost: someone else was later.
-        if own == nil, !unsaved.isEmpty { unsaved.overrule(Set(changed), of: domain) }
+        if let own {
+            unsaved.noteMade(own)
+        } else if unsaved.has(domain) {
+            // Not to be set again, should the session be lost: someone else was later.
+            unsaved.overrule(changeSet.changes.map(\.key), of: domain)
+        }
         refresh(changed, in: .persistent(domain), &effects)
     }
 
     private mutating func replaceAll(of domain: Domain, with values: DomainValues, _ effects: inout LiveEffects) {
         let values = inherited[domain.name]?.complete(values, of: domain) ?? values
-        let changed = replicas[domain, default: Replica()].replaceAll(with: values)
+        let changed = replicas.change(domain) { $0.replaceAll(with: values) }
         refresh(changed, in: .persistent(domain), &effects)
     }
 
@@ -127,21 +144,28 @@ extension LiveState {
         var effects = LiveEffects()
         guard let edit = unsaved.accept(number) else { return effects }
         // While a snapshot is under way, the edit's own record was perhaps let go with the stream before.
-        let isFollowed = names[edit.domain.name].map { $0.isLoaded && $0.snapshot == nil } ?? false
-        unmask(edit, isFollowed: isFollowed, &effects)
+        let isFollowed = names[edit.domain.name].map { $0.isLoaded && $0.isFollowed && $0.snapshot == nil } ?? false
+        // It has lost the keys that hold something else: not to be set again, either.
+        unsaved.overrule(unmask(edit, isFollowed: isFollowed, &effects), of: edit.domain)
         return effects
     }
 
-    private mutating func unmask(_ edit: UnsavedEdit, isFollowed: Bool, _ effects: inout LiveEffects) {
-        let changed = replicas[edit.domain]?.accept(edit.values.keys, number: edit.number, isFollowed: isFollowed) ?? []
+    /// Shows the keys of an edit as they are without it, unless it has made them so.
+    ///
+    /// - Returns: the keys that hold something else now.
+    private mutating func unmask(_ edit: UnsavedEdit, isFollowed: Bool, _ effects: inout LiveEffects) -> [String] {
+        let changed = replicas.change(edit.domain) {
+            $0.accept(edit.values.keys, number: edit.number, isFollowed: isFollowed)
+        }
         refresh(changed, in: .persistent(edit.domain), &effects)
+        return changed
     }
 
     /// Takes that the session has refused an edit: it won't be asked for again.
     mutating func refuse(_ number: UInt64) -> LiveEffects {
         var effects = LiveEffects()
         guard let edit = unsaved.accept(number) else { return effects }
-        unmask(edit, isFollowed: true, &effects)
+        _ = unmask(edit, isFollowed: true, &effects)
         unsaved.drop(number)
         return effects
     }
@@ -155,7 +179,8 @@ extension LiveState {
         edit.values = edit.values.filter { replicas[edit.domain]?.isMasked($0.key, by: number) == true }
         guard !edit.values.isEmpty else { return effects }
         edit.isLate = true
-        replicas[edit.domain]?.mask(edit.values.keys, number: unsaved.add(edit))
+        let again = unsaved.add(edit)
+        replicas.change(edit.domain) { $0.mask(edit.values.keys, number: again) }
         effects.needsSession = true
         return effects
     }

@@ -5,21 +5,30 @@ import PropertyList
 ///
 /// Pure but for the search lists, which it keeps up to date: no I/O, no clock, no wait. What must be done about a
 /// transition is returned, and done by `LiveDomains` afterwards. Here is what callers ask of it; what is asked of a session and
-/// comes of it is in `LiveState+Session`, who follows in `LiveState+Followers`.
+/// comes of it is in `LiveState+Session`, who uses which names in `LiveState+Names`, who follows in `LiveState+Followers`.
 struct LiveState {
     /// The process's number, for its edits.
     private(set) var session: UInt64
     /// The names whose domains are in use.
     var names: [DomainName: NameState] = [:]
-    var replicas: [Domain: Replica] = [:]
+    /// How many use each name: search lists, followers, and calls that are under way.
+    var users: [DomainName: Int] = [:]
+    /// The names that are here, and that nobody uses.
+    var idle = IdleNames()
+    /// The names that the session is still to be asked for.
+    var wanted: [DomainName] = []
+    /// The place in the agent's log up to which changes have come.
+    var cursor: Cursor?
+    var replicas = Replicas()
     /// The domains of this process alone.
     private(set) var volatile: [String: DomainValues]
     /// The values of the languages that search lists search, or wait for; empty for one that is none.
     private var languages: [String: DomainValues] = [:]
     /// The languages of a user who has set none; `nil` unless languages domains are searched.
     private var defaultLanguages: [String]?
-    /// The search lists, and what each is of, so that it can be made anew.
-    var lists: [(list: SearchList, application: DomainName, suites: [DomainName])] = []
+    /// The search lists; and those that search each name but the global one.
+    var lists: [ObjectIdentifier: ListEntry] = [:]
+    var listsByName: [DomainName: Set<ObjectIdentifier>] = [:]
     /// Who follows change sets.
     var followers: [(follower: ChangeFollower, after: UInt64)] = []
     /// The layers below the user's own.
@@ -36,26 +45,12 @@ struct LiveState {
     /// The log of a process that has no files; `nil` for one that has.
     private var ownLog: ChangeLog?
 
-    /// A name's domains, on their way here.
-    struct NameState {
-        /// Whether all its values have come once.
-        var isLoaded = false
-        /// The place in the agent's log up to which its changes have come.
-        var cursor: Cursor?
-        /// The domains that the snapshot under way has brought; `nil` when none is.
-        var snapshot: Set<Domain>?
-        /// Whether followers are to be told of a gap when the snapshot under way is whole.
-        var hasGap = false
-        /// Who waits for the values.
-        var waiting: [Latch] = []
-    }
-
     init(system: SystemDirectories, volatile: [String: DomainValues], inMemory: [Domain: DomainValues]? = nil) {
         self.system = system
         self.volatile = volatile
         self.session = .random(in: 1 ... .max)
         self.ownLog = inMemory.map { _ in ChangeLog(capacity: .init(records: 1)) }
-        self.replicas = inMemory?.mapValues { Replica(values: $0) } ?? [:]
+        self.replicas = Replicas(inMemory ?? [:])
     }
 
     /// Starts over in a forked child: keeps the values until they are loaded anew, and leaves the parent's edits to the parent.
@@ -65,10 +60,12 @@ struct LiveState {
         session = .random(in: 1 ... .max)
         if ownLog != nil { return [] }
         for edit in unsaved.startOver() { inherited[edit.domain.name, default: InheritedEdits()].add(edit) }
-        replicas = replicas.mapValues { Replica(values: $0.values) }
+        replicas.forgetEdits()
         let latches = names.values.flatMap(\.waiting)
         // Followers may have missed something.
         names = names.mapValues { NameState(hasGap: $0.isLoaded || $0.hasGap) }
+        wanted = Array(names.keys)
+        cursor = nil
         return latches
     }
 
@@ -81,7 +78,7 @@ struct LiveState {
     func values(of domain: Domain) -> DomainValues { replicas[domain]?.values ?? [:] }
 
     /// The domains that have values here, in order.
-    var domainsWithValues: [Domain] { replicas.filter { !$1.values.isEmpty }.keys.sorted() }
+    var domainsWithValues: [Domain] { replicas.domainsWithValues }
 
     private func values(in layer: SearchLayer) -> DomainValues? {
         switch layer {
@@ -105,67 +102,32 @@ struct LiveState {
 
     // MARK: Search lists
 
-    /// Keeps a search list up to date from now on.
-    mutating func add(_ list: SearchList, _ application: DomainName) {
-        lists.append((list, application, []))
-    }
-
-    /// Lets a search list go.
-    mutating func remove(_ list: SearchList) {
-        lists.removeAll { $0.list === list }
-    }
-
-    /// Whether a search list is kept up to date.
-    func has(_ list: SearchList) -> Bool { lists.contains { $0.list === list } }
-
-    /// The names whose domains a search list needs.
-    func names(of list: SearchList) -> [DomainName] {
-        guard let entry = lists.first(where: { $0.list === list }) else { return [] }
-        return [entry.application] + entry.suites + [.global]
-    }
-
-    /// The suites of a search list, the last one added first.
-    func suites(of list: SearchList) -> [DomainName] {
-        lists.first { $0.list === list }?.suites ?? []
-    }
-
-    /// Searches through other suites.
-    mutating func setSuites(_ suites: [DomainName], of list: SearchList) -> LiveEffects {
-        guard let index = lists.firstIndex(where: { $0.list === list }) else { return LiveEffects() }
-        lists[index].suites = suites
-        return rebuild(index)
-    }
-
     /// Searches for every key.
     mutating func fill(_ list: SearchList) -> LiveEffects {
-        guard let index = lists.firstIndex(where: { $0.list === list }) else { return LiveEffects() }
-        return rebuild(index)
+        lists[ObjectIdentifier(list)].map { rebuild($0) } ?? LiveEffects()
     }
 
-    func rebuild(_ index: Int) -> LiveEffects {
-        let (list, application, suites) = lists[index]
+    func rebuild(_ entry: ListEntry) -> LiveEffects {
         var effects = LiveEffects()
-        guard let names = takeableLanguages(at: index, &effects) else { return effects }
-        let layers = SearchLayer.layers(for: application, suites: suites, in: system, languages: names)
+        guard let names = takeableLanguages(of: entry, &effects) else { return effects }
+        let layers = SearchLayer.layers(
+            for: entry.application, suites: entry.suites, in: system, languages: names)
         var found: DomainValues = [:]
         for layer in layers.reversed() {
             guard let values = values(in: layer) else { continue }
             if found.isEmpty { found = values } else { found.merge(values) { $1 } }
         }
-        effects.add(list.replace(layers: layers, values: found), in: list)
+        effects.add(entry.list.replace(layers: layers, values: found), in: entry.list)
         return effects
     }
 
     func refresh(_ keys: some Collection<String>, in layer: SearchLayer, _ effects: inout LiveEffects) {
         if keys.isEmpty { return }
-        for (list, _, _) in lists {
+        for list in lists(searching: layer) {
             effects.add(list.refresh(keys, in: layer) { search($0, $1) }, in: list)
         }
         if defaultLanguages != nil, keys.contains(Languages.key) { effects.add(refreshLanguages()) }
     }
-
-    /// Whether anyone is to be told of changes that this process doesn't make.
-    var isObserved: Bool { !followers.isEmpty || lists.contains { $0.list.isObserved } }
 
     // MARK: Volatile domains
 
@@ -214,24 +176,23 @@ struct LiveState {
     /// Done when others come, and not when a list goes: the next list of the program is likely to search the same ones.
     private mutating func dropLanguages() {
         var kept: Set<String> = []
-        for index in lists.indices { kept.formUnion(lists[index].list.languages + languageNames(at: index)) }
+        for entry in lists.values { kept.formUnion(entry.list.languages + languageNames(of: entry)) }
         languages = languages.filter { kept.contains($0.key) }
     }
 
     /// Makes those search lists anew whose languages are others now.
     private func refreshLanguages() -> LiveEffects {
         var effects = LiveEffects()
-        for index in lists.indices where lists[index].list.hasSearched {
-            if languageNames(at: index) != lists[index].list.languages { effects.add(rebuild(index)) }
+        for entry in lists.values where entry.list.hasSearched {
+            if languageNames(of: entry) != entry.list.languages { effects.add(rebuild(entry)) }
         }
         return effects
     }
 
     /// The languages that a search list is to search.
-    private func languageNames(at index: Int) -> [String] {
+    private func languageNames(of entry: ListEntry) -> [String] {
         guard let defaultLanguages else { return [] }
-        let (_, application, suites) = lists[index]
-        let layers = SearchLayer.layers(for: application, suites: suites, in: system)
+        let layers = SearchLayer.layers(for: entry.application, suites: entry.suites, in: system)
         return Languages.names(of: search(layers, Languages.key), else: defaultLanguages)
     }
 
@@ -239,19 +200,12 @@ struct LiveState {
     ///
     /// - Returns: its languages so far until all that are asked for are here, so that nobody sees a moment without;
     ///   `nil` if it hasn't any yet, and must wait.
-    private func takeableLanguages(at index: Int, _ effects: inout LiveEffects) -> [String]? {
-        let names = languageNames(at: index)
+    private func takeableLanguages(of entry: ListEntry, _ effects: inout LiveEffects) -> [String]? {
+        let names = languageNames(of: entry)
         let missing = names.filter { languages[$0] == nil }
         if missing.isEmpty { return names }
         effects.languages.formUnion(missing)
-        return lists[index].list.hasSearched ? lists[index].list.languages : nil
-    }
-
-    // MARK: Loading
-
-    /// Asks for the domains of a name, or waits for those that are asked for.
-    mutating func load(_ name: DomainName, _ latch: Latch) {
-        names[name, default: NameState()].waiting.append(latch)
+        return entry.list.hasSearched ? entry.list.languages : nil
     }
 
     // MARK: Editing
@@ -269,7 +223,9 @@ struct LiveState {
         if changes.isEmpty { return LiveEffects() }
         var effects = LiveEffects()
         if ownLog != nil {
-            for (key, value) in changes { _ = replicas[domain, default: Replica()].receive(key, value, own: nil) }
+            replicas.change(domain) { replica in
+                for (key, value) in changes { _ = replica.receive(key, value, own: nil) }
+            }
             let changeSet = ChangeSet(
                 domain: domain, source: .app(.current),
                 changes: changes.map { KeyChange(key: $0, old: old[$0], new: $1) },
@@ -277,7 +233,7 @@ struct LiveState {
             postOwn(changeSet, at: time, &effects)
         } else {
             let number = unsaved.add(UnsavedEdit(domain: domain, values: changes, replacing: old, time: time))
-            replicas[domain, default: Replica()].edit(changes, number: number)
+            replicas.change(domain) { $0.edit(changes, number: number) }
             effects.needsSession = true
         }
         refresh(changes.keys, in: .persistent(domain), &effects)

@@ -110,7 +110,7 @@ final class LiveThread {
         try openSession(looking: !requests.looks.isEmpty || !requests.barriers.isEmpty)
         guard let session else { return }
         let (names, edits) = domains.state.withLock { $0.takeRequests() }
-        for name in names { try session.subscribe(to: name, .snapshot) }
+        try session.follow(names)
         for edit in edits {
             try session.edit(edit)
             letFork()
@@ -128,6 +128,12 @@ final class LiveThread {
         for event in events {
             try take(event, session, &restarted)
             letFork()
+        }
+        let unused = domains.state.withLock { $0.takeUnused() }
+        if !unused.isEmpty {
+            try session.leave(unused)
+            // There may be more.
+            domains.requests.wake()
         }
         if !handovers.isEmpty, !hasAgent || domains.state.withLock({ $0.isAccepted }) {
             for barrier in handovers { barrier.finish() }
@@ -224,8 +230,7 @@ final class LiveThread {
         unasked = barriers.keys.sorted()
         lastLook = .now()
         domains.setStale(false)
-        let starts = domains.transition { state in state.begin(system: new.system, continues: continues) }
-        for (name, start) in starts { try new.subscribe(to: name, start) }
+        try new.begin(domains.transition { state in state.begin(system: new.system, continues: continues) })
     }
 
     private func look(_ session: any Session) throws(DefaultsError) {
@@ -251,8 +256,10 @@ final class LiveThread {
             if restarted.contains(name) { break }
             if domains.transition({ $0.take(event, of: name) }) {
                 restarted.insert(name)
-                try session.subscribe(to: name, .snapshot)
+                try session.follow([name])
             }
+        case .reached(let place): domains.state.withLock { $0.reach(place) }
+        case .unfollowed(let name): domains.state.withLock { $0.noteUnfollowed(name) }
         case .accepted(let number): domains.transition { ((), $0.accept(number)) }
         case .refused(let number, let error) where error.code == .late:
             domains.transition { ((), $0.compare(number)) }

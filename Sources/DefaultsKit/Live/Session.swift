@@ -15,8 +15,14 @@ protocol Session: AnyObject {
     /// Whether someone waits for changes, and is to learn when none can come any more.
     var isObserved: Bool { get set }
 
-    /// Begins a stream of a name's domains, of all hosts and layers.
-    func subscribe(to name: DomainName, _ start: Subscription.Start) throws(DefaultsError)
+    /// Begins with the names that are followed already; the first call after the session has begun, and the only one.
+    func begin(_ start: SessionStart) throws(DefaultsError)
+    /// Follows the domains of names, of all hosts and layers: their values come first.
+    ///
+    /// Those that are followed already begin again.
+    func follow(_ names: [DomainName]) throws(DefaultsError)
+    /// Follows names no more.
+    func leave(_ names: [DomainName]) throws(DefaultsError)
     /// Makes an edit.
     ///
     /// Edits are made in the order of the calls.
@@ -42,10 +48,24 @@ extension Session {
     }
 }
 
+/// The names with which a session begins.
+struct SessionStart {
+    /// The place up to which changes have come; `nil` if none is known.
+    var place: Cursor?
+    /// The names whose changes are to go on from there.
+    var resumed: [DomainName] = []
+    /// The names whose values are to come first.
+    var followed: [DomainName] = []
+}
+
 /// What comes of a session.
 enum SessionEvent {
-    /// An event of a name's stream.
+    /// An event of a name's domains.
     case stream(DomainName, StreamEvent)
+    /// The changes of all names up to a place have come.
+    case reached(Cursor)
+    /// The changes of a name won't come; its values come once.
+    case unfollowed(DomainName)
     /// An edit has been dealt with: everything up to there has come by the streams.
     case accepted(UInt64)
     /// An edit was refused.

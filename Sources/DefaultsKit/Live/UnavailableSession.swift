@@ -18,9 +18,13 @@ final class UnavailableSession: Session {
     var awaited: pollfd { pollfd(fd: -1, events: 0, revents: 0) }
     var deadline: MonotonicTime? { events.isEmpty ? nil : .now() }
 
-    func subscribe(to name: DomainName, _ start: Subscription.Start) {
-        events.append(.stream(name, .bookmark(log.cursor)))
+    func begin(_ start: SessionStart) { follow(start.resumed + start.followed) }
+
+    func follow(_ names: [DomainName]) {
+        events += names.map { .stream($0, .bookmark(log.cursor)) }
     }
+
+    func leave(_ names: [DomainName]) {}
 
     // The value is in force in this process, and there is nowhere to save it.
     func edit(_ request: EditRequest) {

@@ -16,8 +16,13 @@ struct UnsavedEdit: Sendable {
     var time: Timestamp
     /// Whether the session has dealt with it.
     var isAccepted = false
+    /// Whether the session's stream has shown that it was made; whether it was is otherwise not known before it is accepted.
+    var isMade = false
     /// Whether the agent got it so late that it must be compared with what others have done since.
     var isLate = false
+
+    /// Whether nothing is left of it: all its keys were saved, set by later edits, or lost to others.
+    var isVoid: Bool { values.isEmpty }
 
     /// The values of a key before this edit: the one that it replaced, and those since.
     func former(_ key: String) -> [PropertyListValue?] { [replacing[key]] + since[key, default: []] }

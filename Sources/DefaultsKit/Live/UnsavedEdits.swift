@@ -6,11 +6,15 @@ import PropertyList
 /// An edit is asked for, then accepted by the session, then saved. One that was asked for of a session that is lost is asked
 /// for again, of the next.
 ///
-/// Every call takes the same time on average, however many edits there are, but for those that go through all of them: a new
-/// session, a save, and somebody else's change of a key.
+/// Every call takes the same time on average, however many edits there are, but for a new session, which goes through all
+/// of them, and somebody else's change of a key, which goes through those of the domain.
 struct UnsavedEdits: Sendable {
-    /// Oldest first.
+    /// Oldest first; those that are void are removed now and then.
     private var edits: [UnsavedEdit] = []
+    /// The number of edits that aren't void.
+    private var count = 0
+    /// The numbers of each domain's edits, oldest first; some are of edits that are void.
+    private var numbers: [Domain: ArraySlice<UInt64>] = [:]
     /// The number of the last edit.
     private(set) var last: UInt64 = 0
     /// The last edit that the session was asked for; and that any session was.
@@ -27,7 +31,10 @@ struct UnsavedEdits: Sendable {
     /// it yet, or all of it was accepted.
     static let backlog = 256
 
-    var isEmpty: Bool { edits.isEmpty }
+    var isEmpty: Bool { count == 0 }
+
+    /// Whether there are edits of a domain.
+    func has(_ domain: Domain) -> Bool { numbers[domain] != nil }
 
     /// Whether the session has dealt with every edit.
     var isAccepted: Bool { unaccepted == 0 }
@@ -42,7 +49,10 @@ struct UnsavedEdits: Sendable {
         edits.append(edit)
         edits[edits.count - 1].number = last
         edits[edits.count - 1].isAccepted = false
+        edits[edits.count - 1].isMade = false
+        count += 1
         unaccepted += 1
+        numbers[edit.domain, default: []].append(last)
         if edits.count > limit { join() }
         return last
     }
@@ -61,7 +71,7 @@ struct UnsavedEdits: Sendable {
             asked = last
             everAsked = max(everAsked, asked)
         }
-        return edits[index(after: asked)...].map {
+        return edits[index(after: asked)...].lazy.filter { !$0.isVoid }.map {
             $0.request(session: session, isAgain: $0.isLate || $0.number <= everAsked)
         }
     }
@@ -70,9 +80,13 @@ struct UnsavedEdits: Sendable {
     ///
     /// - Returns: all edits, oldest first.
     mutating func beginSession() -> [UnsavedEdit] {
+        compact()
         asked = edits.first.map { $0.number - 1 } ?? last
-        for index in edits.indices { edits[index].isAccepted = false }
-        unaccepted = edits.count
+        for index in edits.indices {
+            edits[index].isAccepted = false
+            edits[index].isMade = false
+        }
+        unaccepted = count
         return edits
     }
 
@@ -80,9 +94,10 @@ struct UnsavedEdits: Sendable {
     ///
     /// - Returns: the edits, oldest first.
     mutating func startOver() -> [UnsavedEdit] {
+        compact()
         defer {
-            edits = []
-            unaccepted = 0
+            (edits, numbers) = ([], [:])
+            (count, unaccepted) = (0, 0)
             (asked, everAsked) = (last, last)
         }
         return edits
@@ -98,35 +113,74 @@ struct UnsavedEdits: Sendable {
         return edits[index]
     }
 
+    /// Notes that the session has made an edit, whose acceptance is to come.
+    mutating func noteMade(_ number: UInt64) {
+        if let index = find(number) { edits[index].isMade = true }
+    }
+
     /// Lets an edit go that was refused.
     mutating func drop(_ number: UInt64) {
-        remove { $0.number == number }
+        guard let index = find(number) else { return }
+        void(index)
+        let domain = edits[index].domain
+        numbers[domain] = numbers[domain].flatMap { numbers in
+            let left = numbers.filter { $0 != number }
+            return left.isEmpty ? nil : left[...]
+        }
+        compactIfVoid()
     }
 
     /// Lets the edits of a domain go that are saved: all up to a number.
     mutating func save(_ domain: Domain, upTo number: UInt64) {
-        remove { $0.number <= number && $0.domain == domain }
-    }
-
-    /// Lets keys go that someone else has changed since the session accepted them: they are not to be set again.
-    mutating func overrule(_ keys: Set<String>, of domain: Domain) {
-        for index in edits.indices where edits[index].isAccepted && edits[index].domain == domain {
-            for key in keys { edits[index].values[key] = nil }
+        guard var left = numbers.removeValue(forKey: domain) else { return }
+        while let first = left.first, first <= number {
+            if let index = find(first) { void(index) }
+            left.removeFirst()
         }
-        edits.removeAll { $0.values.isEmpty }
+        if !left.isEmpty { numbers[domain] = left }
+        compactIfVoid()
     }
 
-    private mutating func remove(where isGone: (UnsavedEdit) -> Bool) {
-        edits.removeAll(where: isGone)
-        unaccepted = edits.count { !$0.isAccepted }
+    /// Lets keys go that someone else has changed since the session made them: they are not to be set again.
+    mutating func overrule(_ keys: [String], of domain: Domain) {
+        if keys.isEmpty { return }
+        for number in numbers[domain] ?? [] {
+            guard let index = find(number), edits[index].isAccepted || edits[index].isMade else { continue }
+            for key in keys { edits[index].values.removeValue(forKey: key) }
+            if edits[index].isVoid {
+                count -= 1
+                if !edits[index].isAccepted { unaccepted -= 1 }
+            }
+        }
+        dropVoidNumbers(of: domain)
+        compactIfVoid()
     }
+
+    /// Voids an edit that isn't void.
+    private mutating func void(_ index: Int) {
+        count -= 1
+        if !edits[index].isAccepted { unaccepted -= 1 }
+        edits[index].values = [:]
+    }
+
+    private mutating func dropVoidNumbers(of domain: Domain) {
+        guard let left = numbers.removeValue(forKey: domain)?.filter({ find($0) != nil }), !left.isEmpty else { return }
+        numbers[domain] = left[...]
+    }
+
+    /// Removes the edits that are void once they are the most.
+    private mutating func compactIfVoid() {
+        if edits.count > 2 * count + 64 { compact() }
+    }
+
+    private mutating func compact() { edits.removeAll { $0.isVoid } }
 
     /// Joins what was accepted: of several edits of a key the last stands, in place of what the first replaced.
     ///
     /// What the others set may be in the file when the session is lost, and is then found to be this process's own.
     private mutating func join() {
         var earlier: [Domain: [String: Int]] = [:]
-        for index in edits.indices where edits[index].isAccepted {
+        for index in edits.indices where edits[index].isAccepted && !edits[index].isVoid {
             let domain = edits[index].domain
             for key in edits[index].values.keys {
                 if let former = earlier[domain]?[key] {
@@ -140,14 +194,16 @@ struct UnsavedEdits: Sendable {
                 earlier[domain, default: [:]][key] = index
             }
         }
-        edits.removeAll { $0.values.isEmpty }
-        limit = max(Self.backlog, 2 * edits.count)
+        compact()
+        count = edits.count
+        for domain in earlier.keys { dropVoidNumbers(of: domain) }
+        limit = max(Self.backlog, 2 * count)
     }
 
-    /// The place of an edit.
+    /// The place of an edit that isn't void.
     private func find(_ number: UInt64) -> Int? {
         let index = number == 0 ? 0 : self.index(after: number - 1)
-        return index < edits.count && edits[index].number == number ? index : nil
+        return index < edits.count && edits[index].number == number && !edits[index].isVoid ? index : nil
     }
 
     /// The place of the first edit after a number.

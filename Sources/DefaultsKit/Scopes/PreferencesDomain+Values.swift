@@ -14,8 +14,7 @@ extension PreferencesDomain {
 
     /// All values of this domain.
     public func values(in defaults: UserDefaults = .standard) -> [String: PropertyListValue] {
-        defaults.live.prepare([domain.name])
-        return defaults.live.values(of: domain)
+        defaults.live.currentValues(of: domain)
     }
 
     /// The keys that have a value in this domain, in order.

@@ -15,6 +15,10 @@ final class SearchList: Sendable {
         var observers: [Observation] = []
         /// The keys that someone tracks with Observation.
         var tracked: [String: TrackedKey] = [:]
+        /// All others that someone tracks.
+        var trackedRest: TrackedKey?
+
+        var isObserved: Bool { !observers.isEmpty || !tracked.isEmpty }
     }
 
     /// Someone who is told that one of some keys has changed.
@@ -25,6 +29,22 @@ final class SearchList: Sendable {
     }
 
     private let state = ReadMostly(State())
+    /// Where it is counted as long as someone is told of its changes.
+    private let observed: ObservedLists
+
+    /// The number of keys that are tracked one by one.
+    ///
+    /// All others are one, so that a program that reads ever more keys doesn't keep each. Who tracks one of these is told of
+    /// a change of any.
+    private static let mostTracked = 1_024
+
+    init(_ observed: ObservedLists = ObservedLists()) {
+        self.observed = observed
+    }
+
+    deinit {
+        if isObserved { observed.remove() }
+    }
 
     /// The layers, once they have been searched.
     var layers: [SearchLayer] { state.read { $0.layers } }
@@ -109,26 +129,42 @@ final class SearchList: Sendable {
     // MARK: Observing
 
     /// Whether anyone is told of changes.
-    var isObserved: Bool { state.read { !$0.observers.isEmpty || !$0.tracked.isEmpty } }
+    var isObserved: Bool { state.read { $0.isObserved } }
+
+    /// Changes the state, and what it counts for.
+    private func changeObserving<Result>(_ body: (inout State) -> Result) -> Result {
+        let (result, before, after) = state.change { state in
+            let before = state.isObserved
+            let result = body(&state)
+            return (result, before, state.isObserved)
+        }
+        if after, !before { observed.add() }
+        if before, !after { observed.remove() }
+        return result
+    }
 
     /// Tells someone of changes from now on, until their wake-up is let go.
     func add(_ observation: Observation) {
-        state.change { $0.observers.append(observation) }
+        changeObserving { $0.observers.append(observation) }
     }
 
     /// Tells someone no more.
     func remove(_ observer: WakeUp) {
-        state.change { $0.observers.removeAll { $0.observer === observer } }
+        changeObserving { $0.observers.removeAll { $0.observer === observer } }
     }
 
     /// What stands for a key with Observation.
     func track(_ key: String) -> TrackedKey {
         // Nearly always it is there: reading a typed key must not keep other readers waiting.
-        if let tracked = state.read({ $0.tracked[key] }) { return tracked }
-        return state.change { state in
-            if let tracked = state.tracked[key] { return tracked }
+        if let tracked = state.read({ $0.tracked[key] ?? $0.trackedRest }) { return tracked }
+        return changeObserving { state in
+            if let tracked = state.tracked[key] ?? state.trackedRest { return tracked }
             let tracked = TrackedKey()
-            state.tracked[key] = tracked
+            if state.tracked.count < Self.mostTracked {
+                state.tracked[key] = tracked
+            } else {
+                state.trackedRest = tracked
+            }
             return tracked
         }
     }
@@ -141,7 +177,9 @@ final class SearchList: Sendable {
                 guard let keys = observation.keys else { return observation.observer }
                 return changes.contains { keys.contains($0.key) } ? observation.observer : nil
             }
-            return (wakeUps, changes.compactMap { state.tracked[$0.key] })
+            var tracked = changes.compactMap { state.tracked[$0.key] }
+            if let rest = state.trackedRest, tracked.count < changes.count { tracked.append(rest) }
+            return (wakeUps, tracked)
         }
     }
 }

@@ -9,7 +9,7 @@ final class ChangeFollower: Sendable {
     }
 
     let wakeUp = WakeUp()
-    private let names: Set<DomainName>
+    let names: Set<DomainName>
     /// What waits; nothing is called under its lock, which is taken after `LiveDomains`'.
     private let waiting = ForkSafeMutex<[Item]>([])
 

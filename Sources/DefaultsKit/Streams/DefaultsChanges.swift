@@ -53,8 +53,7 @@ public struct DefaultsChanges: AsyncSequence, Sendable {
         init(_ live: LiveDomains, _ names: Set<DomainName>) {
             self.live = live
             follower = ChangeFollower(names: names)
-            live.prepare(Array(names))
-            live.add(follower)
+            live.with(Array(names)) { live.add(follower) }
         }
 
         deinit { live.remove(follower) }

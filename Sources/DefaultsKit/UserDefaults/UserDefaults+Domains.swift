@@ -27,8 +27,7 @@ extension UserDefaults {
     private func changeSuites(_ suiteName: String, _ change: (inout [DomainName], DomainName) -> Void) {
         do throws(DefaultsError) {
             let name = try DomainName(ofFile: suiteName)
-            live.prepare(live.names(of: list) + [name])
-            live.changeSuites(of: list) { change(&$0, name) }
+            live.with(live.names(of: list) + [name]) { live.changeSuites(of: list) { change(&$0, name) } }
         } catch {
             ProblemHandler.report(DefaultsProblem(.name, error))
         }
@@ -67,8 +66,7 @@ extension UserDefaults {
     /// The values of the user's domain of a name, for any host; `nil` when it has none.
     public func persistentDomain(forName domainName: String) -> [String: Any]? {
         guard let name = Self.name(domainName) else { return nil }
-        live.prepare([name])
-        let values = live.values(of: Domain(name))
+        let values = live.currentValues(of: Domain(name))
         return values.isEmpty ? nil : values.mapValues(\.anyValue)
     }
 
@@ -85,9 +83,10 @@ extension UserDefaults {
     }
 
     private func replace(_ domain: Domain, with values: DomainValues) {
-        live.prepare([domain.name])
-        let old = live.values(of: domain)
-        live.replace(domain, with: values)
+        let old = live.with([domain.name]) {
+            defer { live.replace(domain, with: values) }
+            return live.values(of: domain)
+        }
         LocalEdits.post(
             LocalEdit(defaults: self, domain: domain.name.description, keys: old.merging(values) { $1 }.keys))
     }

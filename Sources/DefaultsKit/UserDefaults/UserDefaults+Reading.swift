@@ -79,7 +79,6 @@ extension UserDefaults {
     /// Whether a key's value is forced in a domain.
     public func objectIsForced(forKey key: String, inDomain domain: String) -> Bool {
         guard let name = try? DomainName(domain) else { return false }
-        live.prepare([name])
-        return live.values(of: .managed(name))[key] != nil
+        return live.currentValues(of: .managed(name))[key] != nil
     }
 }

@@ -7,9 +7,9 @@ struct Soak: ParsableCommand {
         discussion: """
             One writer that knows nothing of the agent rewrites the file, key by key, while other keys are set through the \
             agent; after each round all of it must be there, in the agent and in the file, and a subscriber must have been \
-            told each change, as the bus promises. Each kind of writer has its turn. With the last three the agent is ended, by \
-            SIGTERM as often as by SIGKILL, and started: beside a slow writer, beside apps with the library, and beside apps \
-            that are killed themselves. It exits with 1 when anything was lost.
+            told each change, as the bus promises. Each kind of writer has its turn. With the last four the agent is ended, by \
+            SIGTERM as often as by SIGKILL, and started: beside a slow writer, beside apps with the library, beside apps \
+            that are killed themselves, and beside one that lives long, whose memory and speed must stay as they are. It exits with 1 when anything was lost.
             """)
 
     @Option(help: "How long it takes, all kinds together.") var seconds = 600.0
@@ -28,6 +28,8 @@ struct Soak: ParsableCommand {
                     try ForeignSoak(kind: kind, place: place).run(for: share)
                 } else if kind == .restarted {
                     try RestartSoak(place: place).run(for: share)
+                } else if kind == .lasting {
+                    try LastingSoak(place: place).run(for: share)
                 } else {
                     try CooperatingSoak(kind: kind, place: place).run(for: share)
                 }

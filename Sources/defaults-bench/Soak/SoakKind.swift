@@ -26,10 +26,12 @@ enum SoakKind: String, CaseIterable, ExpressibleByArgument, Sendable {
     case cooperating
     /// The same, and the apps are killed as well, and begun again.
     case storm
+    /// One app that lives long, and uses thousands of suites, while the agent is stopped, ended and replaced.
+    case lasting
 
     /// Whether the writer leaves the file half written.
     var mayTear: Bool { self == .killed }
 
     /// Whether one agent serves the whole soak, beside a writer that knows nothing of it.
-    var hasOneAgent: Bool { ![.restarted, .cooperating, .storm].contains(self) }
+    var hasOneAgent: Bool { ![.restarted, .cooperating, .storm, .lasting].contains(self) }
 }

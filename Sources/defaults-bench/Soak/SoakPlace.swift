@@ -50,6 +50,11 @@ final class SoakPlace {
         agent = try AgentChild(environment: environment)
     }
 
+    /// Sends the agent a signal.
+    func signalAgent(_ number: Int32) {
+        if let agent { kill(agent.pid, number) }
+    }
+
     /// Ends the agent, by SIGTERM or SIGKILL at random.
     func stopAgent() {
         if Bool.random() { agent?.terminate() } else { agent?.kill() }

@@ -24,17 +24,14 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Answers that say how far the log has come, oldest first: each waits until the subscriptions' events up to there
     /// have been sent.
     private var answers: CircularBuffer<(cursor: Cursor, message: Message, number: UInt64)> = []
+    /// The `widen` requests that wait until their subscription is caught up, oldest first.
+    private var widenings: CircularBuffer<Widening> = []
+    private static let mostWidenings = 64
     /// The `synchronize` requests that wait for the disk.
     private var barriers = 0
     private static let mostBarriers = 64
     /// A request up to this size is taken in however much others have sent.
     private static let smallRequest = 1 << 20
-    /// So many patterns a subscription's filter may have.
-    private static let mostPatterns = 1_000
-    /// So long they may be together.
-    private static let mostPatternBytes = 64 << 10
-    /// So long each may be that has wildcards: looking for a match takes time in proportion to it.
-    private static let mostWildcardPatternBytes = 1 << 10
     /// How many bytes came that aren't answered yet.
     var waitingBytes: Int { decoder.waiting }
     /// Whether an edit on a condition waits to be published; what comes behind it must not overtake it.
@@ -42,6 +39,12 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Whether something was asked since `hasAnsweredAll` was.
     private var hasBeenAsked = false
     private var context: ChannelHandlerContext?
+
+    private struct Widening {
+        var number: UInt64
+        var subscription: UInt64
+        var names: [DomainName]
+    }
 
     init(of app: AppIdentity, server: Server, refusal: DefaultsError?) {
         self.app = app
@@ -99,7 +102,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     private var mayTakeRequests: Bool {
-        context?.channel.isWritable == true && barriers < Self.mostBarriers && !isJudging
+        context?.channel.isWritable == true && barriers < Self.mostBarriers && widenings.count < Self.mostWidenings
+            && !isJudging
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -115,7 +119,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Whether nothing is to be answered, nor was since this was last asked.
     func hasAnsweredAll() -> Bool {
         defer { hasBeenAsked = false }
-        return !hasBeenAsked && !isJudging && barriers == 0 && answers.isEmpty
+        return !hasBeenAsked && !isJudging && barriers == 0 && answers.isEmpty && widenings.isEmpty
     }
 
     /// Closes the connection.
@@ -150,6 +154,17 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .edit(let edit): confirm(try server.store.submit(edit), number)
         case .synchronize(let domains): synchronize(domains, number)
         case .subscribe(let start, let filter, let mode): try subscribe(start, filter, mode, number)
+        case .widen(let subscription, let names):
+            try check(subscription)
+            try SubscriptionLimits.checkNames(names.count, beside: subscriptions.values)
+            widenings.append(Widening(number: number, subscription: subscription, names: names))
+        case .narrow(let subscription, let names):
+            try check(subscription)
+            for index in widenings.indices where widenings[index].subscription == subscription {
+                widenings[index].names.removeAll { names.contains($0) }
+            }
+            subscriptions[subscription]?.narrow(by: names)
+            send(.narrowed, to: number)
         case .unsubscribe(let subscription):
             subscriptions[subscription] = nil
             send(.unsubscribed, to: number)
@@ -229,24 +244,18 @@ final class ConnectionHandler: ChannelInboundHandler {
                 .agentRefused,
                 "A connection may have \(subscriptions.count) subscriptions, the setting MaximumSubscriptions.")
         }
-        let patterns = filter.domains + filter.keys
-        guard patterns.count <= Self.mostPatterns,
-            patterns.reduce(0, { $0 + $1.text.utf8.count }) <= Self.mostPatternBytes
-        else {
-            throw DefaultsError(
-                .agentRefused,
-                "A subscription may have \(Self.mostPatterns) patterns of \(Self.mostPatternBytes) bytes together; use "
-                    + "broader ones, or several subscriptions.")
-        }
-        guard patterns.allSatisfy({ !$0.hasWildcards || $0.text.utf8.count <= Self.mostWildcardPatternBytes }) else {
-            throw DefaultsError(
-                .agentRefused,
-                "A pattern with wildcards may have \(Self.mostWildcardPatternBytes) bytes; use a shorter one.")
-        }
+        try SubscriptionLimits.check(filter, beside: subscriptions.values)
         let subscription = server.store.subscribe(start, filter: filter, mode: mode)
         subscriptions[number] = subscription
         send(
             .subscribed(Cursor(epoch: server.store.cursor.epoch, revision: subscription.revision)), to: number)
+    }
+
+    /// Checks that a subscription is there.
+    private func check(_ number: UInt64) throws(DefaultsError) {
+        guard subscriptions[number] != nil else {
+            throw DefaultsError(.agentRefused, "The number \(number) is no subscription's.")
+        }
     }
 
     // MARK: Sending
@@ -265,8 +274,36 @@ final class ConnectionHandler: ChannelInboundHandler {
             for number in subscriptions.keys {
                 while context.channel.isWritable, writeNext(number, context) { isWanted = true }
             }
+            widenSubscriptions(context)
             sendAnswers()
             context.flush()
+        }
+    }
+
+    /// Answers the `widen` requests whose subscriptions are caught up, oldest first.
+    ///
+    /// The answer, the values and the bookmark go at once, so that no other event comes between them. Where a record has
+    /// been posted since the subscription was looked at, the server has it looked at again.
+    private func widenSubscriptions(_ context: ChannelHandlerContext) {
+        let isFull = widenings.count >= Self.mostWidenings
+        while context.channel.isWritable, let next = widenings.first {
+            guard subscriptions[next.subscription] != nil else {
+                widenings.removeFirst()
+                send(.failure(DefaultsError(.agentRefused, "The subscription has ended.")), to: next.number)
+                continue
+            }
+            guard let (cursor, snapshots) = server.store.widen(&subscriptions[next.subscription], by: next.names) else {
+                break
+            }
+            widenings.removeFirst()
+            send(.widened(cursor), to: next.number)
+            for snapshot in snapshots { send(.event(.initial(snapshot)), to: next.subscription) }
+            send(.event(.bookmark(cursor)), to: next.subscription)
+        }
+        // More requests may be taken now; not from here, since that would call this again.
+        if isFull, widenings.count < Self.mostWidenings {
+            let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+            context.eventLoop.execute { bound.value.takeRequests() }
         }
     }
 

@@ -254,26 +254,25 @@ final class Server: Service {
         let before = subscription
         let (events, snapshots) = store.next(for: &subscription)
         if events.isEmpty { return nil }
+        // Kept for a moment, in which all but those that are slow get them.
+        let isFirst = batches.value.isEmpty
+        defer {
+            if isFirst, !batches.value.isEmpty {
+                eventLoop.scheduleTask(in: .milliseconds(200)) { self.batches.value.removeAll() }
+            }
+        }
         var frames = ByteBuffer()
         for event in events {
+            if case .record(let record, let cursor) = event, subscription.getsWholeRecords {
+                frames.writeBytes(try batches.value.frame(of: record, at: cursor, number))
+                continue
+            }
             for event in event.streamed(snapshots) {
                 frames.writeBytes(try Frame.encode(NumberedMessage(number: number, message: .event(event)).fields))
             }
         }
-        share(frames, of: events, for: before, number, until: subscription)
+        batches.value.keep(frames, of: events, for: before, number, until: subscription)
         return frames
-    }
-
-    /// Keeps frames for a moment, in which all but those that are slow get them.
-    private func share(
-        _ frames: ByteBuffer, of events: [SubscriptionEvent], for before: Subscription, _ number: UInt64,
-        until after: Subscription
-    ) {
-        let isFirst = batches.value.isEmpty
-        batches.value.keep(frames, of: events, for: before, number, until: after)
-        if isFirst, !batches.value.isEmpty {
-            eventLoop.scheduleTask(in: .milliseconds(200)) { self.batches.value.removeAll() }
-        }
     }
 
     /// Lets in a connection of the agent's own user, or of root, and no other.

@@ -38,7 +38,7 @@ struct MessageTests {
         var requests: [Request] = [
             .hello(protocolVersion: 1, client: "test"), .domains, .synchronize(nil), .synchronize([]),
             .synchronize(Set(domains)), .status,
-            .unsubscribe(.max),
+            .unsubscribe(.max), .widen(.max, domains.map(\.name)), .narrow(0, []),
         ]
         requests += (domains + layers).map { .read($0) }
         for domain in domains {
@@ -102,7 +102,8 @@ struct MessageTests {
             .welcome(protocolVersion: 1, pid: 2, directory: "/d", system: .none, cursor: cursor),
             .values(snapshot), .domains(domains),
             .domains(layers), .domains([]), .edited(cursor), .synchronized(cursor, failures: failures),
-            .subscribed(cursor), .unsubscribed, .status(values), .failure(DefaultsError(.damaged, "It is damaged.")),
+            .subscribed(cursor), .widened(cursor), .narrowed, .unsubscribed, .status(values),
+            .failure(DefaultsError(.damaged, "It is damaged.")),
             .failure(DefaultsError(.notSaved, errno: 28, "It can't be saved")),
             .event(.initial(snapshot)), .event(.gap(from: cursor, to: cursor)), .event(.bookmark(cursor)),
             .event(.ended),

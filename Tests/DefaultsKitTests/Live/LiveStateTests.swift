@@ -102,6 +102,36 @@ struct LiveStateTests {
         #expect(unsaved.beginSession().map(\.values) == [["l": 1], ["k": 2]])
     }
 
+    @Test(
+        "An edit whose key someone else has changed before the agent's answer comes is not asked for again",
+        arguments: [true, false])
+    func overruledBeforeTheAnswer(hasRecord: Bool) throws {
+        let name = try DomainName("a.b")
+        let domain = Domain(name)
+        func cursor(_ revision: Revision) -> Cursor { Cursor(epoch: Epoch(value: 1), revision: revision) }
+        func change(_ revision: Revision, _ value: PropertyListValue, _ edit: EditIdentity? = nil) -> StreamEvent {
+            let changes = [KeyChange(key: "k", old: nil, new: value)]
+            let changeSet = ChangeSet(
+                domain: domain, source: edit == nil ? .file : .app(.current), changes: changes, edit: edit)
+            return .record(
+                LogRecord(revision: revision, time: Self.time, event: .change(changeSet)), cursor: cursor(revision))
+        }
+        var state = LiveState(system: .none, volatile: [:])
+        state.load(name, Latch())
+        _ = state.takeRequests()
+        _ = state.take(.initial(DomainSnapshot(domain: domain, values: ["k": 0], cursor: cursor(1))), of: name)
+        _ = state.take(.bookmark(cursor(1)), of: name)
+        _ = state.edit(domain, ["k": 1], at: Self.time)
+        _ = state.takeRequests()
+        // Its own record comes, unless it changed nothing there; then someone puts the value back; then the answer comes.
+        if hasRecord { _ = state.take(change(2, 1, EditIdentity(session: state.session, number: 1)), of: name) }
+        _ = state.take(change(3, 0), of: name)
+        _ = state.accept(1)
+        #expect(state.values(of: domain)["k"] == 0)
+        _ = state.begin(system: .none, continues: true)
+        #expect(state.takeRequests().edits == [])
+    }
+
     @Test("A forked child's first values have its parent's edits that are to come, and none that someone overruled")
     func forking() throws {
         let (name, time) = (try DomainName("a.b"), Self.time)

@@ -1,0 +1,144 @@
+import DefaultsCore
+import DefaultsKit
+import Glibc
+import PropertyList
+
+/// A program that lives long: it opens suites and releases them, and sets keys in bursts, while its agent is stopped, ended
+/// and replaced, and another program writes to a file.
+///
+/// In the end each value must be there, for this process and for others; and neither the memory nor what a use of a suite
+/// costs may have grown.
+struct LastingSoak {
+    private static let suites = 2_000
+    private static let uses = 50
+    private static let burst = 400
+    /// Rounds between two troubles.
+    private static let calm = 20
+
+    let place: SoakPlace
+
+    func run(for seconds: Double) throws -> SoakResult {
+        var result = SoakResult(kind: .lasting)
+        try place.startAgent()
+        defer { place.stopAgent() }
+        let live = LiveDomains(.success(try LivePlace(environment: Environment(place.environment))))
+        defer { live.close() }
+        let main = try Self.open(SoakPlace.domain, live)
+        var values: [String: Int] = [:]
+        var growth = Growth()
+        let begin = Stopwatch.now
+        repeat {
+            result.rounds += 1
+            try trouble(result.rounds, main, &result)
+            for _ in 0..<Self.uses {
+                let name = "\(SoakPlace.domain).n\(Int.random(in: 0..<Self.suites))"
+                let start = Stopwatch.now
+                let suite = try Self.open(name, live)
+                if suite.integer(forKey: "k") != values[name, default: 0] { Self.note(name, &result) }
+                values[name] = result.own
+                suite.set(result.own, forKey: "k")
+                growth.add(cost: Stopwatch.now - start)
+                result.own += 1
+            }
+            for number in 0..<Self.burst { main.set(number, forKey: "burst") }
+            main.set(result.rounds, forKey: "round")
+            result.own += Self.burst + 1
+            if main.integer(forKey: "round") != result.rounds { Self.note("round", &result) }
+            growth.add(memory: try Self.memory(), at: (Stopwatch.now - begin) / seconds)
+        } while Stopwatch.now - begin < seconds
+        if !main.synchronize() { result.findings.append("Something could not be saved.") }
+        let other = LiveDomains(.success(try LivePlace(environment: Environment(place.environment))))
+        defer { other.close() }
+        for (name, value) in values {
+            for live in [live, other] {
+                if try Self.open(name, live).integer(forKey: "k") != value { Self.note(name, &result) }
+            }
+        }
+        let foreign = result.foreign
+        for live in [live, other] {
+            let defaults = try Self.open(SoakPlace.domain, live)
+            if defaults.integer(forKey: "round") != result.rounds { Self.note("round", &result) }
+            if defaults.integer(forKey: "foreign") != foreign { result.foreignLost += 1 }
+        }
+        result.findings += growth.findings + (try place.audit())
+        return result
+    }
+
+    private static func open(_ name: String, _ live: LiveDomains) throws -> UserDefaults {
+        guard let defaults = UserDefaults(suiteName: name, in: live) else { throw BenchFailure("\(name) is no name.") }
+        return defaults
+    }
+
+    private static func note(_ name: String, _ result: inout SoakResult) {
+        result.ownLost += 1
+        if result.findings.count < 20 {
+            result.findings.append("Round \(result.rounds): \(name) holds something else.")
+        }
+    }
+
+    /// Now and then ends the agent, stops it for a moment, or writes to the file of the main suite.
+    private func trouble(_ round: Int, _ main: UserDefaults, _ result: inout SoakResult) throws {
+        switch round % Self.calm {
+        case 5, 10:
+            // It writes what it has read, with a key of its own set.
+            let file = ForeignFile(path: place.path)
+            guard main.synchronize(), var values = file.read() else { return }
+            result.foreign += 1
+            values["foreign"] = .integer(Int64(result.foreign))
+            try file.replace(with: values)
+        case 15:
+            place.signalAgent(SIGSTOP)
+            for number in 0..<Self.burst { main.set(number, forKey: "stopped") }
+            place.signalAgent(SIGCONT)
+        case 0:
+            place.stopAgent()
+            result.ends += 1
+            try place.startAgent()
+        default: break
+        }
+    }
+
+    /// The memory of this process, in kilobytes.
+    private static func memory() throws -> Int {
+        let bytes = try FileDescriptor(opening: "/proc/self/statm", O_RDONLY).read(upTo: 1_024)
+        let fields = bytes.split(separator: UInt8(ascii: " "))
+        let pages = fields.count > 1 ? Int(String(decoding: fields[1], as: UTF8.self)) ?? 0 : 0
+        return pages * sysconf(Int32(_SC_PAGESIZE)) >> 10
+    }
+
+    /// The cost of a use in each round, and the memory, in the beginning and at the end.
+    private struct Growth {
+        private var costs: [Double] = []
+        private var present: [Double] = []
+        /// At a third of the time, and at the last.
+        private var firstMemory: Int?
+        private var lastMemory = 0
+
+        mutating func add(cost: Double) { present.append(cost) }
+
+        /// Ends a round.
+        mutating func add(memory: Int, at part: Double) {
+            costs.append(median(present[...]))
+            present.removeAll(keepingCapacity: true)
+            if part > 0.33, firstMemory == nil { firstMemory = memory }
+            lastMemory = memory
+        }
+
+        var findings: [String] {
+            var findings: [String] = []
+            let (first, last) = (median(costs.prefix(costs.count / 3)), median(costs.suffix(costs.count / 3)))
+            if last > 3 * first {
+                let (first, last) = (Int(first * 1e6), Int(last * 1e6))
+                findings.append("A use of a suite took \(first) µs in the beginning, \(last) µs at the end.")
+            }
+            if let firstMemory, lastMemory > firstMemory + firstMemory / 4 + 8 << 10 {
+                findings.append("The memory grew from \(firstMemory) to \(lastMemory) kB.")
+            }
+            return findings
+        }
+
+        private func median(_ costs: ArraySlice<Double>) -> Double {
+            costs.isEmpty ? 0 : costs.sorted()[costs.count / 2]
+        }
+    }
+}
