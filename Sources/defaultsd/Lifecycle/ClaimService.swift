@@ -16,6 +16,8 @@ struct ClaimService: Service {
 
     /// The time between two attempts to claim the directory, as long as it isn't.
     private static let interval = TimeAmount.seconds(5)
+    /// The time in which a directory whose claim's file was removed may itself be.
+    private static let settling = TimeAmount.milliseconds(500)
     /// The time for which clients may have locked the file, to see whether an agent has, and the pause until the next attempt.
     private static let mostOfALook = Duration.seconds(2)
     /// What a directory that isn't claimed is open to.
@@ -28,6 +30,8 @@ struct ClaimService: Service {
             planNext()
             for await _ in checks.due {
                 let problem = claims.problem
+                // A file that is made in a directory which someone is removing would keep it from being removed.
+                if !claims.areCurrent { await pause(Self.settling) }
                 do throws(DefaultsError) {
                     for line in try await renew() { log.logger.notice("\(line)") }
                 } catch {
@@ -54,7 +58,11 @@ struct ClaimService: Service {
             do throws(DefaultsError) { return try claims.renew() } catch {
                 guard .now < end else { throw error }
             }
-            _ = try? await eventLoop.scheduleTask(in: Self.pause) {}.futureResult.get()
+            await pause(Self.pause)
         }
+    }
+
+    private func pause(_ time: TimeAmount) async {
+        _ = try? await eventLoop.scheduleTask(in: time) {}.futureResult.get()
     }
 }
