@@ -9,6 +9,14 @@ import Testing
 struct CommandFileTests {
     private static let ab = ["write", "a.b", "{a = 1; b = 2;}"]
 
+    /// A dictionary with so many containers nested, itself included.
+    private static func nested(_ depth: Int) -> String {
+        "{k = " + String(repeating: "(", count: depth - 1) + String(repeating: ")", count: depth - 1) + ";}"
+    }
+
+    private static let tooDeep =
+        "Standard input: Old-style property list, line 1, column 505 (byte 504): more than 500 containers are nested."
+
     static let moving: [CommandCase] = [
         .isSilent(["import", "a.b", "-"], input: "{k = v;}"),
         .prints(
@@ -49,6 +57,13 @@ struct CommandFileTests {
             ab, ["import", "a.b", "-"], status: 65,
             "Standard input: Old-style property list, line 1, column 5 (byte 4): "
                 + "expected ; after the value of key \"a\", found \"}\".", input: "{a=1}"),
+        .isSilent(["import", "a.b", "-"], input: nested(500)),
+        .prints(
+            ["convert", "--to", "json", "-"],
+            output: "{\"k\":" + String(repeating: "[", count: 499) + String(repeating: "]", count: 499) + "}",
+            input: nested(500)),
+        .fails(["import", "a.b", "-"], status: 65, tooDeep, input: nested(501)),
+        .fails(["convert", "-"], status: 65, tooDeep, input: nested(501)),
         .fails(["import", "a.b"], status: 64, "Missing expected argument '<path>'. See `defaults help import`."),
         .fails(["export", "nope", "-"], status: 1, "The domain nope does not exist."),
         .fails(ab, ["export", "a.b", "$T/no/e"], status: 73, "$T/no/e can't be written: No such file or directory."),

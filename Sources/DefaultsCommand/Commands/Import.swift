@@ -22,7 +22,7 @@ struct Import: ParsableCommand {
 
     func run() throws {
         let target = try place.find(domain)
-        let document = try InputDocument(path, limits: Frame.requestLimits)
+        let document = try InputDocument(path)
         let values = try document.values("; \(target.name) is unchanged")
         // Standard input may take its time, in which an agent comes or goes.
         if force.isForced { try place.replaceDamage(of: domain) }

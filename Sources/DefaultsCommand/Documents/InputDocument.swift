@@ -8,17 +8,15 @@ struct InputDocument {
     let value: PropertyListValue
     let format: PropertyListFormat
 
-    /// Reads a file, or standard input for "-".
+    /// Reads a file, or standard input for "-", that is no larger and no deeper than a domain's file may be.
     ///
-    /// - Parameters:
-    ///   - path: the file.
-    ///   - limits: what it may be.
+    /// - Parameter path: the file.
     /// - Throws: why it can't be read or understood.
-    init(_ path: String, limits: PropertyListLimits = PropertyListLimits()) throws(Failure) {
+    init(_ path: String) throws(Failure) {
         name = InputFile.title(path)
         let bytes = try InputFile.read(path)
         do throws(PropertyListError) {
-            (value, format) = try PropertyListValue.read(bytes, limits: limits)
+            (value, format) = try PropertyListValue.read(bytes, limits: DomainFile.standardLimits)
         } catch {
             throw Failure("\(name): \(error)", .dataError)
         }
