@@ -29,7 +29,7 @@ extension PropertyListValue {
     private var storedInXML: PropertyListValue {
         switch self {
         case .real(let number): .real(number.isNaN ? .nan : number)
-        case .real32(let number): .real(number.isNaN ? .nan : Double("\(number)") ?? Double(number))
+        case .real32(let number): .real(number.isNaN ? .nan : Double(number))
         case .unsigned(let number): .number(number)
         case .date(let date): .date(date.wholeSeconds)
         default: self

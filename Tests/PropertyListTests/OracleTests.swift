@@ -73,7 +73,9 @@ struct OracleTests {
             try Data(list.utf8).write(to: file)
             #expect(try Programs.run(Programs.python, ["-c", script, file.path]) == 0)
             for task in tasks {
-                #expect(try PropertyListValue(parsing: [UInt8](Data(contentsOf: task.target))) == task.value)
+                let read = try PropertyListValue(parsing: [UInt8](Data(contentsOf: task.target)))
+                // plistlib writes equal numbers of one type once, so that 0.0 may become -0.0.
+                #expect(read.withoutSignOfZero == task.value.withoutSignOfZero)
             }
         }
     }

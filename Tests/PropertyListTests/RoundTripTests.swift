@@ -40,7 +40,7 @@ struct RoundTripTests {
             .data([1, 2, 3, 4, 5]), .date(PropertyListDate(secondsSinceReferenceDate: 0)), [], [:], .real32(0.1),
             .uid(7), .real(.nan), .real(Double(bitPattern: 0xFFFF_4000_0000_0000)),
             .real32(-Float(nan: 5, signaling: false)), .real(-0.0), .real(.leastNonzeroMagnitude),
-            .real(.greatestFiniteMagnitude),
+            .real(.greatestFiniteMagnitude), "bplist", "bplist00", "bplists", ["bplist00"],
         ]
         for scalar in scalars {
             #expect(try PropertyListValue(parsing: scalar.write(as: format)) == scalar.asStored(in: format))

@@ -59,7 +59,8 @@ struct ValueTests {
         #expect(value.asStored(in: .binary) == value)
         #expect(
             value.asStored(in: .xml) == [
-                "real32": 0.1, "uid": ["CF$UID": 3], "date": .date(PropertyListDate(secondsSinceReferenceDate: -1)),
+                "real32": .real(Double(0.1 as Float)), "uid": .uid(3),
+                "date": .date(PropertyListDate(secondsSinceReferenceDate: -1)),
                 "list": [true, 1, 1.0, 0.5, 1e21, .real(.infinity), .data([1])],
             ])
         #expect(

@@ -38,6 +38,7 @@ struct XMLReaderTests {
         ("<array><dict><key>CF$UID</key><integer>0</integer></dict></array>", [.uid(0)]),
         ("<array>\n<!-- c --><string>x</string ><?p?></array >", ["x"]),
         ("<date>2001-01-01T00:00:00Z</date>", .date(PropertyListDate(secondsSinceReferenceDate: 0))),
+        ("<date>2024-01-32T20:43:14Z</date>", .date(PropertyListDate(secondsSinceReferenceDate: 728_512_994))),
         ("<data>AA==</data>", .data([0])), ("<data/>", .data([])), ("<data>\n\tAQ ID\r\n</data>", .data([1, 2, 3])),
         ("<data>AAB=</data>", .data([0, 0])),
     ]
@@ -49,7 +50,7 @@ struct XMLReaderTests {
             " <plist><true/></plist>",
             "\n<?xml version=\"1.0\"?><plist><true/></plist>", "<!DOCTYPE plist><plist ><true/></plist >",
             "<!DOCTYPE plist PUBLIC \"-//x>\" 'y>'><plist version='1.0'><true/></plist>",
-            "\u{FEFF}<plist><true/></plist>",
+            "\u{FEFF}<plist><true/></plist>", "<plist><true/></plist>\0", "<true/>\n\0\0\n\0",
             "<?xml version='1.0' encoding=\"utf-8\" ?><true/>", "<?xml encoding = 'ASCII'?><true/>",
             "<?xml version='1.0' encoding='ISO-8859-1'?><true/>",
         ])
@@ -143,8 +144,8 @@ struct XMLReaderTests {
         ("<real>0x1p3</real>", .syntax, "line 1, column 7 (byte 6): <real> holds no number"),
         ("<real>1.5 </real>", .syntax, "line 1, column 7 (byte 6): <real> holds no number"),
         (
-            "<date>2001-02-29T00:00:00Z</date>", .syntax,
-            "line 1, column 7 (byte 6): <date> holds no existing date of the form 2001-01-01T00:00:00Z"
+            "<date>2001-02-28 00:00:00Z</date>", .syntax,
+            "line 1, column 7 (byte 6): <date> holds no date of the form 2001-01-01T00:00:00Z"
         ),
         ("<data>AA</data>", .syntax, "line 1, column 7 (byte 6): <data> holds no correct base64"),
         (
@@ -212,9 +213,17 @@ struct XMLReaderTests {
         #expect(error?.position?.column == 10)
     }
 
-    @Test("UTF-32 is refused by name")
-    func utf32() {
-        #expect(errorOfReading([0xFF, 0xFE, 0, 0, 0x3C, 0, 0, 0])?.code == .unsupportedEncoding)
-        #expect(errorOfReading([0, 0, 0, 0x3C, 0, 0, 0, 0x3C])?.code == .unsupportedEncoding)
+    @Test(
+        "UTF-32 and UTF-7 are refused by name",
+        arguments: [
+            ([0xFF, 0xFE, 0, 0, 0x3C, 0, 0, 0], "UTF-32"), ([0, 0, 0xFE, 0xFF, 0, 0, 0, 0x7B], "UTF-32"),
+            ([0, 0, 0, 0x3C, 0, 0, 0, 0x3C], "UTF-32"), ([0x7B, 0, 0, 0, 0x7D, 0, 0, 0], "UTF-32"),
+            ([0, 0, 0, 0x7B, 0, 0, 0, 0x7D], "UTF-32"), (Array("+/v8-{a=b;}".utf8), "UTF-7"),
+            (Array("+/v9+ADw-true/+AD4-".utf8), "UTF-7"), (Array("+ADw-true/+AD4-".utf8), "UTF-7"),
+        ] as [([UInt8], String)])
+    func namedEncodings(bytes: [UInt8], name: String) {
+        let error = errorOfReading(bytes)
+        #expect(error?.code == .unsupportedEncoding)
+        #expect(error?.message == "expected UTF-8 or UTF-16, found \(name)")
     }
 }

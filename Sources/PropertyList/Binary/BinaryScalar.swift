@@ -41,12 +41,14 @@ enum BinaryScalar {
     static func string(_ bytes: UnsafeRawBufferPointer, _ object: BinaryObject) throws(ReadingFailure) -> String {
         let content = UnsafeRawBufferPointer(rebasing: bytes[object.content..<(object.content + object.count)])
         guard object.kind == .ascii else { return try utf16(content, object) }
-        if let offset = UTF8Validation.firstNonASCII(in: content.assumingMemoryBound(to: UInt8.self)) {
-            throw ReadingFailure(
-                code: .invalidText, offset: object.content + offset,
-                message: "an ASCII string holds byte \(hexadecimal(content[offset]))")
-        }
-        return String(decoding: content, as: UTF8.self)
+        let bytes = content.assumingMemoryBound(to: UInt8.self)
+        if UTF8Validation.firstInvalidOffset(in: bytes) == nil { return String(decoding: bytes, as: UTF8.self) }
+        return latin1(bytes)
+    }
+
+    /// Reads text that should be ASCII, and isn't even UTF-8, as Foundation does.
+    private static func latin1(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+        String(String.UnicodeScalarView(bytes.lazy.map { Unicode.Scalar($0) }))
     }
 
     private static func utf16(

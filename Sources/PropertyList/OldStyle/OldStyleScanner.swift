@@ -105,7 +105,7 @@ struct OldStyleScanner: ~Copyable {
     private mutating func escape(at place: Int) throws(ReadingFailure) -> Unicode.Scalar {
         guard let byte = next else { throw failure("the closing quotation mark is missing", at: place) }
         switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "7"): return try octal(at: place)
+        case UInt8(ascii: "0")...UInt8(ascii: "7"): return octal()
         case UInt8(ascii: "U"):
             offset += 1
             return try unicode(at: place)
@@ -126,33 +126,33 @@ struct OldStyleScanner: ~Copyable {
         }
     }
 
-    private mutating func octal(at place: Int) throws(ReadingFailure) -> Unicode.Scalar {
+    /// Passes up to three digits, of whose number the low eight bits count.
+    private mutating func octal() -> Unicode.Scalar {
         var value = 0
         for _ in 0..<3 {
             guard let byte = next, byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "7") else { break }
             value = value * 8 + Int(byte - UInt8(ascii: "0"))
             offset += 1
         }
-        guard let code = UInt8(exactly: value) else { throw failure("an octal escape is above \\377", at: place) }
-        return NextStepEncoding.scalar(code)
+        return NextStepEncoding.scalar(UInt8(truncatingIfNeeded: value))
     }
 
-    /// Passes the digits of `\U00e9`; a pair of surrogates takes two escapes.
+    /// Passes the digits of `\U00e9`, of which none is U+0000; a pair of surrogates takes two escapes.
     private mutating func unicode(at place: Int) throws(ReadingFailure) -> Unicode.Scalar {
-        let unit = try unicodeUnit(at: place)
+        let unit = unicodeUnit()
         if let scalar = Unicode.Scalar(unit) { return scalar }
         guard UTF16.isLeadSurrogate(unit), next == UInt8(ascii: "\\"), peek(1) == UInt8(ascii: "U") else {
             throw failure("a surrogate has no partner", code: .invalidText, at: place)
         }
         offset += 2
-        let second = try unicodeUnit(at: offset - 2)
+        let second = unicodeUnit()
         guard UTF16.isTrailSurrogate(second) else {
             throw failure("a surrogate has no partner", code: .invalidText, at: place)
         }
         return Unicode.Scalar(leadSurrogate: unit, trailSurrogate: second)
     }
 
-    private mutating func unicodeUnit(at place: Int) throws(ReadingFailure) -> UInt16 {
+    private mutating func unicodeUnit() -> UInt16 {
         var value: UInt16 = 0
         var digits = 0
         while digits < 4, let digit = next?.hexadecimalValue {
@@ -160,7 +160,6 @@ struct OldStyleScanner: ~Copyable {
             digits += 1
             offset += 1
         }
-        guard digits > 0 else { throw failure("expected hexadecimal digits after \\U", at: place) }
         return value
     }
 

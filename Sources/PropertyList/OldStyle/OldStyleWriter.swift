@@ -106,7 +106,9 @@ struct OldStyleWriter: ~Copyable {
             let isPlain = text.allSatisfy { byte in
                 byte.isDecimalDigit || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z"))
             }
-            guard !isPlain || text.isEmpty else { return output.append(text) }
+            // A document that begins so is taken for a binary one.
+            let looksBinary = output.count == 0 && text.starts(with: "bplist".utf8)
+            guard !isPlain || text.isEmpty || looksBinary else { return output.append(text) }
             output.append(UInt8(ascii: "\""))
             for (index, byte) in text.enumerated() {
                 // U+0080 to U+009F are control characters too: C2 80 to C2 9F.

@@ -13,11 +13,9 @@ enum TextEncoding: String {
         _ bytes: UnsafeBufferPointer<UInt8>, format: PropertyListFormat
     ) throws(ReadingFailure) -> (encoding: TextEncoding, mark: Int) {
         func begins(with prefix: [UInt8]) -> Bool { bytes.starts(with: prefix) }
-        if begins(with: [0xFF, 0xFE, 0, 0]) || begins(with: [0, 0, 0xFE, 0xFF]) || begins(with: [0x3C, 0, 0, 0])
-            || begins(with: [0, 0, 0, 0x3C])
-        {
+        if let name = unsupportedName(bytes) {
             throw ReadingFailure(
-                code: .unsupportedEncoding, offset: 0, message: "expected UTF-8 or UTF-16, found UTF-32")
+                code: .unsupportedEncoding, offset: 0, message: "expected UTF-8 or UTF-16, found \(name)")
         }
         if begins(with: [0xEF, 0xBB, 0xBF]) { return (.utf8, 3) }
         if begins(with: [0xFF, 0xFE]) { return (.utf16LittleEndian, 2) }
@@ -39,6 +37,17 @@ enum TextEncoding: String {
             throw ReadingFailure(
                 code: .unsupportedEncoding, offset: offset,
                 message: "expected encoding UTF-8, UTF-16, US-ASCII or ISO-8859-1, found \(name.shown())")
+        }
+    }
+
+    /// The name of an encoding that isn't read, by its byte order mark or by how it begins an ASCII character.
+    private static func unsupportedName(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
+        // In UTF-7 a mark takes two or three characters, "<" takes five, and neither could begin a property list.
+        if bytes.starts(with: "+/v".utf8) || bytes.starts(with: "+ADw".utf8) { return "UTF-7" }
+        guard bytes.count >= 4 else { return nil }
+        switch (bytes[0], bytes[1], bytes[2], bytes[3]) {
+        case (0xFF, 0xFE, 0, 0), (0, 0, 0xFE, 0xFF), (1...0x7F, 0, 0, 0), (0, 0, 0, 1...0x7F): return "UTF-32"
+        default: return nil
         }
     }
 

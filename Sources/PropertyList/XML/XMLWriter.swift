@@ -47,7 +47,9 @@ struct XMLWriter: ~Copyable {
         case .integer(let number): append(integer: number)
         case .unsigned(let number): append(integer: number)
         case .real(let number): append(real: number == 0 ? "\(number)" : NumberText.text(number))
-        case .real32(let number): append(real: number == 0 ? "\(number)" : NumberText.text(number))
+        case .real32(let number):
+            // The 64-bit number's digits, since a reader makes a 64-bit one of them.
+            append(real: number == 0 ? "\(number)" : NumberText.text(Double(number)))
         case .boolean(let flag): output.append(flag ? "<true/>\n" : "<false/>\n")
         case .date(let date): try append(date)
         case .data(let bytes): append(bytes)

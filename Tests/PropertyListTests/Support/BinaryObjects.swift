@@ -6,6 +6,8 @@ struct BinaryObjects {
     private(set) var haveSet = false
     /// Whether the offset of some object is none, be it one that nothing refers to.
     private(set) var haveStrayOffset = false
+    /// Whether an ASCII string has a byte that isn't ASCII.
+    private(set) var haveBytesBeyondASCII = false
     private let bytes: [UInt8]
 
     init(of bytes: [UInt8]) {
@@ -18,6 +20,9 @@ struct BinaryObjects {
         let offsets = (0..<count).map { number(at: table + $0 * size, size) ?? 0 }
         haveStrayOffset = offsets.contains { $0 >= table }
         haveSet = offsets.contains { $0 < bytes.count && bytes[$0] >> 4 == 0xC }
+        haveBytesBeyondASCII = offsets.contains { offset in
+            offset < trailer && bytes[offset] >> 4 == 5 && text(at: offset)?.contains { $0 >= 0x80 } == true
+        }
         for offset in offsets where offset < trailer && bytes[offset] >> 4 == 0xD {
             guard let (start, length) = content(at: offset) else { continue }
             let keys = (0..<min(length, bytes.count)).compactMap { index -> [UInt8]? in
