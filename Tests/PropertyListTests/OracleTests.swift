@@ -102,7 +102,7 @@ struct OracleTests {
 
 extension PropertyListValue {
     /// The value with -0.0 as 0.0, which is what Foundation writes for both.
-    fileprivate var withoutSignOfZero: PropertyListValue {
+    var withoutSignOfZero: PropertyListValue {
         switch self {
         case .real(let number) where number == 0: .real(0)
         case .array(let values): .array(values.map(\.withoutSignOfZero))

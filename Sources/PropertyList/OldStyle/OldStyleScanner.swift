@@ -163,6 +163,45 @@ struct OldStyleScanner: ~Copyable {
         return value
     }
 
+    /// Passes a string; false if there is none.
+    private mutating func skipString() throws(ReadingFailure) -> Bool {
+        guard let first = next else { return false }
+        let place = offset
+        guard first == UInt8(ascii: "\"") || first == UInt8(ascii: "'") else {
+            while let byte = next, Self.isUnquoted(byte) { offset += 1 }
+            return offset > place
+        }
+        offset += 1
+        while let byte = next {
+            offset += 1
+            if byte == first { return true }
+            if byte == UInt8(ascii: "\\"), next != nil { offset += 1 }
+        }
+        throw failure("the closing quotation mark is missing", at: place)
+    }
+
+    /// Passes a value with all that is in it; containers aren't checked beyond their brackets.
+    mutating func skipValue() throws(ReadingFailure) {
+        var depth = 0
+        repeat {
+            try skipSpace()
+            switch next {
+            case UInt8(ascii: "{"), UInt8(ascii: "("):
+                depth += 1
+                offset += 1
+            case UInt8(ascii: "}") where depth > 0, UInt8(ascii: ")") where depth > 0:
+                depth -= 1
+                offset += 1
+            case UInt8(ascii: "<"): _ = try passThrough(">", from: offset)
+            case UInt8(ascii: "=") where depth > 0, UInt8(ascii: ";") where depth > 0,
+                UInt8(ascii: ",") where depth > 0:
+                offset += 1
+            default:
+                guard try skipString() else { throw expected("a value") }
+            }
+        } while depth > 0
+    }
+
     // MARK: Data and typed values
 
     /// Reads `<…>`, the cursor being on `<`: hexadecimal data, or GNUstep's `<*I5>` and `<[base64]>`.

@@ -10,8 +10,26 @@ struct OldStyleWriter: ~Copyable {
 
     private var output = MoveStack<UInt8>()
     private var levels: [WriterLevel] = []
+    /// The layout of what is around the value; nil for a whole document.
+    private var layout: FragmentLayout?
 
+    /// Writes a value as a whole document.
     mutating func write(_ value: PropertyListValue) throws(PropertyListError) -> [UInt8] {
+        try writeValue(value)
+        output.append(UInt8(ascii: "\n"))
+        return [UInt8](output.elements)
+    }
+
+    /// Writes a value that is part of a document: without the indentation of its first line, and the end of its last.
+    mutating func write(
+        _ value: PropertyListValue, within layout: FragmentLayout
+    ) throws(PropertyListError) -> [UInt8] {
+        (self.layout, isTyped) = (layout, true)
+        try writeValue(value)
+        return [UInt8](output.elements)
+    }
+
+    private mutating func writeValue(_ value: PropertyListValue) throws(PropertyListError) {
         try begin(value)
         while let last = levels.indices.last {
             let index = levels[last].next
@@ -29,8 +47,6 @@ struct OldStyleWriter: ~Copyable {
             }
             try begin(levels[last][index])
         }
-        output.append(UInt8(ascii: "\n"))
-        return [UInt8](output.elements)
     }
 
     /// Writes a scalar, or opens a container.
@@ -76,6 +92,7 @@ struct OldStyleWriter: ~Copyable {
     }
 
     private mutating func indent() {
+        if let layout { return layout.beginLine(&output, depth: levels.count) }
         output.append(UInt8(ascii: " "), count: 4 * levels.count)
     }
 

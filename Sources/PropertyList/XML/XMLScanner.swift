@@ -207,6 +207,43 @@ struct XMLScanner: ~Copyable {
         cursor += 1
     }
 
+    /// Passes an element with all that is in it, the cursor being on its opening tag; it isn't checked beyond its tags.
+    mutating func skipValue() throws(ReadingFailure) {
+        guard isNext(UInt8(ascii: "<")) else { throw expected("a value") }
+        var depth = 0
+        repeat {
+            skipToMarkup()
+            if isNext("</", at: cursor) {
+                cursor += 2
+                _ = elementName()
+                skipWhitespace()
+                guard isNext(UInt8(ascii: ">")) else { throw expected(">") }
+                cursor += 1
+                depth -= 1
+            } else if isNext("<![CDATA[", at: cursor) {
+                try skipThrough("]]>", what: "the end of the CDATA section", from: offset)
+            } else if try !skipCommentOrInstruction() {
+                guard skip("<"), elementName() != nil else { throw expected("a tag") }
+                if try !endOfOpeningTag() { depth += 1 }
+            }
+        } while depth > 0
+        guard depth == 0 else { throw expected("a value") }
+    }
+
+    /// Moves to the next `<`.
+    @inline(__always)
+    private mutating func skipToMarkup() {
+        while end - cursor >= 8 {
+            let hits = Word.zeroBytes(Word.load(cursor) ^ Word.repeating(UInt8(ascii: "<")))
+            guard hits == 0 else {
+                cursor += hits.trailingZeroBitCount >> 3
+                return
+            }
+            cursor += 8
+        }
+        while cursor < end, cursor.pointee != UInt8(ascii: "<") { cursor += 1 }
+    }
+
     // MARK: Text
 
     /// Passes an element's text and its closing tag.

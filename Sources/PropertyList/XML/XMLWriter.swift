@@ -5,7 +5,10 @@
 struct XMLWriter: ~Copyable {
     private var output = MoveStack<UInt8>(minimumCapacity: 4096)
     private var levels: [WriterLevel] = []
+    /// The layout of what is around the value; nil for a whole document.
+    private var layout: FragmentLayout?
 
+    /// Writes a value as a whole document.
     mutating func write(_ value: PropertyListValue) throws(PropertyListError) -> [UInt8] {
         output.append(
             """
@@ -14,6 +17,29 @@ struct XMLWriter: ~Copyable {
             <plist version="1.0">
 
             """)
+        try writeElement(value)
+        output.append("</plist>\n")
+        return [UInt8](output.elements)
+    }
+
+    /// Writes a value that is part of a document: without the indentation of its first line, and the end of its last.
+    mutating func write(
+        _ value: PropertyListValue, within layout: FragmentLayout
+    ) throws(PropertyListError) -> [UInt8] {
+        self.layout = layout
+        try writeElement(value)
+        return [UInt8](output.elements.dropLast())
+    }
+
+    /// Writes a key that is part of a document.
+    mutating func write(key: String) throws(PropertyListError) -> [UInt8] {
+        output.append("<key>")
+        try append(escaping: key)
+        output.append("</key>")
+        return [UInt8](output.elements)
+    }
+
+    private mutating func writeElement(_ value: PropertyListValue) throws(PropertyListError) {
         try begin(value)
         while let last = levels.indices.last {
             let index = levels[last].next
@@ -32,8 +58,6 @@ struct XMLWriter: ~Copyable {
             }
             try begin(levels[last][index])
         }
-        output.append("</plist>\n")
-        return [UInt8](output.elements)
     }
 
     /// Writes a scalar or an empty container, or opens a container.
@@ -73,6 +97,10 @@ struct XMLWriter: ~Copyable {
     }
 
     private mutating func indent() {
+        if let layout {
+            if output.count > 0 { layout.beginLine(&output, depth: levels.count) }
+            return
+        }
         for _ in 0..<levels.count { output.append(UInt8(ascii: "\t")) }
     }
 
@@ -105,11 +133,11 @@ struct XMLWriter: ~Copyable {
         output.append("<data>\n")
         // Apple breaks lines at column 76, taking a tab for 8 columns, and stops indenting at 8 tabs.
         let tabs = min(levels.count, 8)
-        let columns = (76 - 8 * tabs) / 4 * 4
+        let columns = (76 - min(layout?.columns(depth: levels.count) ?? 8 * tabs, 64)) / 4 * 4
         var text: [UInt8] = []
         Base64.encode(bytes[...], to: &text)
         for start in stride(from: 0, to: text.count, by: columns) {
-            output.append(UInt8(ascii: "\t"), count: tabs)
+            if layout == nil { output.append(UInt8(ascii: "\t"), count: tabs) } else { indent() }
             output.append(text[start..<min(start + columns, text.count)])
             output.append(UInt8(ascii: "\n"))
         }

@@ -1,0 +1,150 @@
+extension DocumentOutline {
+    /// The patches that make the edits, in no order.
+    ///
+    /// - Parameters:
+    ///   - text: The document that was scanned.
+    ///   - format: Its format.
+    /// - Returns: Nil when the format can't hold a value.
+    func patches(
+        of text: UnsafeBufferPointer<UInt8>, _ format: PropertyListFormat
+    ) -> [TextSplice.Patch]? {
+        let layout = TextLayout(text, format)
+        let unit = unit(layout)
+        var patches: [TextSplice.Patch] = []
+        var added: [Edit] = []
+        for edit in edits {
+            switch (edit.found, edit.value) {
+            case (nil, nil): break
+            case (nil, _?): added.append(edit)
+            case (let entry?, nil): patches.append(removal(of: entry, layout))
+            case (let entry?, let value?):
+                let line = layout.indentation(before: entry.value.lowerBound) == nil ? entry.key : entry.value
+                let fragment = FragmentLayout(
+                    margin: layout.margin(before: line.lowerBound), unit: unit, lineEnd: layout.lineEnd)
+                guard var bytes = Self.bytes(of: value, format, fragment) else { return nil }
+                if entry.value.isEmpty { bytes = Array(" = ".utf8) + bytes }
+                patches.append(TextSplice.Patch(range: entry.value, bytes: bytes))
+            }
+        }
+        guard let insertions = insertions(of: added, layout, unit) else { return nil }
+        return patches + insertions
+    }
+
+    /// Takes an entry out with its line, or alone where it shares its lines.
+    private func removal(of entry: Entry, _ layout: TextLayout) -> TextSplice.Patch {
+        var range = entry.key.lowerBound..<entry.end
+        if let margin = layout.indentation(before: range.lowerBound),
+            let next = layout.nextLine(after: range.upperBound)
+        {
+            range = margin.lowerBound..<next
+        }
+        return TextSplice.Patch(range: range, bytes: [])
+    }
+
+    // MARK: New keys
+
+    private func insertions(of added: [Edit], _ layout: TextLayout, _ unit: [UInt8]) -> [TextSplice.Patch]? {
+        var patches: [TextSplice.Patch] = []
+        for (rank, edit) in added.enumerated() {
+            guard let value = edit.value else { continue }
+            let neighbour = edit.predecessor ?? first
+            let hasLines = neighbour.map { layout.indentation(before: $0.key.lowerBound) != nil } ?? true
+            let margin = neighbour.map { layout.margin(before: $0.key.lowerBound) } ?? outerMargin(layout) + unit
+            let fragment = FragmentLayout(margin: margin, unit: unit, lineEnd: layout.lineEnd)
+            guard let key = Self.bytes(ofKey: edit.name, layout.format),
+                let value = Self.bytes(of: value, layout.format, fragment)
+            else { return nil }
+            let entry =
+                key + separator(after: neighbour, layout, margin, hasLines: hasLines) + value
+                + (layout.format == .xml ? [] : [UInt8(ascii: ";")])
+            let place = edit.predecessor?.end ?? opening
+            if emptyElement != nil {
+                patches.append(TextSplice.Patch(range: 0..<0, bytes: margin + entry + layout.lineEnd, rank: rank))
+            } else if !hasLines {
+                let space = layout.format == .xml ? [] : [UInt8(ascii: " ")]
+                patches.append(TextSplice.Patch(range: place..<place, bytes: space + entry, rank: rank))
+            } else if let line = layout.nextLine(after: place, passesComments: true) {
+                patches.append(
+                    TextSplice.Patch(range: line..<line, bytes: margin + entry + layout.lineEnd, rank: rank))
+            } else {
+                // At the beginning of the document, or in a dictionary of nothing, what follows needs a line, too.
+                let before = place == 0 ? [] : layout.lineEnd
+                let behind = place == 0 || (count == 0 && rank == added.count - 1) ? layout.lineEnd : []
+                patches.append(
+                    TextSplice.Patch(range: place..<place, bytes: before + margin + entry + behind, rank: rank))
+            }
+        }
+        guard let emptyElement, !patches.isEmpty else { return patches }
+        // `<dict/>` becomes an element with a beginning and an end.
+        let bytes =
+            Array("<dict>".utf8) + layout.lineEnd + patches.flatMap(\.bytes) + outerMargin(layout)
+            + Array("</dict>".utf8)
+        return [TextSplice.Patch(range: emptyElement, bytes: bytes)]
+    }
+
+    /// The bytes between a key and its value, as its neighbour has them.
+    private func separator(
+        after neighbour: Entry?, _ layout: TextLayout, _ margin: [UInt8], hasLines: Bool
+    ) -> [UInt8] {
+        let gap = neighbour.map { Array(layout.text[$0.key.upperBound..<$0.value.lowerBound]) }
+        guard layout.format == .xml else { return gap == [UInt8(ascii: "=")] ? [UInt8(ascii: "=")] : Array(" = ".utf8) }
+        if let gap, gap.allSatisfy(\.isPropertyListWhitespace) { return gap }
+        return hasLines ? layout.lineEnd + margin : []
+    }
+
+    // MARK: Indentation
+
+    /// The indentation of the line that the dictionary begins on.
+    private func outerMargin(_ layout: TextLayout) -> [UInt8] {
+        if let emptyElement { return layout.margin(before: emptyElement.lowerBound) }
+        var start = max(opening - 1, 0)
+        let mark = UInt8(ascii: layout.format == .xml ? "<" : "{")
+        while start > 0, layout.text[start] != mark { start -= 1 }
+        return layout.margin(before: start)
+    }
+
+    /// The indentation of what is in a container, beyond the container's own, as the dictionary's first key has it.
+    private func unit(_ layout: TextLayout) -> [UInt8] {
+        let usual = Array((layout.format == .xml ? "\t" : "    ").utf8)
+        guard let first else { return usual }
+        let inner = layout.margin(before: first.key.lowerBound)
+        let outer = outerMargin(layout)
+        let unit = inner.starts(with: outer) ? Array(inner.dropFirst(outer.count)) : inner
+        return unit.isEmpty ? usual : unit
+    }
+
+    // MARK: Text
+
+    private static func bytes(
+        of value: PropertyListValue, _ format: PropertyListFormat, _ layout: FragmentLayout
+    ) -> [UInt8]? {
+        guard format == .xml else {
+            guard value.isOldStyleText else { return nil }
+            var writer = OldStyleWriter()
+            return try? writer.write(value, within: layout)
+        }
+        var writer = XMLWriter()
+        return try? writer.write(value, within: layout)
+    }
+
+    private static func bytes(ofKey key: String, _ format: PropertyListFormat) -> [UInt8]? {
+        guard format == .xml else {
+            var writer = OldStyleWriter()
+            return try? writer.write(.string(key), within: FragmentLayout(margin: [], unit: [], lineEnd: []))
+        }
+        var writer = XMLWriter()
+        return try? writer.write(key: key)
+    }
+}
+
+extension PropertyListValue {
+    /// Whether old-style text holds the value as it is: strings and data, and containers of these.
+    fileprivate var isOldStyleText: Bool {
+        switch self {
+        case .string, .data: true
+        case .array(let elements): elements.allSatisfy(\.isOldStyleText)
+        case .dictionary(let entries): entries.values.allSatisfy(\.isOldStyleText)
+        case .integer, .unsigned, .real, .real32, .boolean, .date, .uid: false
+        }
+    }
+}

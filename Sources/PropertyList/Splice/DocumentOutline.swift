@@ -1,0 +1,126 @@
+/// The entries of a document's outermost dictionary, as far as a splice has to know them: those that it changes, and the
+/// neighbours of those that it adds.
+struct DocumentOutline {
+    /// The places of an entry's parts, in bytes.
+    struct Entry {
+        var key: Range<Int>
+        /// Empty, and at the key's end, where the key is its own value, as in `key;`.
+        var value: Range<Int>
+        /// Behind the value, and behind what ends it.
+        var end: Int
+    }
+
+    /// A key to be changed.
+    struct Edit {
+        let key: [UInt8]
+        let name: String
+        let value: PropertyListValue?
+        /// The entry that it has.
+        var found: Entry?
+        /// The entry that it would come behind; nil for the first.
+        var predecessor: Entry?
+    }
+
+    /// The edits in the order of their keys' bytes.
+    private(set) var edits: [Edit]
+    /// The number of entries.
+    private(set) var count = 0
+    private(set) var first: Entry?
+    private(set) var last: Entry?
+    /// Whether the keys are in the order of their bytes.
+    private(set) var isOrdered = true
+    /// The place behind the dictionary's opening mark.
+    var opening = 0
+    /// The empty element that the dictionary is.
+    var emptyElement: Range<Int>?
+
+    /// The place of an edit by its key, in whatever Unicode scalars.
+    private let places: [String: Int]
+    private let areASCII: Bool
+    /// The first edit whose key isn't before the last one that was met.
+    private var next = 0
+    private var previousKey: [UInt8] = []
+
+    init(_ edits: [String: PropertyListValue?]) {
+        self.edits = edits.map { Edit(key: Array($0.utf8), name: $0, value: $1) }.sorted {
+            $0.key.lexicographicallyPrecedes($1.key)
+        }
+        places = Dictionary(uniqueKeysWithValues: self.edits.enumerated().map { ($1.name, $0) })
+        areASCII = self.edits.allSatisfy { $0.key.allSatisfy { $0 < 0x80 } }
+    }
+
+    /// The number of entries once the edits are made.
+    var resultingCount: Int {
+        edits.reduce(count) { count, edit in
+            switch (edit.found, edit.value) {
+            case (nil, _?): count + 1
+            case (_?, nil): count - 1
+            default: count
+            }
+        }
+    }
+
+    /// Adds the next entry.
+    ///
+    /// - Returns: False when its key stands for an edited one that is there already, or is spelt in other scalars.
+    mutating func add(_ key: UnsafeBufferPointer<UInt8>, _ entry: Entry) -> Bool {
+        if isOrdered, count > 0 { isOrdered = Self.order(previousKey, key) < 0 }
+        if isOrdered {
+            while next < edits.count, Self.order(edits[next].key, key) < 0 {
+                edits[next].predecessor = last
+                next += 1
+            }
+        }
+        if let place = place(of: key) {
+            guard edits[place].found == nil, Self.order(edits[place].key, key) == 0 else { return false }
+            edits[place].found = entry
+        }
+        previousKey.removeAll(keepingCapacity: true)
+        previousKey.append(contentsOf: key)
+        if first == nil { first = entry }
+        last = entry
+        count += 1
+        return true
+    }
+
+    /// Ends the dictionary: what is still to be added comes last.
+    mutating func end() {
+        for place in edits.indices where !isOrdered || place >= next { edits[place].predecessor = last }
+    }
+
+    /// The place of the edit whose key Swift takes for this one.
+    private func place(of key: UnsafeBufferPointer<UInt8>) -> Int? {
+        // An ASCII text is the same as no other ASCII text.
+        guard areASCII, UTF8Validation.firstNonASCII(in: key) == nil else {
+            return places[String(decoding: key, as: UTF8.self)]
+        }
+        if isOrdered { return next < edits.count && Self.order(edits[next].key, key) == 0 ? next : nil }
+        var range = edits.indices
+        while !range.isEmpty {
+            let middle = range.lowerBound + range.count / 2
+            let order = Self.order(edits[middle].key, key)
+            if order == 0 { return middle }
+            range = order < 0 ? middle + 1..<range.upperBound : range.lowerBound..<middle
+        }
+        return nil
+    }
+
+    /// Compares two texts by their bytes: less than zero for the first before the second.
+    private static func order(_ first: [UInt8], _ second: UnsafeBufferPointer<UInt8>) -> Int {
+        first.withUnsafeBufferPointer { first in
+            guard let one = first.baseAddress, let two = second.baseAddress else { return first.count - second.count }
+            let count = min(first.count, second.count)
+            var index = 0
+            while count - index >= 8 {
+                let (left, right) = (Word.load(one + index).byteSwapped, Word.load(two + index).byteSwapped)
+                if left != right { return left < right ? -1 : 1 }
+                index += 8
+            }
+            while index < count {
+                if one[index] != two[index] { return one[index] < two[index] ? -1 : 1 }
+                index += 1
+            }
+            return first.count - second.count
+        }
+    }
+}
