@@ -215,14 +215,15 @@ extension Store {
         transition { state in ((), state.take(reading, of: domain, isBaseline: isFirst, now: .now())) }
     }
 
-    /// The new version's bytes: in the file's format, or as binary where that can't hold a value, or would be too large to
-    /// be read again; `nil` for no file.
+    /// The new version's bytes: the file's own where no key changes, and else in the file's format, or as binary where that
+    /// can't hold a value, or would be too large to be read again; `nil` for no file.
     ///
     /// What a link leads to stays, and is empty: without it the link would lead nowhere.
     private func encode(
         _ plan: PublicationPlan, for domain: Domain, in file: DomainFile
     ) throws(DefaultsError) -> (bytes: [UInt8]?, format: PropertyListFormat) {
         if plan.values.isEmpty, !file.isLink { return (nil, plan.format) }
+        if let bytes = splice(plan, into: file) { return (bytes, plan.format) }
         let value = PropertyListValue.dictionary(plan.values)
         if plan.format == .xml, let bytes = try? value.write(as: .xml), bytes.count <= limits.bytes {
             return (bytes, .xml)

@@ -1,0 +1,29 @@
+import Glibc
+import PropertyList
+
+extension Store {
+    /// Makes a plan's edits in the bytes of the text file that it replaces, so that everything else in it stays as it is.
+    ///
+    /// - Parameters:
+    ///   - plan: the plan.
+    ///   - file: the file.
+    /// - Returns: the new version's bytes; `nil` when it has to be written whole.
+    func splice(_ plan: PublicationPlan, into file: DomainFile) -> [UInt8]? {
+        guard plan.format != .binary, plan.damage == nil, !plan.losesEquivalentKeys, let expected = plan.expected else {
+            return nil
+        }
+        let bytes: [UInt8]
+        do throws(SystemCall.Failure) {
+            let source = try FileDescriptor(opening: file.path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+            bytes = try source.read(upTo: Int(expected.identity.size))
+        } catch {
+            return nil
+        }
+        // Whatever comes into the file from now on, what is replaced are these bytes, or nothing is.
+        guard ContentHash(bytes) == expected.hash else { return nil }
+        let result = TextSplice.splice(
+            plan.edits.mapValues(\.value), into: bytes, resultingCount: plan.values.count)
+        guard let result, result.count <= limits.bytes else { return nil }
+        return result
+    }
+}
