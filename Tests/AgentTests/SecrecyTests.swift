@@ -212,7 +212,7 @@ struct SecrecyTests {
         "{ k = \"\(secret) }",
         "{ k = <\(secret)>; }", "{ k = (\(secret); }", "{ k = <*I\(secret)>; }", "{ k = <*D\(secret)>; }",
         "k = \(secret)",
-        "{ k = \(secret) \(secret); }", "bplist00\(secret)", "\"\(secret)\"", "{ k = \"\\U\(secret)\"; }",
+        "{ k = \(secret) \(secret); }", "bplist00\(secret)", "\"\(secret)\"", "{ k = \"\\Ud83d\(secret)\"; }",
     ]
 
     @Test("A command that complains of a file or a value quotes no value from it", arguments: damaged, [true, false])
