@@ -58,18 +58,12 @@ struct CommandFileTests {
             "Standard input: Old-style property list, line 1, column 5 (byte 4): "
                 + "expected ; after the value of key \"a\", found \"}\".", input: "{a=1}"),
         .isSilent(["import", "a.b", "-"], input: nested(500)),
-<<<<<<< HEAD
-        .isSilent(["convert", "-", "$T/e"], input: nested(500)),
-        .fails(["import", "a.b", "-"], status: 65, tooDeep, input: nested(501)),
-        .fails(["convert", "-", "$T/e"], status: 65, tooDeep, input: nested(501)),
-=======
         .prints(
             ["convert", "--to", "json", "-"],
             output: "{\"k\":" + String(repeating: "[", count: 499) + String(repeating: "]", count: 499) + "}",
             input: nested(500)),
         .fails(["import", "a.b", "-"], status: 65, tooDeep, input: nested(501)),
         .fails(["convert", "-"], status: 65, tooDeep, input: nested(501)),
->>>>>>> plist
         .fails(["import", "a.b"], status: 64, "Missing expected argument '<path>'. See `defaults help import`."),
         .fails(["export", "nope", "-"], status: 1, "The domain nope does not exist."),
         .fails(ab, ["export", "a.b", "$T/no/e"], status: 73, "$T/no/e can't be written: No such file or directory."),

@@ -64,12 +64,8 @@ extension DocumentOutline {
         var scanner = OldStyleScanner(text)
         try scanner.skipSpace()
         let hasBraces = scanner.skip(UInt8(ascii: "{"))
-<<<<<<< HEAD
-        opening = scanner.offset
-=======
         // A strings file has no mark, and begins with the comments that were passed.
         opening = hasBraces ? scanner.offset : 0
->>>>>>> plist
         while true {
             try scanner.skipSpace()
             if hasBraces ? scanner.skip(UInt8(ascii: "}")) : scanner.isAtEnd { break }
