@@ -41,7 +41,7 @@ struct AgentFaultTests {
                 let new = ContentHash(try PropertyListValue.dictionary(after).write(as: .xml))
                 let old = ContentHash(try PropertyListValue.dictionary(before).write(as: .xml))
                 // Versions that were replaced a moment ago may have the first names.
-                return (0..<4).map { "\(agent.place.preferences)/.defaultsd.\($0).\(name).\(new).\(old)" }
+                return (0..<16).map { "\(agent.place.preferences)/.defaultsd.\($0).\(name).\(new).\(old)" }
             case .log: return [try agent.place.log(), try agent.place.log() + ".new-0"]
             }
         }

@@ -123,6 +123,6 @@ struct JSONInputTests {
     func depth() throws {
         let outcome = try Self.convert(String(repeating: "[", count: 100_000))
         #expect(outcome.status == 65)
-        #expect(outcome.errors.contains("more than 512 arrays and objects are nested"))
+        #expect(outcome.errors.contains("more than 500 arrays and objects are nested"))
     }
 }

@@ -41,9 +41,10 @@ package struct KeyText {
     /// What comes before the first dot of a text that looks like a path, and isn't one: it has an index, or each part begins
     /// with a capital.
     ///
-    /// Other keys with dots, such as `com.apple.mouse.scaling`, are common, and meant as they are.
+    /// Other keys with dots, such as `com.apple.mouse.scaling`, are common, and meant as they are; so is one whose dots are
+    /// escaped.
     var missingParent: String? {
-        if isPath { return nil }
+        if isPath || text.utf8.contains(UInt8(ascii: "\\")) { return nil }
         let components = text.split(separator: ".", omittingEmptySubsequences: false)
         guard components.count > 1, let first = components.first, !first.isEmpty else { return nil }
         let hasIndex = components.dropFirst().contains {
