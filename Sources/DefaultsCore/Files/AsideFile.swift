@@ -12,6 +12,8 @@ package enum AsideFile {
         case displaced
         /// It has keys that differ only in Unicode normalization, and the version that replaces it has one of them.
         case equivalentKeys = "equivalent-keys"
+        /// It has comments, and is written whole.
+        case comments
         /// It was being written in place when the writing broke off, and may be the only whole version.
         case unpublished
     }

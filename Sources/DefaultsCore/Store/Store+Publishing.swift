@@ -225,7 +225,12 @@ extension Store {
         _ plan: PublicationPlan, for domain: Domain, in file: DomainFile
     ) throws(DefaultsError) -> (bytes: [UInt8]?, format: PropertyListFormat) {
         if plan.values.isEmpty, !file.isLink { return (nil, plan.format) }
-        if let bytes = splice(plan, into: file) { return (bytes, plan.format) }
+        if let text = text(replacedBy: plan, in: file), let version = plan.expected {
+            if let bytes = splice(plan, into: text) { return (bytes, plan.format) }
+            if TextComments.exist(in: text, plan.format) {
+                try keepAside(domain, file, version, because: .comments, "has comments that would be lost")
+            }
+        }
         let value = PropertyListValue.dictionary(plan.values)
         if plan.format == .xml, let bytes = try? value.write(as: .xml), bytes.count <= limits.bytes {
             return (bytes, .xml)

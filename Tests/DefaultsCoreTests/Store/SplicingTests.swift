@@ -99,4 +99,30 @@ struct SplicingTests {
             #expect(try RawFile.read(fixture.path) == (["a": false, "b": 1] as PropertyListValue).write(as: .xml))
         }
     }
+
+    @Test(
+        "A file whose comments can't be kept in it is copied aside before it is written whole",
+        arguments: [
+            ("{ a = 1; /* Mine */ }", true), ("// Mine\n", true),
+            ("{ u = \"http://a\"; p = /usr//lib; q = \"\\\"//\"; }", false),
+            ("<plist><!-- Mine --><dict><key>a</key><true/><key>a</key><true/></dict></plist>", true),
+            ("<plist><dict><key>a</key><true/><key>a</key><true/></dict></plist>", false),
+        ])
+    func comments(_ text: String, _ isCopied: Bool) throws {
+        try withStoreFixture { fixture in
+            try RawFile.write(text, to: fixture.path)
+            let store = fixture.store()
+            _ = try store.lookAtAll(isBaseline: true)
+            fixture.edit(store, ["n": 5])
+            try store.publish(fixture.domain)
+            let copy = fixture.path + ".comments-1"
+            #expect(RawFile.exists(copy) == isCopied)
+            if isCopied { #expect(try RawFile.read(copy) == Array(text.utf8)) }
+            #expect(try DomainValues.read(fixture.path)["n"] == 5)
+            // Not once more.
+            fixture.edit(store, ["n": 6])
+            try store.publish(fixture.domain)
+            #expect(!RawFile.exists(fixture.path + ".comments-2"))
+        }
+    }
 }
