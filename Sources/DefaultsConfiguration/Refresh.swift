@@ -10,7 +10,7 @@ final class Refresh: Sendable {
     private typealias Waiting = [UInt64: CheckedContinuation<Void, any Error>]
 
     private struct State {
-        /// Who waits for the next wait to begin, and for the present one to end.
+        /// The tasks that wait for the next turn to begin, and for the present one to end.
         var next: Waiting = [:]
         var present: Waiting = [:]
         var lastNumber: UInt64 = 0

@@ -22,7 +22,7 @@ struct SearchedKey: Sendable {
 
     /// The search for one key.
     private struct Search {
-        /// What was looked for in vain: dictionaries may share what they hold, so that there are many ways to one.
+        /// The attempts that found nothing: dictionaries may share what they hold, so that many paths lead to one.
         private var missing: Set<Attempt> = []
 
         private struct Attempt: Hashable {

@@ -75,7 +75,7 @@ struct JSONInputTests {
         refused(#"{"a": "\x"}"#, "line 1, column 8 (byte 7)", "the backslash begins no escape"),
         refused(#"{"a": "b"#, "line 1, column 7 (byte 6)", "the string has no end"),
         refused(#"{"a": {"$data": "?"}}"#, "line 1, column 7 (byte 6)", "$data is not base64"),
-        refused(#"{"a": {"$date": "soon"}}"#, "line 1, column 7 (byte 6)", "$date is no date"),
+        refused(#"{"a": {"$date": "soon"}}"#, "line 1, column 7 (byte 6)", "$date is not a date"),
         refused(#"{"a": 1} {}"#, "line 1, column 10 (byte 9)", "expected the end of the text"),
         .fails(
             ["import", "a.b", "-"], status: 65,

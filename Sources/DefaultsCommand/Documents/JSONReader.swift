@@ -3,14 +3,14 @@ package import PropertyList
 
 /// Reads the JSON that `read --json` writes, and any other that a property list can hold.
 ///
-/// Numbers without a fraction or an exponent are integers, others are reals. An object with the one key `$data`, `$date`,
-/// `$uid` or `$real` is a value that JSON has no type for: see `JSONText`. A property list has no null.
+/// Numbers without a fraction or an exponent are integers, others are reals. An object whose only key is `$data`, `$date`,
+/// `$uid` or `$real` stands for a value that JSON has no type for: see `JSONText`. A property list has no null.
 package struct JSONReader {
     private let bytes: [UInt8]
     private let limits: PropertyListLimits
     private var index = 0
 
-    /// What is wrong, and where.
+    /// A mistake in the text, and its place.
     struct Problem: Error {
         let message: String
         let offset: Int
@@ -183,7 +183,7 @@ package struct JSONReader {
             guard let bytes = copy.withUTF8({ Base64.decode($0) }) else { throw problem("$data is not base64") }
             return .data(bytes)
         case ("$date", .string(let text)):
-            guard let date = TypedDate.read(text) else { throw problem("$date is no date") }
+            guard let date = TypedDate.read(text) else { throw problem("$date is not a date") }
             return .date(date)
         case ("$uid", .unsigned(let number)): return .uid(number)
         case ("$uid", .integer(let number)):
@@ -191,7 +191,7 @@ package struct JSONReader {
             return .uid(uid)
         case ("$real", .string(let text)):
             guard ["nan", "inf", "-inf"].contains(text), let real = Double(text) else {
-                throw problem("$real is none of nan, inf and -inf")
+                throw problem("$real must be nan, inf or -inf")
             }
             return .real(real)
         default: return nil

@@ -38,11 +38,10 @@ package struct KeyText {
         return ValuePath(key: components[0], steps: components.dropFirst())
     }
 
-    /// What comes before the first dot of a text that looks like a path, and isn't one: it has an index, or each part begins
-    /// with a capital.
+    /// The part before the first dot, if the text looks like a path but is taken as a key.
     ///
-    /// Other keys with dots, such as `com.apple.mouse.scaling`, are common, and meant as they are; so is one whose dots are
-    /// escaped.
+    /// A text looks like a path if it has an index, or if each part begins with a capital. Other keys with dots, such as
+    /// `com.apple.mouse.scaling`, are common; and escaped dots are meant.
     var missingParent: String? {
         if isPath || text.utf8.contains(UInt8(ascii: "\\")) { return nil }
         let components = text.split(separator: ".", omittingEmptySubsequences: false)

@@ -15,7 +15,7 @@ package struct Merge: Sendable {
     package var pending: [String: Edit]
     /// When `base` came to be.
     package var baseTime: Timestamp
-    /// When keys of `base` were last set or removed, of those that were lately.
+    /// The times at which keys of `base` were last set or removed, as far as they are known.
     package var keyTimes: [String: Timestamp] = [:]
 
     package init(

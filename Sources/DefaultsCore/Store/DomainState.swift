@@ -6,7 +6,8 @@ struct DomainState {
     var merge = Merge()
     /// The state of the file that `merge.base` was read from or published as; `nil` for no file.
     var file: FileVersion?
-    /// The content of the file that an earlier agent knew, while it can't be read: `merge.base` is what the log tells of it.
+    /// The content of the file when an earlier agent ended, as long as the file can't be read; `merge.base` then comes from
+    /// the log.
     var earlierFile: ContentHash?
     /// The format in which the file is, or will be when there is none.
     var format = PropertyListFormat.xml

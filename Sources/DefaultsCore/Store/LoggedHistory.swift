@@ -1,13 +1,17 @@
 import PropertyList
 
-/// The versions of a domain's file that log records tell of, each as it was when its record was made.
+/// A domain's past as the log's records tell it: the versions of its file, one for each record, and its last values.
 ///
-/// A version that a foreign writer wrote held what was overruled, too: a program that goes on from it writes that again.
+/// A version that a foreign writer wrote held the overruled values, too: a program that goes on from it writes them again.
 struct LoggedHistory {
     private(set) var history = VersionHistory()
-    /// When keys were last set or removed.
+    /// The values in force at the end, of the keys that the records name.
+    private(set) var values: Difference = [:]
+    /// The times at which those keys were last set or removed.
     private(set) var keyTimes: [String: Timestamp] = [:]
-    /// What led from each version to the next, in the order of the records.
+    /// The time of the last record.
+    private(set) var time = Timestamp(nanoseconds: .min)
+    /// The steps from each version to the next, in the order of the records.
     private var steps: [Step] = []
 
     private struct Step {
@@ -18,10 +22,8 @@ struct LoggedHistory {
         var total: Int
     }
 
-    /// Creates the history that the records of a domain tell of; those of others are passed over.
+    /// Makes the history of a domain from records, of which those of other domains are skipped.
     init(of records: some Sequence<LogRecord>, in domain: Domain) {
-        // What was in force, as far as the records tell.
-        var current: Difference = [:]
         for record in records {
             guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
             let isForeign = changeSet.source == .file
@@ -32,13 +34,14 @@ struct LoggedHistory {
                 keyTimes[change.key] = record.time
             }
             for loser in changeSet.overruled where isForeign && loser.writer == .file && back[loser.key] == nil {
-                guard let value = current[loser.key] else { continue }
+                guard let value = values[loser.key] else { continue }
                 back[loser.key] = .some(value)
                 overruled[loser.key] = .some(loser.value)
             }
             append(back, of: record, isForeign: isForeign)
             append(overruled, of: record, isForeign: false)
-            for change in changeSet.changes { current[change.key] = .some(change.new) }
+            for change in changeSet.changes { values[change.key] = .some(change.new) }
+            time = record.time
         }
     }
 
@@ -49,6 +52,16 @@ struct LoggedHistory {
                     revision: record.revision, keys: Set(back.keys), isForeign: isForeign, total: history.total))
         }
         history.append(back: back, at: record.time, isForeign: isForeign)
+    }
+
+    /// The values of a file that lacked certain edits.
+    ///
+    /// - Parameters:
+    ///   - pending: the edits; what their keys held isn't known.
+    ///   - replaced: what later edits replaced, which the file did hold.
+    /// - Returns: the values, as far as they are known; `nil` for a key that the file didn't have.
+    func values(without pending: [String: Edit], replacing replaced: Difference) -> Difference {
+        values.filter { pending[$0.key] == nil }.merging(replaced) { $1 }
     }
 
     /// Finds where versions stand in the history.

@@ -43,8 +43,8 @@ extension StoreState {
             // Of what the file held before, no more is known than the log's records tell.
             let isRestored = marks.contains { $0.hash == contents.version.hash }
             let actions = merge(
-                contents, of: domain, pending, replacing: overwritten, logged, marks[certain], in: records,
-                isRestored: isRestored, now: now)
+                contents, of: domain, pending, replacing: overwritten, logged, marks[certain], isRestored: isRestored,
+                now: now)
             domains[domain]?.earlierVersions = versions
             return actions + post(.unknown(domain), at: now)
                 + takeUpTrouble(of: domain, marks[certain], isKnown: true, now: now)
@@ -52,10 +52,8 @@ extension StoreState {
         var actions = take(reading, of: domain, isBaseline: true, now: now)
         if !isKnown, let hash = marks[certain].hash {
             // Once it can be read, only what differs from what it held is a change.
-            let (values, time) = Self.values(at: marks[certain], replacing: overwritten, of: domain, in: records)
-            domains[domain, default: DomainState()].merge = Merge(
-                base: values.compactMapValues(\.self), history: logged.history, baseTime: time)
-            domains[domain]?.merge.keyTimes = logged.keyTimes
+            let values = logged.values(without: marks[certain].pending, replacing: overwritten)
+            domains[domain, default: DomainState()].merge = Merge(base: values.compactMapValues(\.self), logged)
             domains[domain]?.earlierVersions = versions
             domains[domain]?.earlierFile = hash
         }
@@ -92,12 +90,11 @@ extension StoreState {
     /// A restored file is, byte by byte, one that was there before.
     private mutating func merge(
         _ contents: FileContents, of domain: Domain, _ pending: [String: Edit], replacing replaced: Difference,
-        _ logged: LoggedHistory, _ mark: FileMark, in records: [LogRecord], isRestored: Bool, now: Timestamp
+        _ logged: LoggedHistory, _ mark: FileMark, isRestored: Bool, now: Timestamp
     ) -> [StoreAction] {
-        let (known, time) = Self.values(at: mark, replacing: replaced, of: domain, in: records)
+        let known = logged.values(without: mark.pending, replacing: replaced)
         var state = DomainState()
-        state.merge = Merge(base: contents.values, history: logged.history, baseTime: time)
-        state.merge.keyTimes = logged.keyTimes
+        state.merge = Merge(base: contents.values, logged)
         for (key, value) in known { state.merge.base[key] = value }
         // Where it isn't known what an edit was to replace, times alone decide.
         state.merge.pending = pending.filter { known[$0] != nil || $1.time >= contents.time }
@@ -111,23 +108,6 @@ extension StoreState {
         }
         actions += tellRecovery(of: domain, at: now)
         return actions
-    }
-
-    /// What a file held that stands to the log as a mark says, as far as the records tell, and when its newest record was
-    /// made.
-    private static func values(
-        at mark: FileMark, replacing replaced: Difference, of domain: Domain, in records: [LogRecord]
-    ) -> (values: Difference, time: Timestamp) {
-        var values: Difference = [:]
-        var time = Timestamp(nanoseconds: .min)
-        for record in records where record.revision <= mark.revision {
-            guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
-            time = record.time
-            for change in changeSet.changes where mark.pending[change.key] == nil {
-                values[change.key] = .some(change.new)
-            }
-        }
-        return (values.merging(replaced) { $1 }, time)
     }
 
     /// Notes that an earlier agent told of something wrong; it is over unless the file can't be taken yet, or isn't as it is
@@ -164,5 +144,13 @@ extension StoreState {
             }
         }
         return (pending, replaced)
+    }
+}
+
+extension Merge {
+    /// Makes a merge that knows what the log's records tell of the versions before.
+    fileprivate init(base: DomainValues, _ logged: LoggedHistory) {
+        self.init(base: base, history: logged.history, baseTime: logged.time)
+        keyTimes = logged.keyTimes
     }
 }

@@ -30,7 +30,7 @@ package final class AgentConnection: Backend {
     /// How long it may take to save: its disk, or who writes to a file, may be slow.
     private static let patienceOfDisk: Int64 = 30_000
 
-    /// How long a program may take that listens in the usual place and has not claimed it as an agent does.
+    /// The time for a program that listens at the usual socket without the lock that an agent has on it.
     private static let patienceWithOthers = AgentPatience(250)
 
     /// Connects to the agent of a directory.

@@ -9,7 +9,7 @@ package final class EmbeddedStore: Backend {
     /// Where an agent may have started since this store was made; `nil` where none is to know of what is saved.
     private let address: AgentAddress?
 
-    /// How long an agent that has started meanwhile may take to learn of a save, which is durable without it.
+    /// The time for an agent that has started meanwhile to learn of a save, which is durable without it.
     private static let patience = AgentPatience(2_000)
 
     /// Makes a store of a directory, and of those that hold domains for every user.

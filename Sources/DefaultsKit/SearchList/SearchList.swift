@@ -1,5 +1,6 @@
 import DefaultsCore
 import PropertyList
+import Synchronization
 
 /// The layers that are searched for one application's or suite's values, and what the search finds: one dictionary, so that
 /// a read is one lookup.
@@ -182,4 +183,16 @@ final class SearchList: Sendable {
             return (wakeUps, tracked)
         }
     }
+}
+
+/// A count of the search lists of a process that have observers.
+final class ObservedLists: Sendable {
+    private let count = Atomic(0)
+
+    /// Whether there is one.
+    var isAny: Bool { count.load(ordering: .sequentiallyConsistent) > 0 }
+
+    func add() { count.add(1, ordering: .sequentiallyConsistent) }
+
+    func remove() { count.subtract(1, ordering: .sequentiallyConsistent) }
 }
