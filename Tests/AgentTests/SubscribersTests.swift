@@ -158,7 +158,9 @@ struct SubscribersTests {
         }
     }
 
-    @Test("that widen their stream get the values of more names, then their changes, and none once they narrow it")
+    @Test(
+        "Subscribers that widen their stream get the values of more names, then their changes, and none once they narrow it"
+    )
     func widened() throws {
         try AgentProcess.withAgent { agent in
             try agent.defaults("write", "c.d", "k", "1")

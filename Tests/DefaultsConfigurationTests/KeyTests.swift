@@ -22,7 +22,7 @@ struct KeyTests {
         #expect(read(["a.b", "c"], ["a": ["b": ["c": "path"]]]) == "path")
     }
 
-    @Test("of many components is searched in no time where dictionaries share others", .timeLimit(.minutes(1)))
+    @Test("A key of many components is found quickly where dictionaries share others", .timeLimit(.minutes(1)))
     func sharedDictionaries() {
         // There are two to the 40th ways through them.
         var values: [String: PropertyListValue] = ["z": 1]

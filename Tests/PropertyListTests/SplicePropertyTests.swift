@@ -87,7 +87,7 @@ struct SplicePropertyTests {
         #expect(trial.lost == nil, "\(trial.document.text) is \(String(decoding: trial.result, as: UTF8.self))")
     }
 
-    @Test("python's plistlib takes the result of a splice for the same", .enabled(if: Programs.python != nil))
+    @Test("Python's plistlib reads the result of a splice as the same values", .enabled(if: Programs.python != nil))
     func python() throws {
         let trials = try (1...300 as ClosedRange<UInt64>).map { try Trial(seed: $0, format: .xml) }
         for (trial, theirs) in zip(trials, try readByPython(trials.map(\.result), .xml)) {

@@ -45,7 +45,7 @@ struct CursorFile {
     }
 
     private static let suffix = ".new"
-    /// The age, in seconds, from which on a temporary file is none that another run is about to rename.
+    /// The age, in seconds, at which a temporary file counts as left behind, and is removed.
     private static let leftoverAge = 60
 
     private func removeLeftovers() {

@@ -62,7 +62,7 @@ package struct Subscription: Hashable, Sendable {
         return true
     }
 
-    /// Follows the domains of names no more.
+    /// Stops following the domains of names.
     package mutating func narrow(by names: [DomainName]) { filter.remove(names) }
 
     /// Whether its records are those of the log, with all their keys.

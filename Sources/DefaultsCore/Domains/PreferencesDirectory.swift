@@ -13,7 +13,7 @@ package struct PreferencesDirectory: Hashable, Sendable {
     /// Finds the directory: the option, `DEFAULTS_DIRECTORY`, the key `Directory` of the agent's own domain in the
     /// default place, or that place itself, `$XDG_CONFIG_HOME` or else `~/.config`.
     ///
-    /// - Throws: Why there is none, or why it can't be told which it is.
+    /// - Throws: When there is no usual place, or damaged settings may name another directory.
     package init(option: String? = nil, environment: Environment) throws(DefaultsError) {
         if let given = option ?? environment["DEFAULTS_DIRECTORY"] {
             self.init(path: try Self.absolute(given), isExplicit: true)

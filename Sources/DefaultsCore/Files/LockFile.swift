@@ -92,7 +92,7 @@ package struct LockFile: ~Copyable, Sendable {
         return flock(file.number, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
     }
 
-    /// Returns the user whose file is at a path, and who is neither this one nor root; `nil` when there is none.
+    /// Returns the owner of the file at a path; `nil` where there is no file, or it is the user's own.
     static func foreignOwner(of path: String) -> uid_t? {
         var status = stat()
         guard lstat(path, &status) == 0, !isOwn(status, at: path) else { return nil }
