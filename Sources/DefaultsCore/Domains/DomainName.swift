@@ -9,12 +9,19 @@ import Linux
 package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The name as people write it; "NSGlobalDomain" for the global domain.
     package let description: String
+    /// The hash of the name's bytes, which every table of domains asks for.
+    ///
+    /// Made once, since an edit looks its domain up some twenty times.
+    private let bytesHash: Int
 
     /// The domain that every app reads, in `.GlobalPreferences.plist`.
     package static let global = DomainName(unchecked: "NSGlobalDomain")
 
     private init(unchecked name: String) {
-        self.description = name
+        description = name
+        var hasher = Hasher()
+        name.utf8Span.span.withUnsafeBytes { hasher.combine(bytes: $0) }
+        bytesHash = hasher.finalize()
     }
 
     /// Checks a name.
@@ -24,7 +31,7 @@ package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertib
         if let rule = Self.ruleBroken(by: name) {
             throw DefaultsError(.invalidDomainName, "\(Self.quoted(name)) can't be a domain's name: \(rule).")
         }
-        self.description = name
+        self.init(unchecked: name)
     }
 
     /// Whether this is the global domain.
@@ -32,13 +39,10 @@ package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertib
 
     /// Whether both are the same bytes: to the file system, and so here, "é" in one scalar and in two are two names.
     package static func == (first: DomainName, second: DomainName) -> Bool {
-        order(first, second) == 0
+        first.bytesHash == second.bytesHash && order(first, second) == 0
     }
 
-    package func hash(into hasher: inout Hasher) {
-        description.utf8Span.span.withUnsafeBytes { hasher.combine(bytes: $0) }
-        hasher.combine(0 as UInt8)
-    }
+    package func hash(into hasher: inout Hasher) { hasher.combine(bytesHash) }
 
     package static func < (first: DomainName, second: DomainName) -> Bool {
         order(first, second) < 0
