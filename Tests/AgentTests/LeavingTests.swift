@@ -10,14 +10,14 @@ import Testing
 struct LeavingTests {
     private static let suite = "org.example.app"
 
-    private func play(_ scene: String, hasAgent: Bool) throws -> DomainValues {
+    private func play(_ scene: String, hasAgent: Bool, endsWith end: Int32 = 0) throws -> DomainValues {
         try AgentProcess.withPlace { place in
             let agent = hasAgent ? try AgentProcess(place) : nil
             defer { agent?.kill() }
             let leaver = try RunningProgram(Programs.leaver, [scene, Self.suite], environment: place.environment)
             let status = leaver.status(within: 300)
-            #expect(status == 0)
-            #expect(leaver.complaints() == "")
+            #expect(status == end)
+            if end == 0 { #expect(leaver.complaints() == "") }
             try agent?.synchronize()
             guard case .dictionary(let values) = try PropertyListValue(parsing: RawFile.read(place.path(Self.suite)))
             else { return [:] }
@@ -45,5 +45,14 @@ struct LeavingTests {
     @Test("What threads set is saved though they all end the program at once", arguments: [true, false])
     func threads(hasAgent: Bool) throws {
         #expect(try play("threads", hasAgent: hasAgent).count == 30)
+    }
+
+    @Test(
+        "What a program set just before it ends without any handler is with the agent",
+        arguments: [
+            ("leaveAtOnce", 0), ("trap", 128 + SIGILL), ("terminate", 128 + SIGTERM), ("interrupt", 128 + SIGINT),
+        ])
+    func suddenEnds(scene: String, end: Int32) throws {
+        for _ in 1...10 { #expect(try play(scene, hasAgent: true, endsWith: end) == ["first": true, "second": true]) }
     }
 }

@@ -1,7 +1,7 @@
 import DefaultsKit
 import Glibc
 
-/// A program that sets defaults, and ends at once by `exit`.
+/// A program that sets defaults, and ends at once, by `exit` unless the scene says how.
 ///
 /// `Leaver <scene> <suite>` plays a scene.
 @main
@@ -28,6 +28,12 @@ enum Scene: String {
     case handlers
     /// A key in each of 30 threads, which then call `exit` all at once.
     case threads
+    /// Two flags, and then the end without any handler: by `_exit`, a trap, or a signal.
+    case leaveAtOnce, trap, terminate, interrupt
+    /// A count that is raised a thousand times by `update`, or by a transaction.
+    case updates, transactions
+    /// The same, by `update`, while agents come and go; it prints how often it wasn't told whether the count was raised.
+    case uncertainUpdates
 
     func play() {
         switch self {
@@ -55,8 +61,55 @@ enum Scene: String {
                 pthread_create(&thread, nil, { setAndExit($0) }, argument)
             }
             while true { pause() }
+        case .leaveAtOnce:
+            setFlags()
+            _exit(0)
+        case .trap:
+            setFlags()
+            fatalError("The scene ends here.")
+        case .terminate:
+            setFlags()
+            raise(SIGTERM)
+        case .interrupt:
+            setFlags()
+            raise(SIGINT)
+        case .updates: count(1_000) { defaults throws in try defaults.update(.count) { $0 += 1 } }
+        case .transactions: count(1_000) { defaults in defaults.transaction { $0[.count] += 1 } }
+        case .uncertainUpdates:
+            var failures = 0
+            let defaults = suite()
+            var left = 1_000
+            while left > 0 {
+                do {
+                    try defaults.update(.count) { $0 += 1 }
+                    left -= 1
+                } catch {
+                    failures += 1
+                }
+            }
+            print(failures)
         }
     }
+
+    private func setFlags() {
+        let defaults = suite()
+        defaults.set(true, forKey: "first")
+        defaults.set(true, forKey: "second")
+    }
+
+    private func count(_ times: Int, _ raise: (UserDefaults) throws -> Void) {
+        let defaults = suite()
+        do {
+            for _ in 1...times { try raise(defaults) }
+        } catch {
+            print(error)
+            exit(1)
+        }
+    }
+}
+
+extension DefaultsKey where Value == Int {
+    fileprivate static var count: Self { Self("count", default: 0) }
 }
 
 nonisolated(unsafe) private var together = pthread_barrier_t()

@@ -48,7 +48,8 @@ package struct DirectoryLock: ~Copyable {
                 + "Remove the file unless that user is saving there.", errno: EWOULDBLOCK)
     }
 
-    /// A blocking `flock` could wait for ever behind a stopped process; so it is tried, at growing distances.
+    /// A blocking `flock` could wait for ever behind a stopped process; so it is tried, at growing distances, and at random ones,
+    /// since those who wait together would else try together.
     private static func lock(
         _ path: String, in directory: String, timeout: Int
     ) throws(SystemCall.Failure) -> Locked {
@@ -64,8 +65,9 @@ package struct DirectoryLock: ~Copyable {
                 if flock(file.number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK { return .directory(file) }
             }
             guard waited < timeout else { throw SystemCall.Failure(number: EWOULDBLOCK) }
-            poll(nil, 0, pause)
-            waited += Int(pause)
+            let wait = Int32.random(in: 1...pause)
+            poll(nil, 0, wait)
+            waited += Int(wait)
             pause = min(pause * 2, 20)
         }
     }

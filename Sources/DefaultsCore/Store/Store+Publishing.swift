@@ -36,6 +36,8 @@ extension Store {
         _ request: EditRequest, _ policy: ObstaclePolicy = .wait
     ) throws(DefaultsError) -> (revision: Revision, failure: DefaultsError?) {
         try request.check()
+        // Without the disk, where it is known already.
+        if state.withLock({ $0.isRefuted(request) }) { throw Self.refutation(of: request) }
         let (taken, failure) = try publish(request.domain, taking: request, policy)
         return (taken ?? cursor.revision, failure)
     }

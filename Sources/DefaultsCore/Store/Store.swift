@@ -182,11 +182,7 @@ package final class Store: Sendable {
                         + "it was left out: set the value again.")
                 return (.failure(error), [])
             }
-            if state.isRefuted(request) {
-                let error = DefaultsError(
-                    .changed, "\(request.domain) was changed by someone else meanwhile; read it again, and try again.")
-                return (.failure(error), [])
-            }
+            if state.isRefuted(request) { return (.failure(Self.refutation(of: request)), []) }
             let (revision, actions) = state.edit(request, now: now)
             return (.success(revision), actions)
         }
@@ -196,6 +192,12 @@ package final class Store: Sendable {
             transition { state in ((), state.keep(request, now: .now())) }
         }
         return revision
+    }
+
+    /// The error of an edit whose condition doesn't hold.
+    static func refutation(of request: EditRequest) -> DefaultsError {
+        DefaultsError(
+            .changed, "\(request.domain) was changed by someone else meanwhile; read it again, and try again.")
     }
 
     /// Whether a domain's file is what it was when it was last seen, by its times.

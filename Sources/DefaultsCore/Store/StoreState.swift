@@ -161,7 +161,8 @@ struct StoreState {
         if request.replacesAll {
             for key in state.merge.current.keys where values[key] == nil { values[key] = .some(nil) }
         }
-        let time = min(request.time, now)
+        // One that expects something is made when that is found to hold, however long it has waited.
+        let time = request.expecting == nil ? min(request.time, now) : now
         if let former = request.replacing {
             values = state.merge.standing(values, setAt: time, replacing: former, readFrom: state.format)
         }
@@ -216,7 +217,8 @@ struct StoreState {
     /// An agent that was stopped for a while finds such edits in its sockets. What they set is in force already, by way of
     /// the files, or is asked for again with what it replaces.
     func isLate(_ request: EditRequest, now: Timestamp) -> Bool {
-        guard let identity = request.identity, request.replacing == nil, let state = domains[request.domain],
+        guard let identity = request.identity, request.replacing == nil, request.expecting == nil,
+            let state = domains[request.domain],
             request.time.nanoseconds < now.nanoseconds - Self.lateness, !ledger.holds(identity)
         else { return false }
         let standing = state.merge.standing(

@@ -43,6 +43,7 @@ public struct Stored<Value: DefaultsValue>: Sendable {
     public var wrappedValue: Value {
         get { store[key] }
         nonmutating set { store[key] = newValue }
+        nonmutating _modify { yield &store[key] }
     }
 
     /// The wrapper itself, which can be followed and reset.

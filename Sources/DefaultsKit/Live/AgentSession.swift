@@ -12,11 +12,15 @@ final class AgentSession: Session {
     private var expected: Set<DomainName> = []
     /// The names whose values come; they are whole with the next bookmark.
     private var arriving: Set<DomainName> = []
+    /// The log that the agent keeps, which knows the edits that were made already.
+    let epoch: Epoch
     /// Whether the agent has widened a stream: one that hasn't may be of an older version.
     private var hasWidened = false
     /// The requests that wait for an answer: those that wait for the disk, and all others.
     private var barriers = PendingRequests<(domains: Set<Domain>, round: UInt64)>()
     private var questions = PendingRequests<Question>()
+    /// The conditional edits that wait for the disk, by their own numbers.
+    private var commits = PendingRequests<UInt64>()
     /// The rounds of questions whether edits are saved that wait for answers.
     private var rounds: [UInt64: Round] = [:]
     private var lastRound: UInt64 = 0
@@ -81,6 +85,7 @@ final class AgentSession: Session {
         self.connection = connection
         self.pulse = pulse
         self.system = connection.welcome.system
+        self.epoch = connection.welcome.cursor.epoch
     }
 
     var awaited: pollfd { connection.awaited }
@@ -96,11 +101,14 @@ final class AgentSession: Session {
 
     /// When the agent counts as stuck.
     private var expiry: MonotonicTime? {
-        let patience = handsOver ? Self.lastPatience : Self.patience
+        // What is asked behind a conditional edit waits for the disk, too.
+        let isSaving = commits.oldest != nil
+        let patience = handsOver ? Self.lastPatience : isSaving ? Self.diskPatience : Self.patience
         // An agent that has much to do, and does it, isn't stuck.
         return [
             questions.oldest.map { min(max($0, lastHeard) + patience, $0 + Self.longestPatience) },
             barriers.oldest.map { max($0, lastHeard) + Self.diskPatience },
+            commits.oldest.map { max($0, lastHeard) + Self.diskPatience },
         ].compactMap(\.self).min()
     }
 
@@ -217,6 +225,17 @@ final class AgentSession: Session {
         if nextRound == nil { nextRound = .now() + pace.pause }
     }
 
+    func commit(_ request: EditRequest) throws(DefaultsError) {
+        let number = request.identity?.number ?? 0
+        do throws(DefaultsError) {
+            try request.check()
+            commits.add(try connection.send(.edit(request)), number)
+        } catch {
+            guard error.code == .invalidValue else { throw error }
+            refusals.append(.committed(number, error))
+        }
+    }
+
     func synchronize(_ domains: [Domain], _ number: UInt64) throws(DefaultsError) {
         let domains = Set(domains).union(unsaved.keys)
         if domains.isEmpty { refusals.append(.synchronized(number, failures: [])) }
@@ -263,7 +282,8 @@ final class AgentSession: Session {
         }
         hasMore = hasReceived
         if let expiry, expiry <= .now() {
-            let since = max([questions.oldest, barriers.oldest].compactMap(\.self).min() ?? lastHeard, lastHeard)
+            let since = max(
+                [questions.oldest, barriers.oldest, commits.oldest].compactMap(\.self).min() ?? lastHeard, lastHeard)
             throw connection.silence(of: MonotonicTime.now().milliseconds - since.milliseconds)
         }
         // It costs the agent nothing to end a stream that there is not.
@@ -285,6 +305,14 @@ final class AgentSession: Session {
             case .synchronized(_, let failures): try note(failures, of: domains, round, &events)
             case .failure(let error): try note([error], of: domains, round, &events)
             default: break
+            }
+            return
+        }
+        if let number = commits.take(message.number) {
+            if case .failure(let error) = message.message {
+                events.append(.committed(number, error))
+            } else {
+                events.append(.committed(number, nil))
             }
             return
         }

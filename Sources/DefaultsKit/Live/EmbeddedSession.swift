@@ -84,6 +84,26 @@ final class EmbeddedSession: Session {
         store.edit(request)
         takeChanges()
         events.append(.accepted(number))
+        publishSoon()
+    }
+
+    func commit(_ request: EditRequest) {
+        var failure: DefaultsError?
+        do throws(DefaultsError) {
+            _ = try store.commit(request)
+            // What can't be saved is in force, and saved as any other edit is.
+            do throws(DefaultsError) { try embedded.synchronize(request.domain) } catch {
+                edited.insert(request.domain)
+                publishSoon()
+            }
+        } catch {
+            failure = error
+        }
+        takeChanges()
+        events.append(.committed(request.identity?.number ?? 0, failure))
+    }
+
+    private func publishSoon() {
         let now = MonotonicTime.now()
         let limit = publication?.limit ?? now + Self.publishLimit
         publication = (min(now + Self.publishDelay, limit), limit)

@@ -17,6 +17,11 @@ package final class LiveDomains: Sendable {
     /// Only transitions run under it: no I/O, no call to anyone else but search lists and followers.
     let state: ForkSafeMutex<LiveState>
     let requests = LiveRequests()
+    let line = SessionLine()
+    /// Held by a thread that reads a value, and sets it by what it has read.
+    let modifications = ModificationLock()
+    /// Held by a thread that sets a value if others haven't changed what it has read.
+    let updates = ModificationLock()
     /// The search lists that are observed.
     let observed = ObservedLists()
     let place: Result<LivePlace, DefaultsError>
@@ -73,7 +78,7 @@ package final class LiveDomains: Sendable {
     /// Does what a transition asks for, on the thread that made it: a caller's, or `LiveThread`.
     private func perform(_ effects: LiveEffects) {
         // At first: nobody who waits for values or a save need wait for languages.
-        if effects.needsSession { wakeThread() }
+        if effects.isSentByCaller { sendEdits() } else if effects.needsSession { wakeThread() }
         for latch in effects.latches { latch.open() }
         for problem in effects.problems { report(problem, of: .file) }
         // Before anyone is told: who is told of a change finds the languages, too.
@@ -106,6 +111,13 @@ package final class LiveDomains: Sendable {
         languagesSource.set(source)
         let names = isInMemory ? [] : Languages.preferred(in: environment)
         transition { ((), $0.useLanguages(else: names)) }
+    }
+
+    /// Sends edits on this thread, so that they have left the process when the call returns that made them.
+    ///
+    /// Without an agent, or while it is being asked for something else, the thread does it.
+    private func sendEdits() {
+        if line.send({ state.withLock { $0.takeEdits() } }) { wakeThread() }
     }
 
     /// Wakes the thread, and starts it when it is first needed.
@@ -204,6 +216,27 @@ package final class LiveDomains: Sendable {
         with([domain.name]) { transition { ((), $0.replace(domain, with: values, at: .now())) } }
     }
 
+    /// Sets and removes keys of a domain if others hold what they are expected to, in the file and for every process.
+    ///
+    /// Waits for the agent, or the disk. The values that others have given the keys are here when it fails.
+    ///
+    /// - Throws: `changed` when they hold something else, and nothing was set; or why it can't be told, or can't be done.
+    func commit(
+        _ domain: Domain, _ values: Difference, expecting expected: Difference
+    ) throws(DefaultsError) {
+        let commit = Commit(domain: domain, values: values, expected: expected)
+        if isInMemory {
+            guard transition({ $0.commit(commit, at: .now()) }) else { throw commit.refutation }
+            return
+        }
+        state.withLock { $0.hold(domain.name) }
+        defer { state.withLock { $0.letGo(domain.name) } }
+        prepare([domain.name])
+        guard wakeThread() else { throw DefaultsError(.agentUnavailable, "Nothing is saved for want of a thread.") }
+        requests.ask { $0.commits.append(commit) }
+        if let failure = commit.barrier.wait()?.first { throw failure }
+    }
+
     // MARK: The end of edits
 
     /// Waits until all edits are durable, and all that others did before is here.
@@ -259,6 +292,9 @@ package final class LiveDomains: Sendable {
     func startOver() {
         hasThread.withLock { $0 = false }
         requests.startOver()
+        line.startOver()
+        modifications.startOver()
+        updates.startOver()
         for latch in state.withLock({ $0.startOver() }) { latch.open() }
         setStale(!isInMemory)
     }

@@ -14,6 +14,8 @@ struct LiveEffects {
     var languages: Set<String> = []
     /// Whether the session is to be asked for something.
     var needsSession = false
+    /// Whether the caller asks it itself, if nothing else is under way.
+    var isSentByCaller = false
 
     mutating func add(_ changes: [EffectiveChange], in list: SearchList) {
         if !changes.isEmpty { self.changes.append((list, changes)) }
@@ -26,5 +28,6 @@ struct LiveEffects {
         problems += other.problems
         languages.formUnion(other.languages)
         needsSession = needsSession || other.needsSession
+        isSentByCaller = isSentByCaller || other.isSentByCaller
     }
 }

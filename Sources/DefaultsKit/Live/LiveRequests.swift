@@ -10,6 +10,7 @@ final class LiveRequests: Sendable {
         var barriers: [Barrier] = []
         /// Who waits for a look at the files.
         var looks: [Latch] = []
+        var commits: [Commit] = []
         var mustEnd = false
     }
 
@@ -43,7 +44,7 @@ final class LiveRequests: Sendable {
         eventfd.store(-1, ordering: .relaxed)
         isAwake.store(false, ordering: .relaxed)
         let dropped = take()
-        for barrier in dropped.barriers { barrier.finish() }
+        for barrier in dropped.barriers + dropped.commits.map(\.barrier) { barrier.finish() }
         for latch in dropped.looks { latch.open() }
     }
 

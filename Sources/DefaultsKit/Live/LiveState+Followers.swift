@@ -20,7 +20,7 @@ extension LiveState {
         let own = ownNumber(record)
         // What was set before someone began to follow isn't told, even if the agent has only now confirmed it.
         for (follower, last) in followers where follower.wants(record.domain) && own.map({ $0 > last }) ?? true {
-            follower.append(record, cursor, isOwn: own != nil)
+            follower.append(record, cursor, isOwn: own != nil || isCommit(record))
             effects.wakeUps.append(follower.wakeUp)
         }
     }
@@ -31,6 +31,11 @@ extension LiveState {
             return nil
         }
         return edit.number
+    }
+
+    /// Whether a record is an own conditional edit.
+    private func isCommit(_ record: LogRecord) -> Bool {
+        if case .change(let changeSet) = record.event { changeSet.edit?.session == commitSession } else { false }
     }
 
     /// Tells followers that they have missed something of a name.

@@ -11,6 +11,11 @@ extension LiveState {
         return (asked, unsaved.takeUnasked(session: session))
     }
 
+    /// Takes the edits that no session has been asked for yet; `nil` while names wait to be asked for first.
+    mutating func takeEdits() -> [EditRequest]? {
+        wanted.isEmpty ? unsaved.takeUnasked(session: session) : nil
+    }
+
     /// Begins with a new session: everything that isn't known to be saved is to be asked for again.
     ///
     /// - Parameters:

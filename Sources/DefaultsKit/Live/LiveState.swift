@@ -9,6 +9,8 @@ import PropertyList
 struct LiveState {
     /// The process's number, for its edits.
     private(set) var session: UInt64
+    /// The same for its conditional edits, which have numbers of their own.
+    private(set) var commitSession: UInt64
     /// The names whose domains are in use.
     var names: [DomainName: NameState] = [:]
     /// How many use each name: search lists, followers, and calls that are under way.
@@ -36,6 +38,7 @@ struct LiveState {
 
     /// The edits that aren't known to be saved.
     var unsaved = UnsavedEdits()
+    private var sendingRate = SendingRate()
     /// The edits of a forked child's parent, until the first values have come.
     var inherited: [DomainName: InheritedEdits] = [:]
 
@@ -49,6 +52,7 @@ struct LiveState {
         self.system = system
         self.volatile = volatile
         self.session = .random(in: 1 ... .max)
+        self.commitSession = .random(in: 1 ... .max)
         self.ownLog = inMemory.map { _ in ChangeLog(capacity: .init(records: 1)) }
         self.replicas = Replicas(inMemory ?? [:])
     }
@@ -58,6 +62,7 @@ struct LiveState {
     /// - Returns: the latches of the parent's threads that waited for values.
     mutating func startOver() -> [Latch] {
         session = .random(in: 1 ... .max)
+        commitSession = .random(in: 1 ... .max)
         if ownLog != nil { return [] }
         for edit in unsaved.startOver() { inherited[edit.domain.name, default: InheritedEdits()].add(edit) }
         replicas.forgetEdits()
@@ -235,9 +240,24 @@ struct LiveState {
             let number = unsaved.add(UnsavedEdit(domain: domain, values: changes, replacing: old, time: time))
             replicas.change(domain) { $0.edit(changes, number: number) }
             effects.needsSession = true
+            effects.isSentByCaller = sendingRate.admits(time, unanswered: unsaved.unaccepted)
         }
         refresh(changes.keys, in: .persistent(domain), &effects)
         return effects
+    }
+
+    /// Sets and removes keys if others hold what they are expected to, in domains that are in memory alone.
+    ///
+    /// - Returns: whether they do.
+    mutating func commit(_ commit: Commit, at time: Timestamp) -> (isMade: Bool, effects: LiveEffects) {
+        guard holds(commit.expected, in: commit.domain) else { return (false, LiveEffects()) }
+        return (true, edit(commit.domain, commit.values, at: time))
+    }
+
+    /// Whether keys of a domain hold certain values here, `nil` for none.
+    func holds(_ expected: Difference, in domain: Domain) -> Bool {
+        let values = replicas[domain]?.values
+        return expected.allSatisfy { key, value in values?[key] == value }
     }
 
     /// What of an edit changes something, and what the keys hold that it changes.

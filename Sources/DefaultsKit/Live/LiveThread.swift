@@ -26,11 +26,22 @@ final class LiveThread {
     private var unasked: [UInt64] = []
     /// Who waits for edits to be handed over.
     private var handovers: [Barrier] = []
+    /// The conditional edits that are to be made, in order: one at a time, so that an agent which is asked for one again
+    /// knows by its number whether it has made it.
+    private var commits: ArraySlice<Commit> = []
+    private var lastCommit: UInt64 = 0
+    private var commitUnderWay: CommitUnderWay?
     private var hasEnded = false
     /// Whether it was reported that the agent's settings can't be taken.
     private var hasReportedSettings = false
     /// The session's descriptor, which forked children close: else the agent wouldn't see the end of this process.
     private var descriptor: Int32 = -1
+
+    /// The state of the first conditional edit once a session has been asked for it.
+    private struct CommitUnderWay {
+        /// The log of the agent that was asked; `nil` without an agent.
+        var log: Epoch?
+    }
 
     /// How long a look at the files is good for.
     private static let freshness: Int64 = 1_000
@@ -75,14 +86,17 @@ final class LiveThread {
                 try serve(requests)
             } catch {
                 // The agent is gone, or stuck: another may have begun, else the files are here.
+                domains.line.open(nil)
                 session = nil
                 note(error)
             }
             if requests.mustEnd { hasEnded = true } else { wait() }
         }
+        domains.line.open(nil)
         session?.end()
         linux_keep_in_child(descriptor)
         for barrier in barriers.values.joined() + handovers { barrier.finish() }
+        for commit in commits { commit.barrier.finish([commit.loss]) }
         domains.transition { ((), $0.abandonWaiting()) }
     }
 
@@ -106,23 +120,19 @@ final class LiveThread {
     private func serve(_ requests: LiveRequests.Taken) throws(DefaultsError) {
         handovers += requests.barriers.filter { $0.purpose == .handedOver }
         add(requests.barriers.filter { $0.purpose == .durable })
+        commits += requests.commits
         defer { for latch in requests.looks { latch.open() } }
         try openSession(looking: !requests.looks.isEmpty || !requests.barriers.isEmpty)
         guard let session else { return }
-        let (names, edits) = domains.state.withLock { $0.takeRequests() }
-        try session.follow(names)
-        for edit in edits {
-            try session.edit(edit)
-            letFork()
+        let isObserved = domains.isObserved
+        let events = try exclusively { () throws(DefaultsError) in
+            try ask(session)
+            if !hasAgent, isDue || !requests.looks.isEmpty { try look(session) }
+            session.isObserved = isObserved
+            return try session.take()
         }
-        for number in unasked { try session.synchronize(domains.state.withLock { $0.domainsInUse }, number) }
-        unasked = []
-        if !handovers.isEmpty { try session.handOver() }
-        if !hasAgent, isDue || !requests.looks.isEmpty { try look(session) }
         // What is left of a stream that is begun again belongs to no snapshot.
         var restarted: Set<DomainName> = []
-        session.isObserved = domains.isObserved
-        let events = try session.take()
         // To greet is no answer yet.
         if hasAgent, !events.isEmpty { silences = 0 }
         for event in events {
@@ -131,7 +141,7 @@ final class LiveThread {
         }
         let unused = domains.state.withLock { $0.takeUnused() }
         if !unused.isEmpty {
-            try session.leave(unused)
+            try exclusively { () throws(DefaultsError) in try session.leave(unused) }
             // There may be more.
             domains.requests.wake()
         }
@@ -141,18 +151,70 @@ final class LiveThread {
         }
     }
 
+    /// Asks the session for what the process wants.
+    private func ask(_ session: any Session) throws(DefaultsError) {
+        let (names, edits) = domains.state.withLock { $0.takeRequests() }
+        try session.follow(names)
+        for edit in edits {
+            try session.edit(edit)
+            // With an agent it takes no time, and holds a lock that a fork waits for.
+            if !hasAgent { letFork() }
+        }
+        try askForCommit(session)
+        for number in unasked { try session.synchronize(domains.state.withLock { $0.domainsInUse }, number) }
+        unasked = []
+        if !handovers.isEmpty { try session.handOver() }
+    }
+
+    /// Asks for the next conditional edit, unless one is under way or others have refuted it already.
+    private func askForCommit(_ session: any Session) throws(DefaultsError) {
+        guard commitUnderWay == nil else { return }
+        while let next = commits.first, !domains.state.withLock({ $0.holds(next.expected, in: next.domain) }) {
+            commits.removeFirst()
+            next.barrier.finish([next.refutation])
+        }
+        if !commits.isEmpty {
+            lastCommit += 1
+            try commit(session)
+        }
+    }
+
+    private func commit(_ session: any Session) throws(DefaultsError) {
+        guard let next = commits.first else { return }
+        commitUnderWay = CommitUnderWay(log: (session as? AgentSession)?.epoch)
+        let number = domains.state.withLock { $0.commitSession }
+        try session.commit(next.request(EditIdentity(session: number, number: lastCommit)))
+    }
+
+    /// Asks another session for the conditional edit that is under way, if it knows whether it is made.
+    private func resumeCommit(_ session: any Session) throws(DefaultsError) {
+        guard let commitUnderWay else { return }
+        if let log = commitUnderWay.log, (session as? AgentSession)?.epoch == log { return try commit(session) }
+        self.commitUnderWay = nil
+        let lost = commits.removeFirst()
+        lost.barrier.finish([lost.loss])
+    }
+
+    /// Uses the session while no caller does.
+    private func exclusively<Value: Sendable>(
+        _ body: () throws(DefaultsError) -> Value
+    ) throws(DefaultsError) -> Value {
+        try domains.line.exclusively(hasAgent, body)
+    }
+
     private func wait() {
-        var deadlines = [session?.deadline]
+        let (sessionAwaited, sessionDeadline) = domains.line.await(session)
+        var deadlines = [sessionDeadline]
         if session == nil { deadlines.append(.now()) }
         if !hasAgent, !domains.isStale { deadlines.append(lastLook + Self.freshness) }
         var awaited = [
             pollfd(fd: domains.requests.descriptor, events: Int16(POLLIN), revents: 0),
-            session?.awaited ?? pollfd(fd: -1, events: 0, revents: 0),
+            sessionAwaited ?? pollfd(fd: -1, events: 0, revents: 0),
         ]
         var timeout = deadlines.compactMap { $0?.left }.min() ?? -1
         if domains.requests.descriptor < 0 { timeout = timeout < 0 ? 10 : min(timeout, 10) }
         // Rounded up: a wait that ends just before its time would be followed by waits of nothing.
-        closeInChild(session?.awaited.fd ?? -1)
+        closeInChild(sessionAwaited?.fd ?? -1)
         linux_leave(linux_gate_work)
         _ = poll(&awaited, 2, timeout > 0 ? timeout + 1 : timeout)
         linux_enter(linux_gate_work)
@@ -231,6 +293,8 @@ final class LiveThread {
         lastLook = .now()
         domains.setStale(false)
         try new.begin(domains.transition { state in state.begin(system: new.system, continues: continues) })
+        try resumeCommit(new)
+        domains.line.open(new as? AgentSession)
     }
 
     private func look(_ session: any Session) throws(DefaultsError) {
@@ -256,7 +320,7 @@ final class LiveThread {
             if restarted.contains(name) { break }
             if domains.transition({ $0.take(event, of: name) }) {
                 restarted.insert(name)
-                try session.follow([name])
+                try exclusively { () throws(DefaultsError) in try session.follow([name]) }
             }
         case .reached(let place): domains.state.withLock { $0.reach(place) }
         case .unfollowed(let name): domains.state.withLock { $0.noteUnfollowed(name) }
@@ -266,6 +330,11 @@ final class LiveThread {
         case .refused(let number, let error):
             domains.report(error, of: .edit)
             domains.transition { ((), $0.refuse(number)) }
+        case .committed(_, let error):
+            commitUnderWay = nil
+            commits.removeFirst().barrier.finish(error.map { [$0] } ?? [])
+            // The next is to be asked for.
+            if !commits.isEmpty { domains.requests.wake() }
         case .saved(let domain, let number): domains.state.withLock { $0.save(domain, upTo: number) }
         case .synchronized(let number, let failures):
             for barrier in barriers.removeValue(forKey: number) ?? [] { barrier.finish(failures) }

@@ -4,6 +4,8 @@ import Glibc
 struct MonotonicTime: Comparable {
     var milliseconds: Int64
 
+    static let distantFuture = MonotonicTime(milliseconds: .max)
+
     static func now() -> MonotonicTime {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

@@ -27,6 +27,8 @@ protocol Session: AnyObject {
     ///
     /// Edits are made in the order of the calls.
     func edit(_ request: EditRequest) throws(DefaultsError)
+    /// Makes an edit on the condition that keys hold what it expects, after all edits that were made before.
+    func commit(_ request: EditRequest) throws(DefaultsError)
     /// Makes edits durable, and takes in what others did before.
     func synchronize(_ domains: [Domain], _ number: UInt64) throws(DefaultsError)
     /// Has the files looked at, if nobody watches them.
@@ -70,6 +72,8 @@ enum SessionEvent {
     case accepted(UInt64)
     /// An edit was refused.
     case refused(UInt64, DefaultsError)
+    /// A conditional edit is made and durable, or it isn't made; everything up to there has come by the streams.
+    case committed(UInt64, DefaultsError?)
     /// All edits of a domain up to a number are durable.
     case saved(Domain, UInt64)
     /// A `synchronize` is done; `failures` say what could not be made durable.

@@ -39,6 +39,10 @@ final class UnavailableSession: Session {
         ]
     }
 
+    func commit(_ request: EditRequest) {
+        events.append(.committed(request.identity?.number ?? 0, reason))
+    }
+
     func synchronize(_ domains: [Domain], _ number: UInt64) {
         events.append(.synchronized(number, failures: [reason]))
     }

@@ -5,10 +5,22 @@ public import PropertyList
 public struct DefaultsTransaction {
     private let defaults: UserDefaults
     private(set) var values = Difference()
+    private let reads = Reads()
+
+    /// The values in the domain that is changed of the keys that were read, `nil` for none, as they were before.
+    private final class Reads {
+        var expected = Difference()
+    }
 
     init(_ defaults: UserDefaults) {
         self.defaults = defaults
     }
+
+    /// Whether something was read that the transaction hasn't set itself.
+    var hasRead: Bool { !reads.expected.isEmpty }
+
+    /// The values that the domain must still hold, `nil` for none.
+    var expected: Difference { reads.expected }
 
     /// A typed key's value: as it was set here, or as it is.
     ///
@@ -27,6 +39,8 @@ public struct DefaultsTransaction {
     /// A key's value: as it was set here, or as the search finds it.
     public func propertyListValue(forKey key: String) -> PropertyListValue? {
         if let value = values[key] { return value }
+        // Before the search: a change between the two is found, rather than missed.
+        if reads.expected[key] == nil { reads.expected[key] = .some(defaults.ownValue(forKey: key)) }
         return defaults.propertyListValue(forKey: key)
     }
 

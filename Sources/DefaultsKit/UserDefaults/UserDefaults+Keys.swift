@@ -15,12 +15,25 @@ extension UserDefaults {
     /// }
     /// defaults[.quality] += 0.1
     /// ```
+    ///
+    /// `+=` and the like change the value that they have read: no other thread of the process that uses them comes between,
+    /// but another process may. `update(_:_:)` keeps those out, too.
     public subscript<Value>(key: DefaultsKey<Value>) -> Value {
         get {
             list.track(key.name).access()
             return key.read(propertyListValue(forKey: key.name))
         }
         set { set(newValue, for: key) }
+        _modify {
+            live.modifications.lock()
+            var value = self[key]
+            // Also when what changes the value throws.
+            defer {
+                set(value, for: key)
+                live.modifications.unlock()
+            }
+            yield &value
+        }
     }
 
     private func set<Value>(_ newValue: Value, for key: DefaultsKey<Value>) {
@@ -42,27 +55,6 @@ extension UserDefaults {
     /// Removes all keys from the application's or the suite's domain, as one change set.
     public func resetAll() {
         removePersistentDomain(forName: domain.name.description)
-    }
-
-    /// Sets several keys as one change set: others see all of them at once, or none, and so does the file.
-    ///
-    /// ```swift
-    /// defaults.transaction { values in
-    ///     values[.quality] = 1
-    ///     values[.theme] = .dark
-    /// }
-    /// ```
-    ///
-    /// - Parameter body: sets the values; it reads its own, and the others as they are. When it throws, nothing is set.
-    /// - Returns: what the body returns.
-    /// - Throws: what the body throws.
-    public func transaction<Result, Failure>(
-        _ body: (inout DefaultsTransaction) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        var transaction = DefaultsTransaction(self)
-        let result = try body(&transaction)
-        if !transaction.values.isEmpty { edit(transaction.values) }
-        return result
     }
 }
 

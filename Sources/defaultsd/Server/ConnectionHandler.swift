@@ -207,7 +207,9 @@ final class ConnectionHandler: ChannelInboundHandler {
                 bound.value.isJudging = false
                 switch outcome {
                 case .success(let revision): bound.value.confirm(revision, number)
-                case .failure(let error): bound.value.send(.failure(error), to: number)
+                // Behind what others have changed: who tries again then knows it.
+                case .failure(let error):
+                    bound.value.answers.append((bound.value.server.store.cursor, .failure(error), number))
                 }
                 bound.value.takeRequests()
             }

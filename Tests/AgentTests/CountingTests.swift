@@ -1,0 +1,87 @@
+import DefaultsCore
+import Glibc
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+/// A count that several processes raise at once: `Tests/Leaver` plays the scenes.
+@Suite("A count that processes share", .timeLimit(.minutes(10)))
+struct CountingTests {
+    private static let suite = "org.example.app"
+
+    /// The agents of a test.
+    enum Agents: CaseIterable {
+        /// One that all programs use.
+        case one
+        case none
+        /// One that half of the programs use, while the others save by themselves.
+        case mixed
+    }
+
+    /// Starts eight programs in a place.
+    private func programs(_ scene: String, _ agents: Agents, in place: AgentProcess.Place) throws -> [RunningProgram] {
+        try (0..<8).map { number in
+            var environment = place.environment
+            if agents == .mixed, number % 2 == 0 { environment["DEFAULTSD_SOCKET"] = place.root + "/none" }
+            return try RunningProgram(Programs.leaver, [scene, Self.suite], environment: environment)
+        }
+    }
+
+    private func count(in place: AgentProcess.Place) throws -> Int64 {
+        guard case .dictionary(let values) = try PropertyListValue(parsing: RawFile.read(place.path(Self.suite))),
+            case .integer(let count) = values["count"]
+        else { return 0 }
+        return count
+    }
+
+    /// Runs eight programs at once, and returns the count at the end.
+    private func play(_ scene: String, _ agents: Agents) throws -> Int64 {
+        try AgentProcess.withPlace { place in
+            let agent = agents == .none ? nil : try AgentProcess(place)
+            defer { agent?.kill() }
+            for program in try programs(scene, agents, in: place) {
+                #expect(program.status(within: 300) == 0)
+                #expect(program.complaints() == "")
+            }
+            return try count(in: place)
+        }
+    }
+
+    @Test("Eight processes that raise a count by update lose nothing", arguments: Agents.allCases)
+    func updates(agents: Agents) throws {
+        #expect(try play("updates", agents) == 8_000)
+    }
+
+    @Test("Eight processes that raise a count in transactions lose nothing", arguments: Agents.allCases)
+    func transactions(agents: Agents) throws {
+        #expect(try play("transactions", agents) == 8_000)
+    }
+
+    @Test("An update that returns is counted once, though agents are killed meanwhile")
+    func killedAgents() throws {
+        try AgentProcess.withPlace { place in
+            let programs = try programs("uncertainUpdates", .one, in: place)
+            while programs.contains(where: \.isRunning) {
+                let agent = try AgentProcess(place)
+                let before = try count(in: place)
+                // It is killed in the middle of its work.
+                #expect(
+                    eventually(within: 60) {
+                        (try? count(in: place)).map { $0 > before + 300 } ?? false
+                            || !programs.contains(where: \.isRunning)
+                    })
+                agent.signal(SIGKILL)
+                agent.kill()
+            }
+            var uncertain: Int64 = 0
+            for program in programs {
+                let line = try #require(program.line())
+                uncertain += try #require(Int64(line))
+                #expect(program.status() == 0)
+            }
+            let total = try count(in: place)
+            #expect(total >= 8_000 && total <= 8_000 + uncertain)
+        }
+    }
+}
