@@ -41,7 +41,7 @@ extension UserDefaults {
 
     /// Removes all keys from the application's or the suite's domain, as one change set.
     public func resetAll() {
-        removePersistentDomain(forName: domain.name.description)
+        replace(domain, of: live, with: [:])
     }
 
     /// Sets several keys as one change set: others see all of them at once, or none, and so does the file.
