@@ -30,10 +30,12 @@ struct CommandPlaceTests {
         .fails(
             kv, ["-currentHost", "-host", "HOST", "read", "a.b"], status: 64,
             "-currentHost and -host don't go together; name one."),
-        .fails(["read", ".x"], status: 64, "\".x\" can't be a domain's name: a name doesn't begin with \".\"."),
+        .prints(["write", ".x", "k", "v"], ["read", "%2Ex", "k"], output: "v"),
+        .prints(["write", "a/b", "k", "v"], ["read", "a%2Fb", "k"], output: "v"),
+        .prints(["write", "a%2Fb", "k", "v"], ["read", "a/b", "k"], output: "v"),
+        .fails(["read", "a/b"], status: 1, "The domain a%2Fb does not exist."),
         .fails(
-            ["read", "a/b"], status: 64,
-            "\"a/b\" can't be a domain's name: a name has no \"/\". The path of a file begins with /, ./, ../ or ~/."),
+            ["write", "a/b.plist", "k", "v"], status: 64, "\"a/b.plist\" is a file's name: ./a/b.plist is that file."),
         .fails(
             ["write", "a.plist", "k", "v"], status: 64,
             "\"a.plist\" is a file's name: ./a.plist is that file, and the domain is \"a\"."),

@@ -155,10 +155,8 @@ struct VerbTests {
     static let sync: [VerbCase] = [
         VerbCase(commands: [["sync"]]), VerbCase(commands: [["sync", "a.b", "-g"]]),
         VerbCase(
-            commands: [["sync", "a/b"]], status: 64,
-            errors:
-                "defaults: \"a/b\" can't be a domain's name: a name has no \"/\". The path of a file begins with /, ./, "
-                + "../ or ~/.\n"),
+            commands: [["sync", ""]], status: 64,
+            errors: "defaults: \"\" can't be a domain's name: a name has at least one character.\n"),
     ]
 
     static let nearNames: [VerbCase] =

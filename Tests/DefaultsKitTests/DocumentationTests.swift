@@ -22,6 +22,10 @@ private enum Theme: String, DefaultsValue { case light, dark }
 
 private struct Window: Codable, DefaultsValue { var x = 0, y = 0 }
 
+extension DefaultsKey where Value == [Window] {
+    fileprivate static var windows: Self { Self("windows", default: []) }
+}
+
 private struct Version {
     let text: String
 
@@ -78,6 +82,33 @@ struct DocumentationTests {
             values[.theme] = .dark
         }
         #expect(defaults.values() == ["quality": 1.0, "theme": "dark"])
+    }
+
+    @Test("of keys in an array does what it says")
+    func keysInArray() async {
+        let appearance = [AnyDefaultsKey(.theme), AnyDefaultsKey(.windows)]
+        defaults.register(appearance)
+        #expect(defaults.string(forKey: "theme") == "light")
+        for await values in defaults.updates(of: appearance) {
+            #expect(values[.theme] == .light)
+            #expect(values[.windows].isEmpty)
+            break
+        }
+        defaults[.theme] = .dark
+        defaults.reset(appearance)
+        #expect(defaults[.theme] == .light)
+    }
+
+    @Test("of one key's changes does what it says")
+    func keyChanges() async {
+        var history: [String] = []
+        var changes = defaults.changes(of: .quality).makeAsyncIterator()
+        defaults[.quality] = 1
+        defaults[.quality] = 0.25
+        while history.count < 2, let change = await changes.next() {
+            history.append("\(change.old) became \(change.new)")
+        }
+        #expect(history == ["0.5 became 1.0", "1.0 became 0.25"])
     }
 
     @Test("of stored properties does what it says")

@@ -57,8 +57,11 @@ struct Tail: ParsableCommand {
     }
 
     func run() throws {
-        // What can't be a domain's name never shows anything; a pattern may be any text.
-        if let domain, !domain.contains(where: { "*?\\".contains($0) }) { _ = try DomainName(domain) }
+        // A name is that of one domain, as for other verbs; a pattern may be any text.
+        var domain = domain
+        if let name = domain, !name.contains(where: { "*?\\".contains($0) }) {
+            domain = name.isEmpty ? try DomainName(name).description : DomainName(escaping: name).description
+        }
         if let variable = Environment.current[BackendChoice.noAgentVariable] {
             throw Failure(
                 "Changes can't be followed without an agent; unset \(BackendChoice.noAgentVariable)=\(variable).",

@@ -24,16 +24,14 @@ package struct DomainPlace: Hashable {
     /// - Throws: what is wrong with the name, or with a host beside a path.
     init(_ argument: String, host: DomainHost, in preferences: PreferencesDirectory) throws {
         guard Self.isPath(argument) else {
-            if Path.hasSeparator(argument) {
-                throw Failure(
-                    "\"\(argument)\" can't be a domain's name: a name has no \"/\". The path of a file begins with /, ./, "
-                        + "../ or ~/.", .usage)
-            }
-            // As Apple's tool calls it, and as its file is called.
-            let isGlobal = ["Apple Global Domain", ".GlobalPreferences"].contains(argument)
-            let domain = Domain(isGlobal ? .global : try DomainName(argument), host: host)
+            // A script's variable that isn't set.
+            if argument.isEmpty { _ = try DomainName(argument) }
+            // As Apple's tool calls it; any other text names the domain that it names in a program.
+            let isGlobal = argument == "Apple Global Domain"
+            let domain = Domain(isGlobal ? .global : DomainName(escaping: argument), host: host)
             // Such a name is likely a mistake, but one that is there is meant.
-            if argument.hasSuffix(".plist"), access(preferences.path(of: domain), F_OK) != 0 {
+            let isNew = access(preferences.path(of: domain), F_OK) != 0
+            if isNew, argument.hasSuffix(".plist") || Path.hasSeparator(argument) && Self.isFile(argument) {
                 let near = Domain(fileName: argument).map { ", and the domain is \"\($0.name)\"" } ?? ""
                 throw Failure("\"\(argument)\" is a file's name: ./\(argument) is that file\(near).", .usage)
             }
@@ -45,40 +43,24 @@ package struct DomainPlace: Hashable {
         }
         var path = Environment.current.expandingTilde(argument)
         if !path.hasSuffix(".plist") { path += ".plist" }
-        // A link to one of the preferences' files is that domain too; but a file there may itself be a link.
-        let linked = PreferencesDirectory(path: path).resolvedPath
-        guard let domain = Self.domain(at: path, in: preferences) ?? Self.domain(at: linked, in: preferences) else {
-            let (parent, name) = Self.split(path)
+        guard let found = preferences.domain(at: path) else {
+            let name = Path.lastName(of: path)
             if name == ".plist" { throw Failure("\(argument) names a directory, and no file in it.", .usage) }
-            guard let domain = Domain(fileName: name) else {
-                // Which rule the name breaks.
-                _ = try DomainName(String(name.dropLast(".plist".count)))
-                throw Failure("\(path) can't be a domain's file; rename it, or use `import` and `export`.", .usage)
-            }
-            self.init(domain, directory: PreferencesDirectory(path: parent))
-            return
+            // Which rule the name breaks.
+            _ = try DomainName(String(name.dropLast(".plist".count)))
+            throw Failure("\(path) can't be a domain's file; rename it, or use `import` and `export`.", .usage)
         }
-        self.init(domain)
+        self.init(found.domain, directory: found.elsewhere)
+    }
+
+    /// Whether a path, with or without ".plist", leads to something.
+    private static func isFile(_ path: String) -> Bool {
+        access(path, F_OK) == 0 || access(path + ".plist", F_OK) == 0
     }
 
     /// Whether an argument is the path of a file, not the name of a domain.
     static func isPath(_ argument: String) -> Bool {
         ["/", "./", "../", "~/"].contains { argument.utf8.starts(with: $0.utf8) }
-    }
-
-    /// The domain of the preferences directory, or of its `ByHost`, whose file has a path.
-    private static func domain(at path: String, in preferences: PreferencesDirectory) -> Domain? {
-        let (parent, name) = split(path)
-        let home = preferences.resolvedPath
-        if parent == home { return Domain(fileName: name) }
-        return parent == "\(home)/\(Domain.hostDirectory)" ? Domain(fileName: "\(Domain.hostDirectory)/\(name)") : nil
-    }
-
-    /// A path's directory, as its links lead to it, and its last name.
-    private static func split(_ path: String) -> (parent: String, name: String) {
-        let cut = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
-        let parent = PreferencesDirectory(path: PreferencesDirectory(path: String(path[...cut])).resolvedPath)
-        return (parent.path, String(path[path.utf8.index(after: cut)...]))
     }
 
     /// The place as a sentence has it in its middle.

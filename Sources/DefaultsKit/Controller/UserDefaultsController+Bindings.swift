@@ -28,7 +28,7 @@ extension UserDefaultsController {
         bind(
             object, property, key.name,
             ObjectProperty<Object, Value>.Conversion(
-                present: { key.read($0) },
+                present: { [defaults] in key.read($0, in: defaults) },
                 store: { value throws(DefaultsError) in try PropertyListValue(storing: value, forKey: key.name) }),
             commit, isolation: isolation)
     }
@@ -80,7 +80,11 @@ extension UserDefaultsController {
         bind(
             object, property, key.name,
             ObjectProperty<Object, Presented>.Conversion(
-                present: transformer.presenting(BoundKey(key.name, of: defaults)) { key.read($0) },
+                present: transformer.presenting(BoundKey(key.name, of: defaults)) { [defaults] value in
+                    if transformer.presentBound == nil { return key.read(value, in: defaults) }
+                    // Such a transformer reports a value of another type itself.
+                    return value.flatMap { Stored(propertyListValue: $0) } ?? key.defaultValue
+                },
                 store: transformer.storing(forKey: key.name)),
             commit, isolation: isolation)
     }

@@ -11,7 +11,7 @@ extension UserDefaultsController {
     public func updates<Value>(of key: DefaultsKey<Value>) -> DefaultsUpdates<Value> {
         DefaultsUpdates(defaults, keys: [key.name], controller: self) { [self] _ in
             let value = propertyListValue(forKey: key.name)
-            return ([value], key.read(value))
+            return ([value], key.read(value, in: defaults))
         }
     }
 

@@ -25,7 +25,7 @@ extension UserDefaultsController {
         ///
         /// A value that can't be stored is reported to `UserDefaults.onProblem`, and the key left as it is.
         public subscript<Value>(key: DefaultsKey<Value>) -> Value {
-            get { key.read(self[key.name]) }
+            get { key.read(self[key.name], in: controller.defaults) }
             nonmutating set {
                 do throws(DefaultsError) {
                     self[key.name] = try PropertyListValue(storing: newValue, forKey: key.name)

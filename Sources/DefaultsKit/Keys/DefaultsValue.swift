@@ -3,7 +3,7 @@ public import PropertyList
 /// A type that a `DefaultsKey` may have.
 ///
 /// The usual types conform: Booleans, numbers of every width, text, `Data`, `Date`, `URL`, `UUID`, `PropertyListValue`,
-/// and `Optional`s, arrays, sets and dictionaries of them. For an enumeration with raw values, an option set, and any
+/// and `Optional`s, arrays, sets, dictionaries and ranges of them. For an enumeration with raw values, an option set, and any
 /// `Codable` type, the conformance is free:
 ///
 /// ```swift
@@ -12,12 +12,13 @@ public import PropertyList
 /// ```
 ///
 /// A `Codable` value is stored as a native tree, which the `defaults` command can read and edit. Where a type has both a
-/// raw value and `Codable`, the raw value is stored.
+/// raw value and `Codable`, the raw value is stored. JSON in a string or in data, as other libraries store such values, is
+/// read as well.
 ///
 /// The command stores a string for `defaults write app size 5`. So numbers and Booleans are read from strings as well,
 /// and strings from numbers, but only from what is one as a whole: an `Int` is read from "5", not from "abc" or "5 cm",
-/// where the classic `integer(forKey:)` would give 0 or 5. What can't be read counts as unset, and the key's default
-/// stands.
+/// where the classic `integer(forKey:)` would give 0 or 5. What can't be read is reported to `UserDefaults.onProblem`,
+/// once, and stays as it is; the key's default is used.
 ///
 /// A type of your own tells both ways:
 ///

@@ -16,7 +16,10 @@ enum ExitingThread {
     static func begin() {
         for _ in 0..<handlers { on_exit({ status, _ in ExitingThread.end(status) }, nil) }
         // At the very end once more, for what handlers set that were registered before these.
-        linux_at_end { LiveDomains.shared.handOver() }
+        linux_at_end {
+            LiveDomains.shared.handOver()
+            FileSuites.handOver()
+        }
     }
 
     /// Hands over on the first thread; any other sleeps until the process has ended.
@@ -32,6 +35,7 @@ enum ExitingThread {
             while true { pause() }
         }
         LiveDomains.shared.handOver()
+        FileSuites.handOver()
         // The others may have used up the list that this handler is in, and freed it: then nothing is to return to it.
         if others.load(ordering: .relaxed) > 0 { exit(status) }
     }

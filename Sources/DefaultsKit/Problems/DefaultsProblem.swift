@@ -8,11 +8,13 @@ public struct DefaultsProblem: Error, Hashable, Sendable, CustomStringConvertibl
     ///
     /// New matters may be added.
     public struct Matter: Hashable, Sendable, CustomStringConvertible {
-        private enum Kind: String { case value, edit, file, saving, agent, name, directory, archive }
+        private enum Kind: String { case value, type, edit, file, saving, agent, name, directory, archive }
         private let kind: Kind
 
         /// A value that no property list can hold; nothing was set.
         public static let value = Matter(kind: .value)
+        /// A stored value that isn't of its key's type; the key's default is used, and what is stored stays.
+        public static let type = Matter(kind: .type)
         /// An edit that was refused, such as one of a domain that can only be read.
         public static let edit = Matter(kind: .edit)
         /// A file that can't be taken as it is, damaged or unreadable; values stay as they were, or there are none.

@@ -20,7 +20,8 @@ public struct PreferencesDomain: Hashable, Sendable, CustomStringConvertible {
     /// Names a domain.
     ///
     /// - Parameters:
-    ///   - name: the application's or the suite's name, or `UserDefaults.globalDomain`.
+    ///   - name: the application's or the suite's name, or `UserDefaults.globalDomain`; escaped as by
+    ///     `UserDefaults(suiteName:)`, but for an absolute path, which isn't a domain's name.
     ///   - user: whose values.
     ///   - host: on which host.
     /// - Throws: when the name or the host's identifier can't be one.
@@ -28,6 +29,7 @@ public struct PreferencesDomain: Hashable, Sendable, CustomStringConvertible {
         _ name: String, user: PreferencesUser = .current, host: PreferencesHost = .any
     ) throws(DefaultsProblem) {
         do throws(DefaultsError) {
+            if name.utf8.first == UInt8(ascii: "/") { _ = try DomainName(name) }
             domain = Domain(try DomainName(ofFile: name), host: try host.host, user: user.user)
         } catch {
             throw DefaultsProblem(.name, error)

@@ -24,16 +24,17 @@ extension Domain {
 }
 
 extension DomainName {
-    /// Checks a name that a caller gave for domains in files: the arguments and the registered defaults have none.
+    /// Names a domain in files by any text, escaped where that can't be a name; the arguments and the registered defaults are
+    /// in no file.
     ///
-    /// - Parameter name: the name.
-    /// - Throws: `invalidDomainName`; it says which rule the name breaks.
+    /// - Parameter name: the text.
+    /// - Throws: `invalidDomainName`, for those two.
     init(ofFile name: String) throws(DefaultsError) {
         if name == SearchLayer.argumentDomain || name == SearchLayer.registrationDomain {
             throw DefaultsError(
                 .invalidDomainName,
                 "\"\(name)\" is a domain of the process alone, in no file; use `setVolatileDomain(_:forName:)`.")
         }
-        try self.init(name)
+        self.init(escaping: name)
     }
 }

@@ -27,6 +27,8 @@ final class SearchList: Sendable {
         /// The keys; `nil` for all.
         var keys: Set<String>?
         var observer: WakeUp
+        /// The place for each change, in order; `nil` where a wake-up is enough.
+        var recorder: WaitingChanges?
     }
 
     private let state = ReadMostly(State())
@@ -105,6 +107,7 @@ final class SearchList: Sendable {
             for (key, value) in old where values[key] == nil {
                 changes.append(EffectiveChange(key: key, old: value, new: nil))
             }
+            Self.record(changes, for: state.observers)
             return changes
         }
     }
@@ -117,13 +120,23 @@ final class SearchList: Sendable {
     ) -> [EffectiveChange] {
         state.change { state in
             guard state.values != nil, state.layers.contains(layer) else { return [] }
-            return keys.compactMap { key in
+            let changes = keys.compactMap { key -> EffectiveChange? in
                 let new = search(state.layers, key)
                 let old = state.values?[key]
                 if old == new { return nil }
                 state.values?[key] = new
                 return EffectiveChange(key: key, old: old, new: new)
             }
+            Self.record(changes, for: state.observers)
+            return changes
+        }
+    }
+
+    /// Adds changes where each is wanted, before another thread can make the next.
+    private static func record(_ changes: [EffectiveChange], for observers: [Observation]) {
+        for observation in observers {
+            guard let recorder = observation.recorder else { continue }
+            for change in changes where observation.keys?.contains(change.key) ?? true { recorder.append(change) }
         }
     }
 

@@ -13,8 +13,8 @@ extension UserDefaults {
 
     /// Follows domains: every change set by anyone, in order, with the old and the new value of each key.
     ///
-    /// A change set is told even if a domain before it in the search list hides the values. A name that can't be a
-    /// domain's is reported to `onProblem`, and nothing happens to it.
+    /// A change set is told even if a domain before it in the search list hides the values. The name of a
+    /// domain that is in no file is reported to `onProblem`, and nothing happens to it.
     ///
     /// ```swift
     /// for await case .change(let change) in defaults.changes(in: .application) {
@@ -26,12 +26,8 @@ extension UserDefaults {
         case .application: return DefaultsChanges(live, [domain.name])
         case .searchList: return DefaultsChanges(live, Set(live.names(of: list)))
         case .domain(let text):
-            do throws(DefaultsError) {
-                return DefaultsChanges(live, [try DomainName(ofFile: text)])
-            } catch {
-                ProblemHandler.report(DefaultsProblem(.name, error))
-                return DefaultsChanges(live, [])
-            }
+            guard let suite = suite(named: text) else { return DefaultsChanges(live, []) }
+            return DefaultsChanges(suite.live, [suite.name])
         }
     }
 }

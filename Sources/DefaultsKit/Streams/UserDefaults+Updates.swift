@@ -13,7 +13,7 @@ extension UserDefaults {
     public func updates<Value>(of key: DefaultsKey<Value>) -> DefaultsUpdates<Value> {
         DefaultsUpdates(self, keys: [key.name]) { defaults in
             let value = defaults.propertyListValue(forKey: key.name)
-            return ([value], key.read(value))
+            return ([value], key.read(value, in: defaults))
         }
     }
 
@@ -32,7 +32,7 @@ extension UserDefaults {
                 index += 1
                 return raw[index]
             }
-            return (raw, (first.read(raw[0]), repeat (each other).read(next())))
+            return (raw, (first.read(raw[0], in: defaults), repeat (each other).read(next(), in: defaults)))
         }
     }
 

@@ -26,7 +26,7 @@ public struct DefaultsTransaction {
     ///
     /// A value that can't be stored is reported to `UserDefaults.onProblem`, and the key left as it is.
     public subscript<Value>(key: DefaultsKey<Value>) -> Value {
-        get { key.read(propertyListValue(forKey: key.name)) }
+        get { key.read(propertyListValue(forKey: key.name), in: defaults) }
         set {
             do throws(DefaultsError) {
                 values[key.name] = .some(try PropertyListValue(storing: newValue, forKey: key.name))

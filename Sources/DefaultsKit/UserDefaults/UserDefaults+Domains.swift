@@ -25,11 +25,16 @@ extension UserDefaults {
     }
 
     private func changeSuites(_ suiteName: String, _ change: (inout [DomainName], DomainName) -> Void) {
-        do throws(DefaultsError) {
-            let name = try DomainName(ofFile: suiteName)
-            live.with(live.names(of: list) + [name]) { live.changeSuites(of: list) { change(&$0, name) } }
-        } catch {
-            ProblemHandler.report(DefaultsProblem(.name, error))
+        guard let suite = suite(named: suiteName) else { return }
+        guard suite.live === live else {
+            let problem = DefaultsError(
+                .invalidDomainName,
+                "The suite \(suiteName) and this instance's domain are in different directories, and can't be searched "
+                    + "together; use `UserDefaults(suiteName:)` for each.")
+            return ProblemHandler.report(DefaultsProblem(.name, problem))
+        }
+        live.with(live.names(of: list) + [suite.name]) {
+            live.changeSuites(of: list) { change(&$0, suite.name) }
         }
     }
 
@@ -65,24 +70,25 @@ extension UserDefaults {
 
     /// The values of the user's domain of a name, for any host; `nil` when it has none.
     public func persistentDomain(forName domainName: String) -> [String: Any]? {
-        guard let name = Self.name(domainName) else { return nil }
-        let values = live.currentValues(of: Domain(name))
+        guard let suite = suite(named: domainName) else { return nil }
+        let values = suite.live.currentValues(of: Domain(suite.name))
         return values.isEmpty ? nil : values.mapValues(\.anyValue)
     }
 
     /// Replaces all keys of the user's domain of a name, as one change set.
     public func setPersistentDomain(_ domain: [String: Any], forName domainName: String) {
-        guard let name = Self.name(domainName) else { return }
-        replace(Domain(name), with: Self.stored(domain))
+        guard let suite = suite(named: domainName) else { return }
+        replace(Domain(suite.name), of: suite.live, with: Self.stored(domain))
     }
 
     /// Removes all keys of the user's domain of a name, as one change set.
     public func removePersistentDomain(forName domainName: String) {
-        guard let name = Self.name(domainName) else { return }
-        replace(Domain(name), with: [:])
+        guard let suite = suite(named: domainName) else { return }
+        replace(Domain(suite.name), of: suite.live, with: [:])
     }
 
-    private func replace(_ domain: Domain, with values: DomainValues) {
+    /// Replaces all keys of a domain, as one change set.
+    func replace(_ domain: Domain, of live: LiveDomains, with values: DomainValues) {
         let old = live.with([domain.name]) {
             defer { live.replace(domain, with: values) }
             return live.values(of: domain)
@@ -97,15 +103,6 @@ extension UserDefaults {
     public static func resetStandardUserDefaults() {}
 
     // MARK: Conversions
-
-    private static func name(_ text: String) -> DomainName? {
-        do throws(DefaultsError) {
-            return try DomainName(ofFile: text)
-        } catch {
-            ProblemHandler.report(DefaultsProblem(.name, error))
-            return nil
-        }
-    }
 
     /// What can be stored of a dictionary; what can't is reported.
     static func stored(_ dictionary: [String: Any]) -> DomainValues {

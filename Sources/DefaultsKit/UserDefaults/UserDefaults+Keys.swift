@@ -4,10 +4,10 @@ import PropertyList
 extension UserDefaults {
     /// A typed key's value; setting it sets the key in the application's or the suite's domain.
     ///
-    /// A key that no domain has, or whose value can't be read as the type, has its default. Setting an `Optional` key to
-    /// `nil` removes it. What is read here is tracked by Observation: `withObservationTracking` and `Observations` see
-    /// changes, by other processes too. They are told on a task, after the change; for a value that was read within the last
-    /// tenth of a second perhaps twice.
+    /// A key that no domain has, or whose value can't be read as the type, has its default; such a value is reported to
+    /// `onProblem`, once. Setting an `Optional` key to `nil` removes it. What is read here is tracked by Observation:
+    /// `withObservationTracking` and `Observations` see changes, by other processes too. They are told on a task, after the
+    /// change; for a value that was read within the last tenth of a second perhaps twice.
     ///
     /// ```swift
     /// extension DefaultsKey where Value == Double {
@@ -21,7 +21,7 @@ extension UserDefaults {
     public subscript<Value>(key: DefaultsKey<Value>) -> Value {
         get {
             list.track(key.name).access()
-            return key.read(propertyListValue(forKey: key.name))
+            return key.read(propertyListValue(forKey: key.name), in: self)
         }
         set { set(newValue, for: key) }
         _modify {
@@ -54,13 +54,6 @@ extension UserDefaults {
 
     /// Removes all keys from the application's or the suite's domain, as one change set.
     public func resetAll() {
-        removePersistentDomain(forName: domain.name.description)
-    }
-}
-
-extension DefaultsKey {
-    /// What a stored value is read as.
-    func read(_ value: PropertyListValue?) -> Value {
-        value.flatMap { Value(propertyListValue: $0) } ?? defaultValue
+        replace(domain, of: live, with: [:])
     }
 }

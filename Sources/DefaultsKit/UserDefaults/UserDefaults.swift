@@ -43,7 +43,17 @@ public final class UserDefaults: Sendable {
     /// Values are written to the suite's domain, and searched as a program's of that name are. The global domain is a suite
     /// like any other, and so is the program's own.
     ///
-    /// It fails when the name can't be a domain's; `onProblem` tells why.
+    /// Any text will do for a name. One that can't be a file's name, such as `#file`, is escaped:
+    /// `MyTests/FileTests.swift` is the domain `MyTests%2FFileTests.swift`, to the `defaults` command, too.
+    ///
+    /// An absolute path is that file; ".plist" is added if it isn't there, and the directory must exist. Outside the
+    /// preferences directory such a file is read and written by the process itself, under the same lock as by the command.
+    /// Changes by others are seen as where no agent runs: at `synchronize()`, at the first read more than a second after the
+    /// last look, and every second while someone follows or observes. With the file only the arguments are searched, and
+    /// what is registered through an instance for a file of that directory. Each such directory costs a thread.
+    ///
+    /// It is an Optional because Foundation's is, and never `nil`: for `argumentDomain` and `registrationDomain`, which are
+    /// in no file, `onProblem` is told, and the values are kept in a domain whose name is escaped.
     ///
     /// - Parameter suiteName: the name; `nil` for the program's own domain.
     public convenience init?(suiteName: String?) {
@@ -62,10 +72,11 @@ public final class UserDefaults: Sendable {
             return
         }
         do throws(DefaultsError) {
-            self.init(live, try DomainName(ofFile: suiteName))
+            let suite = try live.suite(named: suiteName)
+            self.init(suite.live, suite.name)
         } catch {
             ProblemHandler.report(DefaultsProblem(.name, error))
-            return nil
+            self.init(live, DomainName(escaping: suiteName, isReserved: true))
         }
     }
 

@@ -20,6 +20,8 @@ struct ClassicUse {
         volatileDomains(suite)
         persistentDomains(suite)
         instances(suite)
+        texts(suite)
+        arguments()
         urls(suite)
         show("synchronize", suite.synchronize())
     }
@@ -180,6 +182,27 @@ struct ClassicUse {
         let holders: [UserDefaults: String] = [suite: "suite", .standard: "standard"]
         show("as a key", holders[suite])
         show("equal", suite == suite && suite != .standard)
+        show("isEqual", suite.isEqual(suite) && !suite.isEqual(UserDefaults.standard))
+        show("isEqual to another", suite.isEqual("a text") || suite.isEqual(nil))
+        show("isEqual to one of its name", suite.isEqual(UserDefaults(suiteName: CommandLine.arguments[1])))
+        show("description", "\(suite)".hasPrefix("<UserDefaults: ") && suite.description.hasSuffix(">"))
+        show("description's name", suite.description.contains(CommandLine.arguments[1]))
+    }
+
+    /// The text of numbers, as `string(forKey:)` gives it.
+    static func texts(_ defaults: UserDefaults) {
+        for number in [1, 1e15, 1e16, 1e21, 1e-7, 0.1] {
+            defaults.set(number, forKey: "real")
+            show("text of \(number)", defaults.string(forKey: "real"))
+        }
+        defaults.removeObject(forKey: "real")
+    }
+
+    /// The arguments that the two read differently.
+    static func arguments() {
+        for key in ["white", "-long", "long", "negative", "after", "fragment"] {
+            show("argument \(key)", UserDefaults.standard.string(forKey: key).map { "[\($0)]" })
+        }
     }
 
     static func urls(_ defaults: UserDefaults) {

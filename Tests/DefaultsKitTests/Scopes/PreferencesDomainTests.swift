@@ -114,8 +114,8 @@ struct PreferencesDomainTests {
     }
 
     @Test(
-        "has a name that can be one",
-        arguments: ["", "a/b", ".a", "NSArgumentDomain", String(repeating: "a", count: 201)])
+        "has a name that isn't a path, or a domain of the process alone",
+        arguments: ["/a", "/", "NSArgumentDomain", "NSRegistrationDomain"])
     func names(name: String) {
         #expect(throws: DefaultsProblem.self) { try PreferencesDomain(name) }
     }

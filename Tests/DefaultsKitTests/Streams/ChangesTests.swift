@@ -89,7 +89,7 @@ struct ChangesTests {
     @Test("of a domain that can't be are none, and told")
     func badName() async {
         let task = Task { [defaults] in
-            for await _ in defaults.changes(in: .domain("a/b")) { return false }
+            for await _ in defaults.changes(in: .domain(UserDefaults.argumentDomain)) { return false }
             return true
         }
         task.cancel()

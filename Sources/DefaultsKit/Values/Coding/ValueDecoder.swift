@@ -62,7 +62,7 @@ struct ValueDecoder: Decoder {
 
 extension PropertyListValue {
     /// What kind of value it is, with its article.
-    fileprivate var kind: String {
+    var kind: String {
         switch self {
         case .string: "a string"
         case .integer, .unsigned: "a whole number"

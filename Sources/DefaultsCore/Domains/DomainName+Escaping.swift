@@ -1,0 +1,57 @@
+extension DomainName {
+    /// Makes a domain's name of any text, such as the name that a program makes up for a suite.
+    ///
+    /// A text that can be a name is that name, and ".GlobalPreferences", which the global domain's file is called, is the
+    /// global domain's. In any other text "%" and two hexadecimal digits stand for each "/" and NUL, for a "." in front, and
+    /// for each "%"; one that is too long is cut, and ends in "%-" and the hash of the whole; the empty one is "%". So texts
+    /// that can't be names have different ones, and a name that was made so is itself a name for the same domain.
+    ///
+    /// ```swift
+    /// DomainName(escaping: "MyTests/FileTests.swift")  // MyTests%2FFileTests.swift
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - text: the text.
+    ///   - isReserved: whether the text is escaped even if it can be a name, since it means something else.
+    package init(escaping text: String, isReserved: Bool = false) {
+        if text == ".GlobalPreferences" {
+            self = .global
+        } else if !isReserved, let name = try? DomainName(text) {
+            self = name
+        } else {
+            do throws(DefaultsError) {
+                try self.init(Self.escaped(text, isReserved: isReserved))
+            } catch {
+                preconditionFailure("An escaped name breaks a rule: \(error)")
+            }
+        }
+    }
+
+    private static var maximumLength: Int { 200 }
+
+    private static func escaped(_ text: String, isReserved: Bool) -> String {
+        if text.isEmpty { return "%" }
+        var bytes: [UInt8] = []
+        for (index, byte) in text.utf8.enumerated() {
+            let isEscaped =
+                switch byte {
+                case 0, UInt8(ascii: "/"), UInt8(ascii: "%"): true
+                case UInt8(ascii: "."): index == 0
+                default: index == 0 && isReserved
+                }
+            if isEscaped {
+                bytes += [UInt8(ascii: "%"), Self.digits[Int(byte >> 4)], Self.digits[Int(byte & 15)]]
+            } else {
+                bytes.append(byte)
+            }
+        }
+        guard bytes.count > maximumLength else { return String(decoding: bytes, as: UTF8.self) }
+        let end = "%-\(ContentHash([UInt8](text.utf8)))"
+        var count = maximumLength - end.utf8.count
+        // Not in the middle of a scalar.
+        while count > 0, bytes[count] & 0xC0 == 0x80 { count -= 1 }
+        return String(decoding: bytes[..<count], as: UTF8.self) + end
+    }
+
+    private static let digits = [UInt8]("0123456789ABCDEF".utf8)
+}

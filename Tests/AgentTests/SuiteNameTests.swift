@@ -1,0 +1,55 @@
+import ProgramSupport
+import TestSupport
+import Testing
+
+/// A program, the command and, where one runs, the agent, with a suite that a test names by its own file.
+@Suite("A suite named by a path", .timeLimit(.minutes(2)))
+struct SuiteNameTests {
+    private func check(
+        _ name: String, shown: String? = nil, _ place: AgentProcess.Place, isServed: Bool
+    ) throws {
+        let environment = place.environment.merging(isServed ? [:] : ["DEFAULTS_NO_AGENT": "1"]) { $1 }
+        let write = try Programs.run("\(Programs.directory)/LiveWriter", [name, "key", "2"], environment: environment)
+        #expect(write.status == 0)
+        #expect(write.errors == "")
+        for argument in [name, shown ?? name] {
+            let read = try Programs.run(Programs.defaults, ["read", argument, "key1"], environment: environment)
+            #expect(read.output == "(\n    1\n)\n", "\(argument): \(read.errors)")
+        }
+        let domains = try Programs.run(Programs.defaults, ["domains"], environment: environment)
+        #expect(domains.output.contains(shown ?? "nothing") == (shown != nil))
+        let change = try Programs.run(
+            Programs.defaults, ["write", name, "key1", "-int", "5"], environment: environment)
+        #expect(change.status == 0, "\(change.errors)")
+        let read = try Programs.run(Programs.defaults, ["read", shown ?? name, "key1"], environment: environment)
+        #expect(read.output == "5\n")
+    }
+
+    static let escaped = [
+        ("MyTests/FileTests.swift", "MyTests%2FFileTests.swift"), (".hidden", "%2Ehidden"),
+        (String(repeating: "x", count: 201), "%-"),
+    ]
+
+    @Test("The command reaches what a program keeps in a suite of any name, without an agent", arguments: escaped)
+    func alone(name: String, shown: String) throws {
+        try AgentProcess.withPlace { place in
+            try check(name, shown: shown == "%-" ? nil : shown, place, isServed: false)
+        }
+    }
+
+    @Test("The command reaches what a program keeps in a suite of any name, with an agent", arguments: escaped)
+    func served(name: String, shown: String) throws {
+        try AgentProcess.withAgent { agent in
+            try check(name, shown: shown == "%-" ? nil : shown, agent.place, isServed: true)
+        }
+    }
+
+    @Test("The command reaches what a program keeps in a file by its path, and the file has it when the program ends")
+    func path() throws {
+        try withTemporaryDirectory { directory in
+            try AgentProcess.withPlace { place in try check(directory + "/FileTests.swift", place, isServed: false) }
+            try AgentProcess.withAgent { agent in try check(directory + "/Other.swift", agent.place, isServed: true) }
+            #expect(RawFile.exists(directory + "/FileTests.swift.plist"))
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import DefaultsKit
+import PropertyList
+import Synchronization
+import Testing
+
+private enum Theme: String, DefaultsValue { case light, dark }
+
+extension DefaultsKey where Value == Theme {
+    fileprivate static var theme: Self { Self("theme", default: .light) }
+}
+
+/// The problems that a process of its own was told of, since the handler is the process's.
+private final class Told: Sendable {
+    private let problems = Mutex<[DefaultsProblem]>([])
+
+    init() { UserDefaults.onProblem { problem in self.problems.withLock { $0.append(problem) } } }
+
+    var count: Int { problems.withLock(\.count) }
+    var last: DefaultsProblem? { problems.withLock(\.last) }
+}
+
+@Suite("A stored value of another type than its key's", .timeLimit(.minutes(1)))
+struct MistypedValueTests {
+    @Test("A value of another type is reported once, with its domain and its kind, and gives the default")
+    func once() async {
+        await #expect(processExitsWith: .success) {
+            let told = Told()
+            UserDefaults.applicationIdentifier = "org.example.mistyped"
+            let defaults = UserDefaults(inMemory: ["theme": 5])
+            for _ in 0..<3 { #expect(defaults[.theme] == .light) }
+            #expect(told.count == 1)
+            #expect(
+                told.last?.description
+                    == "\"theme\" of org.example.mistyped is a whole number that can't be read as Theme; the key's default "
+                    + "is used. Set the key again, or remove it.")
+            #expect(defaults.integer(forKey: "theme") == 5)
+        }
+    }
+
+    @Test("Another wrong value of the same key is reported again, and a good one never")
+    func again() async {
+        await #expect(processExitsWith: .success) {
+            let told = Told()
+            let defaults = UserDefaults(inMemory: ["theme": "none"])
+            #expect(defaults[.theme] == .light)
+            defaults.set("dark", forKey: "theme")
+            #expect(defaults[.theme] == .dark)
+            defaults.removeObject(forKey: "theme")
+            #expect(defaults[.theme] == .light)
+            #expect(told.count == 1)
+            defaults.set("other", forKey: "theme")
+            #expect(defaults[.theme] == .light)
+            #expect(told.count == 2)
+        }
+    }
+
+    @Test("A value of another type is reported by streams, snapshots, transactions and controllers, all together once")
+    func everywhere() async {
+        await #expect(processExitsWith: .success) {
+            let told = Told()
+            let defaults = UserDefaults(inMemory: ["theme": ["a"]])
+            var updates = defaults.updates(of: .theme).makeAsyncIterator()
+            #expect(await updates.next() == .light)
+            #expect(told.count == 1)
+            var both = defaults.updates(of: .theme, .theme).makeAsyncIterator()
+            #expect(await both.next()?.0 == .light)
+            defaults.transaction { values in #expect(values[.theme] == .light) }
+            #expect(UserDefaultsController(defaults: defaults).values[.theme] == .light)
+            #expect(told.count == 1)
+        }
+    }
+
+    @Test("The handler may read the key that it is told of")
+    func reentrant() async {
+        await #expect(processExitsWith: .success) {
+            let defaults = UserDefaults(inMemory: ["theme": 5])
+            UserDefaults.onProblem { _ in #expect(defaults[.theme] == .light) }
+            #expect(defaults[.theme] == .light)
+        }
+    }
+}
