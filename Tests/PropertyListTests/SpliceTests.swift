@@ -115,7 +115,18 @@ struct SpliceTests {
             "/* A */\n\"k\" = \"v\";\n\n/* B */\nx = y;", ["k": "w", "z": "1"],
             "/* A */\n\"k\" = w;\n\n/* B */\nx = y;\nz = 1;"
         ),
-        ("// A\n  b = 1;\n", ["a": "0"], "// A\n  a = 0;\n  b = 1;\n"),
+        // A new first key comes before the comments of the one that was first, and behind those of the file.
+        ("// A\n  b = 1;\n", ["a": "0"], "  a = 0;\n// A\n  b = 1;\n"),
+        (
+            "/* The file. */\n\n/* B\n\n   // it */ // is\nb = 1;\n", ["a": "0", "aa": "1"],
+            "/* The file. */\n\na = 0;\naa = 1;\n/* B\n\n   // it */ // is\nb = 1;\n"
+        ),
+        (
+            "// The file.\r\n \t\r\n\r\nb = 1;\r\n", ["a": "0", "c": "2"],
+            "// The file.\r\n \t\r\n\r\na = 0;\r\nb = 1;\r\nc = 2;\r\n"
+        ),
+        ("\n\nb = 1;", ["a": "0"], "\n\na = 0;\nb = 1;"),
+        ("/* B */ b = 1;\n", ["a": "0"], " a = 0;/* B */ b = 1;\n"),
         ("b = 1;\n", ["a": "0"], "a = 0;\nb = 1;\n"), ("b = 1;", ["a": "0", "aa": "0"], "a = 0;\naa = 0;\nb = 1;"),
         ("b = \"//\"; // }\n", ["b": nil, "c": "{"], " // }\nc = \"{\";\n"),
         ("{ a = <*I5>; b = <[AA==]>; c = 1; }", ["c": "2"], "{ a = <*I5>; b = <[AA==]>; c = 2; }"),

@@ -60,6 +60,11 @@ extension DocumentOutline {
             let place = edit.predecessor?.end ?? opening
             if emptyElement != nil {
                 patches.append(TextSplice.Patch(range: 0..<0, bytes: margin + entry + layout.lineEnd, rank: rank))
+            } else if edit.predecessor == nil, hasLines, !hasBraces, let first {
+                // The comments before the first entry are its own.
+                let line = layout.lineBehindHead(before: first.key.lowerBound)
+                patches.append(
+                    TextSplice.Patch(range: line..<line, bytes: margin + entry + layout.lineEnd, rank: rank))
             } else if !hasLines {
                 let space = layout.format == .xml ? [] : [UInt8(ascii: " ")]
                 patches.append(TextSplice.Patch(range: place..<place, bytes: space + entry, rank: rank))
