@@ -8,6 +8,8 @@ package struct DomainPlace: Hashable {
     let domain: Domain
     /// The directory of a file that isn't in the preferences directory; `nil` for what is.
     let directory: PreferencesDirectory?
+    /// The path as it was typed, where its ".." leads out of the preferences directory.
+    private(set) var detour: String?
 
     /// Names a domain of the preferences directory, or of another.
     package init(_ domain: Domain, directory: PreferencesDirectory? = nil) {
@@ -23,6 +25,7 @@ package struct DomainPlace: Hashable {
     ///   - preferences: the preferences directory, whose files are its domains.
     /// - Throws: what is wrong with the name, or with a host beside a path.
     init(_ argument: String, host: DomainHost, in preferences: PreferencesDirectory) throws {
+        if ByteArgument.isOne(argument) { throw ByteArgument.failure(argument) }
         guard Self.isPath(argument) else {
             if Path.hasSeparator(argument) {
                 throw Failure(
@@ -56,6 +59,7 @@ package struct DomainPlace: Hashable {
                 throw Failure("\(path) can't be a domain's file; rename it, or use `import` and `export`.", .usage)
             }
             self.init(domain, directory: PreferencesDirectory(path: parent))
+            if Path.names(of: argument).contains("..") { detour = argument }
             return
         }
         self.init(domain)
@@ -79,6 +83,13 @@ package struct DomainPlace: Hashable {
         let cut = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
         let parent = PreferencesDirectory(path: PreferencesDirectory(path: String(path[...cut])).resolvedPath)
         return (parent.path, String(path[path.utf8.index(after: cut)...]))
+    }
+
+    /// The sentence that says where a path with ".." leads; `nil` where that is no surprise.
+    var note: String? {
+        detour.flatMap { typed in
+            directory.map { "\(typed) is the file \($0.path(of: domain)), outside the preferences directory." }
+        }
     }
 
     /// The place as a sentence has it in its middle.
