@@ -110,6 +110,11 @@ struct SpliceTests {
         ("{a=b;c=d;}", ["b": "x", "c": nil], "{a=b; b=x;}"), ("{}", ["a": "1"], "{\n    a = 1;\n}"),
         ("{\n}", ["a": "1", "b": "2"], "{\n    a = 1;\n    b = 2;\n}"), ("{ a; b; }", ["a": "x"], "{ a = x; b; }"),
         ("{ a /* c */ = /* d */ 1 /* e */ ; }", ["a": "2"], "{ a /* c */ = /* d */ 2 /* e */ ; }"),
+        // A slash right behind a word would be part of it.
+        (
+            "{ a = \"b c\"// of a\n; b = (1)/* of b */; c = <0a>// of c\n; }", ["a": "x", "b": ["2"], "c": "3"],
+            "{ a = x // of a\n; b = (\n    2\n)/* of b */; c = 3 // of c\n; }"
+        ),
         // A strings file.
         (
             "/* A */\n\"k\" = \"v\";\n\n/* B */\nx = y;", ["k": "w", "z": "1"],

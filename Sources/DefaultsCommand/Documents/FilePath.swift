@@ -1,5 +1,4 @@
 import ArgumentParser
-import DefaultsCore
 
 /// The path of a file as the kernel takes it: any bytes, of which a person sees those that aren't UTF-8 as `\xff`.
 struct FilePath: Hashable, ExpressibleByArgument, ExpressibleByStringLiteral, CustomStringConvertible {

@@ -23,6 +23,12 @@ extension DocumentOutline {
                     margin: layout.margin(before: line.lowerBound), unit: unit, lineEnd: layout.lineEnd)
                 guard var bytes = Self.bytes(of: value, format, fragment) else { return nil }
                 if entry.value.isEmpty { bytes = Array(" = ".utf8) + bytes }
+                if format == .oldStyle, let last = bytes.last, OldStyleScanner.isUnquoted(last),
+                    entry.value.upperBound < text.count, OldStyleScanner.isUnquoted(text[entry.value.upperBound])
+                {
+                    // A comment right behind a quote, which would go on the word.
+                    bytes.append(UInt8(ascii: " "))
+                }
                 patches.append(TextSplice.Patch(range: entry.value, bytes: bytes))
             }
         }
