@@ -17,19 +17,11 @@ package enum Arguments {
 
     /// The arguments that this process was given, without its name.
     ///
-    /// - Throws: when one isn't UTF-8; Swift would silently have other text in its place.
-    static func ofProcess() throws(Failure) -> [String] {
-        var arguments: [String] = []
-        for index in 1..<max(Int(CommandLine.argc), 1) {
-            guard let text = CommandLine.unsafeArgv[index] else { continue }
-            guard let argument = String(validatingCString: text) else {
-                throw Failure(
-                    "\"\(String(cString: text))\" is not UTF-8, which all text of preferences is; nothing was done. "
-                        + "A value of bytes is written with -data.", .usage)
-            }
-            arguments.append(argument)
+    /// Those that aren't UTF-8, for which Swift would silently have other text, are `ByteArgument`s.
+    static func ofProcess() -> [String] {
+        (1..<max(Int(CommandLine.argc), 1)).compactMap { index in
+            CommandLine.unsafeArgv[index].map { String(validatingCString: $0) ?? ByteArgument.text(for: $0, at: index) }
         }
-        return arguments
     }
 
     /// Names the global domain and that of an application by their names, puts the options of the place before the verb,
@@ -37,7 +29,7 @@ package enum Arguments {
     ///
     /// Only what comes before the domain is touched: behind it `-g` and `-host` are a key or a value like any other.
     ///
-    /// - Throws: when an application is named that isn't there.
+    /// - Throws: when an application is named that isn't there, or an argument isn't UTF-8 that must be.
     package static func prepared(_ arguments: some Sequence<String>) throws(Failure) -> [String] {
         var rest = Array(arguments)[...]
         var placeOptions: [String] = []
@@ -96,7 +88,9 @@ package enum Arguments {
             }
             others.append(domain)
         }
-        return placeOptions + others + rest
+        let prepared = placeOptions + others + rest
+        try ByteArgument.check(prepared)
+        return prepared
     }
 
     /// What is left of prepared arguments without the options of the place, which are first.

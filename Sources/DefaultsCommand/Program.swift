@@ -8,7 +8,7 @@ package enum Program {
         ProcessSetup.run()
         var arguments: [String] = []
         do {
-            arguments = try Arguments.prepared(try Arguments.ofProcess())
+            arguments = try Arguments.prepared(Arguments.ofProcess())
             if let command = QuickCommand(arguments) {
                 try command.run()
             } else {

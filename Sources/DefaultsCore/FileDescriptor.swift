@@ -17,7 +17,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
     }
 
     /// Opens a file, close-on-exec.
-    package init(opening path: String, _ flags: Int32, mode: mode_t = 0) throws(SystemCall.Failure) {
+    package init(opening path: UnsafePointer<CChar>, _ flags: Int32, mode: mode_t = 0) throws(SystemCall.Failure) {
         self.number = try SystemCall.run { open(path, flags | O_CLOEXEC, mode) }
     }
 
@@ -80,8 +80,13 @@ package struct FileDescriptor: ~Copyable, Sendable {
     ///
     /// Where the file system has no such thing for directories, which EINVAL says (`man 2 fsync`), there is nothing to wait for.
     package static func synchronizeDirectory(of path: String) throws(SystemCall.Failure) {
+        try synchronizeDirectory(Path.directory(of: path))
+    }
+
+    /// Waits until what happened to names in a directory is on the disk, likewise.
+    package static func synchronizeDirectory(_ path: UnsafePointer<CChar>) throws(SystemCall.Failure) {
         do throws(SystemCall.Failure) {
-            try FileDescriptor(opening: Path.directory(of: path), O_RDONLY | O_DIRECTORY).synchronize()
+            try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY).synchronize()
         } catch {
             if error.number != EINVAL { throw error }
         }

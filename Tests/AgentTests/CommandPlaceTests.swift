@@ -142,13 +142,32 @@ struct CommandPlaceTests {
             try RawFile.makeDirectory(place.runtime + "/d")
             for path in ["./x", "../r/x", "~/x", "./d/../x.plist"] {
                 let outcome = try Programs.shell(
-                    "'\(Programs.defaults)' write '\(path)' k '\(path)'; '\(Programs.defaults)' read ./x k",
+                    "'\(Programs.defaults)' write '\(path)' k '\(path)' 2>errors; '\(Programs.defaults)' read ./x k",
                     in: place.runtime, environment: environment)
                 #expect(outcome.output == path + "\n")
                 #expect(outcome.errors == "")
+                unlink(place.runtime + "/errors")
             }
             #expect(namesOfFiles(in: place.runtime).filter { $0 != "defaultsd" } == ["d", "x.plist"])
         }
+    }
+
+    @Test("An edit of a path with .. that leads out of the preferences says which file it is")
+    func detours() throws {
+        let outside = "defaults: $P/../r/x is the file $T/x.plist, outside the preferences directory.\n"
+        func edit(_ commands: [String]..., errors: String) throws {
+            try CommandCase(commands: commands, errors: errors).check()
+        }
+        try edit(["write", "$P/../r/x", "k", "v"], errors: outside)
+        try edit(["write", "$T/x", "k", "v"], ["delete", "$P/../r/x", "k"], errors: outside)
+        try edit(["write", "$T/x", "k", "v"], ["write", "$P/../r/x", "k", "-array", "v"], errors: outside)
+        try edit(["write", "$P/../p/x", "k", "v"], errors: "")
+        try edit(["write", "$T/x..y", "k", "v"], ["delete", "$T/x..y"], errors: "")
+        // What is only read is as it was asked for.
+        try CommandCase.prints(["write", "$T/x", "k", "v"], ["read", "$P/../r/x", "k"], output: "v").check()
+        try CommandCase.fails(
+            ["read", "$P/../r/none"], status: 1, "The file $T/none.plist does not exist."
+        ).check()
     }
 
     static let apps: [CommandCase] =

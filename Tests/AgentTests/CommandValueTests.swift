@@ -1,4 +1,5 @@
 import ProgramSupport
+import TestSupport
 import Testing
 
 /// The values that `defaults write` takes, and those that it doesn't.
@@ -157,6 +158,35 @@ struct CommandValueTests {
                 #expect(outcome.errors == "")
                 #expect(arguments[0] == "write" || outcome.output == "{\"$date\":\"\(date)\"}\n")
             }
+        }
+    }
+
+    @Test(
+        "A text that is stored in another form is shown as it is stored, to a terminal alone",
+        .enabled(if: ForeignProcess.hasPython),
+        arguments: [
+            ([#"C:\new\table"#], "C:<newline>ew<tab>able"), ([#"\U00e9\r\001"#], "é<return><U+0001>"),
+            ([#"a\\b"#], #"a\b"#), (["\"quoted\""], "quoted"), (["<string>a</string>"], "a"),
+            (["-array", "\"a, b\"", "c"], "a, b"),
+            // As it is, or no text at all.
+            (["plain"], nil), (["'single'"], nil), (["(a)"], nil), (["-string", #"C:\new"#], nil),
+            (["-data", "0a"], nil),
+        ] as [([String], String?)])
+    func terminalNote(_ operands: [String], _ stored: String?) throws {
+        try AgentProcess.withPlace { place in
+            let environment = place.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 }
+            let command = [Programs.defaults, "write", "a.b", "k"] + operands
+            let typed = operands.first { !$0.hasPrefix("-") } ?? ""
+            let note = stored.map {
+                "defaults: \"\(typed)\" was read as a property list, and is stored as \"\($0)\". Write -string before it "
+                    + "to store it as it is.\r\n"
+            }
+            let shown = try Programs.run(
+                "/usr/bin/env", ["python3", "-c", "import pty, sys; pty.spawn(sys.argv[1:])"] + command,
+                environment: environment)
+            #expect(shown.output == note ?? "")
+            let piped = try Programs.run(command[0], Array(command[1...]), environment: environment)
+            #expect(piped.status == 0 && piped.output == "" && piped.errors == "")
         }
     }
 

@@ -119,18 +119,14 @@ struct ConvertTests {
         }
     }
 
-    @Test("A link that leads in a circle, or to a name that isn't text, is told of, and nothing is written")
+    @Test("A link that leads in a circle is told of, and nothing is written")
     func badLinks() throws {
         try withTemporaryDirectory { root in
-            try Programs.shell("echo '{}' >in; ln -s l l; ln -s \"$(printf 'caf\\351')\" m", in: root)
+            try Programs.shell("echo '{}' >in; ln -s l l", in: root)
             let circle = try Self.run(["in", "l"], in: root)
             #expect(circle.status == 73)
             #expect(circle.errors == "defaults: l can't be written: Too many levels of symbolic links.\n")
-            let bytes = try Self.run(["in", "m"], in: root)
-            #expect(bytes.status == 73)
-            #expect(
-                bytes.errors == "defaults: m can't be written: Invalid or incomplete multibyte or wide character.\n")
-            #expect(namesOfFiles(in: root).sorted() == ["in", "l", "m"])
+            #expect(namesOfFiles(in: root).sorted() == ["in", "l"])
             #expect(try RawFile.status(root + "/l").st_mode & S_IFMT == S_IFLNK)
         }
     }

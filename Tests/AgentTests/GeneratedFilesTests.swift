@@ -46,6 +46,26 @@ struct GeneratedFilesTests {
         }
     }
 
+    @Test("An example that sets a string does so with -string, in guides, help, settings and manual pages")
+    func typedStrings() throws {
+        let root = URL(fileURLWithPath: Self.config).deletingLastPathComponent().path
+        let files = try FileManager.default.subpathsOfDirectory(atPath: root + "/Sources").map { "Sources/\($0)" }
+            .filter { $0.hasSuffix(".md") || ($0.hasPrefix("Sources/DefaultsCommand/") && $0.hasSuffix(".swift")) }
+        let others = [
+            "README.md", "Config/org.defaultsd.agent.plist", "Config/man/defaults.1", "Config/man/defaultsd.8",
+        ]
+        for file in files + others {
+            let text = try String(decoding: RawFile.read("\(root)/\(file)"), as: UTF8.self)
+            // A domain, a key, and a value without a type, other than a placeholder.
+            let examples = text.matches(
+                of: /\bdefaults (?:-\S+ )*write (?:-\S+ )*(?:\S+\.\S+|-g) [^\s`<'-]\S* [^\s`<-][^\n`]*/
+            )
+            .map { String($0.output) }
+            let untyped = examples.filter { !$0.contains("--json") }
+            #expect(untyped == [], "\(file)")
+        }
+    }
+
     @Test(
         "mandoc finds nothing wrong with the manual pages", .enabled(if: access("/usr/bin/mandoc", X_OK) == 0),
         arguments: ["defaults.1", "defaultsd.8"])

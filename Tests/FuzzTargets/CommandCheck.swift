@@ -14,11 +14,6 @@ enum CommandCheck {
         let operands = parts.compactMap { String(validating: $0, as: UTF8.self) }
         // An application is looked for in the system.
         if !operands.contains("-app") { _ = try? Arguments.prepared(operands) }
-        if let value = try? JSONReader.read(bytes) {
-            guard (try? JSONReader.read(Array(JSONText.of(value).utf8))) == value else {
-                throw FuzzTarget.Finding(description: "What was read as JSON, and written, isn't read again.")
-            }
-        }
         _ = try? WriteOperands(json: operands, isPath: false)
         for isPath in [false, true] {
             guard case .key(let key, let new)? = try? WriteOperands(operands, isPath: isPath) else { continue }

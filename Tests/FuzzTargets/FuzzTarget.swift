@@ -4,7 +4,7 @@ import PropertyList
 ///
 /// `Fuzzer` looks for bytes that break it; the tests replay those that were found, and the seeds.
 package enum FuzzTarget: String, CaseIterable, Sendable {
-    case xml, binary, oldStyle, splice, frames, requests, messages, changeLog, command
+    case xml, binary, oldStyle, splice, json, frames, requests, messages, changeLog, command
 
     /// What doesn't hold for some bytes.
     package struct Finding: Error, CustomStringConvertible {
@@ -18,6 +18,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
         case .binary: try PropertyListCheck.check(bytes, as: .binary)
         case .oldStyle: try PropertyListCheck.check(bytes, as: .oldStyle)
         case .splice: try SpliceCheck.check(bytes)
+        case .json: try JSONCheck.check(bytes)
         case .frames: try FrameCheck.check(bytes)
         case .requests: try MessageCheck.checkRequest(bytes)
         case .messages: try MessageCheck.checkMessage(bytes)

@@ -3,16 +3,25 @@ import Glibc
 
 /// A program that sets keys as apps do, and ends without a word to the library.
 ///
-/// `LiveWriter <suite> <prefix> <count>` sets `<prefix>0` and so on to arrays of their number.
+/// `LiveWriter <suite> <prefix> <count>` sets `<prefix>0` and so on to arrays of their number, and with a text as the last
+/// argument to that text.
 @main
 struct LiveWriter {
     static func main() {
         let arguments = CommandLine.arguments
-        guard arguments.count == 4, let count = Int(arguments[3]), let defaults = UserDefaults(suiteName: arguments[1])
+        guard (4...5).contains(arguments.count), let count = Int(arguments[3]),
+            let defaults = UserDefaults(suiteName: arguments[1])
         else {
-            print("usage: LiveWriter <suite> <prefix> <count>")
+            print("usage: LiveWriter <suite> <prefix> <count> [<text>]")
             exit(64)
         }
-        for number in 0..<count { defaults.set([number], forKey: "\(arguments[2])\(number)") }
+        for number in 0..<count {
+            let key = "\(arguments[2])\(number)"
+            if arguments.count == 5 {
+                defaults.set(arguments[4], forKey: key)
+            } else {
+                defaults.set([number], forKey: key)
+            }
+        }
     }
 }

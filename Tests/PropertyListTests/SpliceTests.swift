@@ -110,12 +110,28 @@ struct SpliceTests {
         ("{a=b;c=d;}", ["b": "x", "c": nil], "{a=b; b=x;}"), ("{}", ["a": "1"], "{\n    a = 1;\n}"),
         ("{\n}", ["a": "1", "b": "2"], "{\n    a = 1;\n    b = 2;\n}"), ("{ a; b; }", ["a": "x"], "{ a = x; b; }"),
         ("{ a /* c */ = /* d */ 1 /* e */ ; }", ["a": "2"], "{ a /* c */ = /* d */ 2 /* e */ ; }"),
+        // A slash right behind a word would be part of it.
+        (
+            "{ a = \"b c\"// of a\n; b = (1)/* of b */; c = <0a>// of c\n; }", ["a": "x", "b": ["2"], "c": "3"],
+            "{ a = x // of a\n; b = (\n    2\n)/* of b */; c = 3 // of c\n; }"
+        ),
         // A strings file.
         (
             "/* A */\n\"k\" = \"v\";\n\n/* B */\nx = y;", ["k": "w", "z": "1"],
             "/* A */\n\"k\" = w;\n\n/* B */\nx = y;\nz = 1;"
         ),
-        ("// A\n  b = 1;\n", ["a": "0"], "// A\n  a = 0;\n  b = 1;\n"),
+        // A new first key comes before the comments of the one that was first, and behind those of the file.
+        ("// A\n  b = 1;\n", ["a": "0"], "  a = 0;\n// A\n  b = 1;\n"),
+        (
+            "/* The file. */\n\n/* B\n\n   // it */ // is\nb = 1;\n", ["a": "0", "aa": "1"],
+            "/* The file. */\n\na = 0;\naa = 1;\n/* B\n\n   // it */ // is\nb = 1;\n"
+        ),
+        (
+            "// The file.\r\n \t\r\n\r\nb = 1;\r\n", ["a": "0", "c": "2"],
+            "// The file.\r\n \t\r\n\r\na = 0;\r\nb = 1;\r\nc = 2;\r\n"
+        ),
+        ("\n\nb = 1;", ["a": "0"], "\n\na = 0;\nb = 1;"),
+        ("/* B */ b = 1;\n", ["a": "0"], " a = 0;/* B */ b = 1;\n"),
         ("b = 1;\n", ["a": "0"], "a = 0;\nb = 1;\n"), ("b = 1;", ["a": "0", "aa": "0"], "a = 0;\naa = 0;\nb = 1;"),
         ("b = \"//\"; // }\n", ["b": nil, "c": "{"], " // }\nc = \"{\";\n"),
         ("{ a = <*I5>; b = <[AA==]>; c = 1; }", ["c": "2"], "{ a = <*I5>; b = <[AA==]>; c = 2; }"),

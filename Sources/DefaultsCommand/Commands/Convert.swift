@@ -23,9 +23,9 @@ struct Convert: ParsableCommand {
 
     @Option(help: "The format: xml, binary, old-style or json; json for an output named so, else xml.")
     var to: DocumentFormat?
-    @Argument(help: "The file, or - for standard input.", completion: .file()) var input: String
+    @Argument(help: "The file, or - for standard input.", completion: .file()) var input: FilePath
     @Argument(help: "The file, or - for standard output, which it is when it is left out.", completion: .file())
-    var output: String = "-"
+    var output: FilePath = "-"
 
     func run() throws {
         let document = try InputDocument(input)
@@ -36,7 +36,7 @@ struct Convert: ParsableCommand {
         } catch {
             throw Failure("\(document.name): \(error)", .dataError)
         }
-        if output == "-", format == .binary, isatty(STDOUT_FILENO) == 1 {
+        if output.isStandard, format == .binary, isatty(STDOUT_FILENO) == 1 {
             throw Failure("A binary property list is nothing for a terminal; name a file for it.", .usage)
         }
         try OutputFile.write(bytes, to: output, from: input)

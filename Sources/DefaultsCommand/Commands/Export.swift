@@ -17,13 +17,13 @@ struct Export: ParsableCommand {
 
     @OptionGroup var place: PlaceOptions
     @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
-    @Argument(help: "The file, or - for standard output.", completion: .file()) var path: String
+    @Argument(help: "The file, or - for standard output.", completion: .file()) var path: FilePath
 
     func run() throws {
         let values = try place.open(domain).values()
         let bytes: [UInt8]
         do throws(PropertyListError) {
-            bytes = try PropertyListValue.dictionary(values).write(as: path == "-" ? .xml : .binary)
+            bytes = try PropertyListValue.dictionary(values).write(as: path.isStandard ? .xml : .binary)
         } catch {
             throw Failure("\(error) It can be exported to a file, or had with `read --plist binary`.", .dataError)
         }

@@ -19,7 +19,7 @@ struct Import: ParsableCommand {
     @OptionGroup var place: PlaceOptions
     @OptionGroup var force: ForceOption
     @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
-    @Argument(help: "The file, or - for standard input.", completion: .file()) var path: String
+    @Argument(help: "The file, or - for standard input.", completion: .file()) var path: FilePath
 
     func run() throws {
         let target = try place.find(domain)

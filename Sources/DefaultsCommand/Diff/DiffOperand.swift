@@ -12,7 +12,7 @@ struct DiffOperand {
 
     /// Finds an operand: "-" is standard input, a name with "/" or ".plist" is a file, all else a domain.
     init(_ operand: String, _ options: PlaceOptions, _ backend: () throws -> any Backend) throws {
-        if operand == "-" || Path.hasSeparator(operand) || operand.hasSuffix(".plist") {
+        if operand == "-" || Path.hasSeparator(operand) || operand.hasSuffix(".plist") || ByteArgument.isOne(operand) {
             // A domain's own file is that domain: the agent may know more than it holds.
             guard DomainPlace.isPath(operand), let place = try? options.find(operand), place.directory == nil else {
                 let document = try InputDocument(Self.path(operand))
@@ -39,10 +39,11 @@ struct DiffOperand {
     }
 
     /// The path of a file that may be named without its ".plist", as everywhere.
-    private static func path(_ operand: String) -> String {
+    private static func path(_ operand: String) -> FilePath {
+        if ByteArgument.isOne(operand) { return FilePath(argument: operand) }
         let path = Environment.current.expandingTilde(operand)
         let isThere = operand == "-" || access(path, F_OK) == 0 || access("\(path).plist", F_OK) != 0
-        return isThere ? path : "\(path).plist"
+        return FilePath(isThere ? path : "\(path).plist")
     }
 
     /// The changes that make other values of these.

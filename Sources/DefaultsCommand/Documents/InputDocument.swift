@@ -12,7 +12,7 @@ struct InputDocument {
     ///
     /// - Parameter path: the file.
     /// - Throws: why it can't be read or understood.
-    init(_ path: String) throws(Failure) {
+    init(_ path: FilePath) throws(Failure) {
         name = InputFile.title(path)
         let bytes = try InputFile.read(path)
         do throws(PropertyListError) {

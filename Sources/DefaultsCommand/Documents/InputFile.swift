@@ -9,13 +9,13 @@ enum InputFile {
     /// The bytes of a file.
     ///
     /// - Throws: why it can't be read, with the status for a missing input where it is the name's fault.
-    static func read(_ path: String) throws(Failure) -> [UInt8] {
+    static func read(_ path: FilePath) throws(Failure) -> [UInt8] {
         do throws(SystemCall.Failure) {
             // A number of its own, since whoever opened standard input closes it.
             let file =
-                path == "-"
+                path.isStandard
                 ? FileDescriptor(owning: try SystemCall.run { fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) })
-                : try FileDescriptor(opening: path, O_RDONLY | O_NOCTTY)
+                : try FileDescriptor(opening: path.cString, O_RDONLY | O_NOCTTY)
             var bytes: [UInt8] = []
             while true {
                 let part = try file.read(upTo: 1 << 20)
@@ -32,11 +32,11 @@ enum InputFile {
     }
 
     /// What messages call a file, at the beginning of a sentence.
-    static func title(_ path: String) -> String {
-        switch path {
+    static func title(_ path: FilePath) -> String {
+        switch path.description {
         case "-": "Standard input"
         case "": "The file \"\""
-        default: path
+        case let text: text
         }
     }
 }

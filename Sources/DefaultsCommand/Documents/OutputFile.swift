@@ -15,8 +15,8 @@ enum OutputFile {
     ///   - path: the file.
     ///   - source: the file that the values are from; `nil` for none.
     /// - Throws: when it can't be written.
-    static func write(_ bytes: [UInt8], to path: String, from source: String? = nil) throws(Failure) {
-        if path == "-" { return try StandardOutput.write(bytes) }
+    static func write(_ bytes: [UInt8], to path: FilePath, from source: FilePath? = nil) throws(Failure) {
+        if path.isStandard { return try StandardOutput.write(bytes) }
         let target: OutputTarget
         do throws(SystemCall.Failure) { target = try OutputTarget(path) } catch { throw failure(path, error) }
         if isStandardOutput(target) { return try StandardOutput.write(bytes) }
@@ -25,7 +25,7 @@ enum OutputFile {
             case .descriptor(let number):
                 try FileDescriptor(owning: try SystemCall.run { dup(number) }).write(bytes)
             case .foreign(let path):
-                try FileDescriptor(opening: path, O_WRONLY | O_APPEND | O_NOCTTY).write(bytes)
+                try FileDescriptor(opening: path.cString, O_WRONLY | O_APPEND | O_NOCTTY).write(bytes)
             case .file(let file):
                 try write(bytes, toFile: file, from: source)
             }
@@ -34,7 +34,7 @@ enum OutputFile {
         }
     }
 
-    private static func failure(_ path: String, _ error: SystemCall.Failure) -> Failure {
+    private static func failure(_ path: FilePath, _ error: SystemCall.Failure) -> Failure {
         Failure("\(InputFile.title(path)) can't be written: \(SystemCall.message(error.number)).", .cantCreate)
     }
 
@@ -45,22 +45,22 @@ enum OutputFile {
         case .foreign: return false
         case .file(let path):
             var (status, output) = (stat(), stat())
-            return stat(path, &status) == 0 && fstat(STDOUT_FILENO, &output) == 0
+            return stat(path.cString, &status) == 0 && fstat(STDOUT_FILENO, &output) == 0
                 && (status.st_dev, status.st_ino) == (output.st_dev, output.st_ino)
         }
     }
 
     private static func write(
-        _ bytes: [UInt8], toFile path: String, from source: String?
+        _ bytes: [UInt8], toFile path: FilePath, from source: FilePath?
     ) throws(SystemCall.Failure) {
         var status = stat()
-        guard stat(path, &status) == 0 else {
+        guard stat(path.cString, &status) == 0 else {
             guard errno == ENOENT else { throw SystemCall.Failure(number: errno) }
-            let isThere = source.map { $0 != "-" && stat($0, &status) == 0 } ?? false
+            let isThere = source.map { !$0.isStandard && stat($0.cString, &status) == 0 } ?? false
             return try replace(path, bytes, mode: isThere ? status.st_mode & 0o666 & ~mask() : 0o600, of: nil)
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            return try FileDescriptor(opening: path, O_WRONLY | O_NOCTTY).write(bytes)
+            return try FileDescriptor(opening: path.cString, O_WRONLY | O_NOCTTY).write(bytes)
         }
         try replace(path, bytes, mode: status.st_mode & 0o777, of: (status.st_uid, status.st_gid))
     }
@@ -84,21 +84,19 @@ enum OutputFile {
     }
 
     private static func replace(
-        _ path: String, _ bytes: [UInt8], mode: mode_t, of owner: (user: uid_t, group: gid_t)?
+        _ path: FilePath, _ bytes: [UInt8], mode: mode_t, of owner: (user: uid_t, group: gid_t)?
     ) throws(SystemCall.Failure) {
-        let cut = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.startIndex
-        var template = Array("\(path[..<cut]).defaults-XXXXXX".utf8CString)
-        let file = FileDescriptor(owning: try SystemCall.run { mkstemp(&template) })
-        let temporary = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        var temporary = FilePath(bytes: path.prefix + Array(".defaults-XXXXXX".utf8)).cString
+        let file = FileDescriptor(owning: try SystemCall.run { mkstemp(&temporary) })
         do throws(SystemCall.Failure) {
             try SystemCall.run { fchmod(file.number, keep(owner, of: file.number) ? mode : mode & 0o707) }
             try file.write(bytes)
             try file.synchronize()
-            try SystemCall.run { rename(temporary, path) }
+            try SystemCall.run { rename(temporary, path.cString) }
         } catch {
             unlink(temporary)
             throw error
         }
-        try? FileDescriptor.synchronizeDirectory(of: path)
+        try? FileDescriptor.synchronizeDirectory(path.directory.cString)
     }
 }

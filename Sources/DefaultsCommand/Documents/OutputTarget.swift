@@ -10,9 +10,9 @@ enum OutputTarget {
     /// stays.
     case descriptor(Int32)
     /// A descriptor of another process, by its path below `/proc`.
-    case foreign(String)
+    case foreign(FilePath)
     /// A file, which need not be there, past all links.
-    case file(String)
+    case file(FilePath)
 
     /// The most links that the kernel follows.
     private static let mostLinks = 40
@@ -22,26 +22,27 @@ enum OutputTarget {
     /// Those in `/proc/self/fd` are not followed: the kernel doesn't go by their text either, see proc_pid_fd(5).
     ///
     /// - Throws: when they lead nowhere.
-    init(_ path: String) throws(SystemCall.Failure) {
+    init(_ path: FilePath) throws(SystemCall.Failure) {
         var path = path
         for _ in 0..<Self.mostLinks {
-            let cut = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) } ?? path.startIndex
-            if let number = Int32(path[cut...]), let process = Self.owner(ofDescriptorsIn: String(path[..<cut])) {
+            if let number = Int32(String(decoding: path.name, as: UTF8.self)),
+                let process = Self.owner(ofDescriptorsIn: path.directory)
+            {
                 self = process == getpid() ? .descriptor(number) : .foreign(path)
                 return
             }
-            guard let link = try Self.text(ofLink: path) else {
+            guard let link = Self.text(ofLink: path) else {
                 self = .file(path)
                 return
             }
-            path = Path.isAbsolute(link) ? link : path[..<cut] + link
+            path = FilePath(bytes: link.isAbsolute ? link.bytes : path.prefix + link.bytes)
         }
         throw SystemCall.Failure(number: ELOOP)
     }
 
     /// The process of a directory `/proc/<pid>/fd`, or of one of its threads'; `nil` for other directories.
-    private static func owner(ofDescriptorsIn directory: String) -> pid_t? {
-        guard let resolved = realpath(directory.isEmpty ? "." : directory, nil) else { return nil }
+    private static func owner(ofDescriptorsIn directory: FilePath) -> pid_t? {
+        guard let resolved = realpath(directory.cString, nil) else { return nil }
         defer { free(resolved) }
         let parts = Path.names(of: String(cString: resolved))
         guard parts.count > 2, parts[0] == "proc", parts.last == "fd" else { return nil }
@@ -49,15 +50,9 @@ enum OutputTarget {
     }
 
     /// What a link holds; `nil` for what is none.
-    ///
-    /// - Throws: when it isn't UTF-8: text with something else in its place would be the name of another file.
-    private static func text(ofLink path: String) throws(SystemCall.Failure) -> String? {
+    private static func text(ofLink path: FilePath) -> FilePath? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = readlink(path, &buffer, buffer.count)
-        guard count > 0 else { return nil }
-        guard let text = String(validating: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) else {
-            throw SystemCall.Failure(number: EILSEQ)
-        }
-        return text
+        let count = readlink(path.cString, &buffer, buffer.count)
+        return count > 0 ? FilePath(bytes: buffer[..<count].map { UInt8(bitPattern: $0) }) : nil
     }
 }

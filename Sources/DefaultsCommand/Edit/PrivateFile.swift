@@ -24,7 +24,7 @@ struct PrivateFile {
     }
 
     /// What the file holds now.
-    func read() throws(Failure) -> [UInt8] { try InputFile.read(path) }
+    func read() throws(Failure) -> [UInt8] { try InputFile.read(FilePath(path)) }
 
     /// Removes the file, the copies that an editor left beside it, and the directory.
     func remove() {

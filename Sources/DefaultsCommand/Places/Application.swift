@@ -10,6 +10,7 @@ struct Application {
     /// Finds an application by the name of its desktop file, the name that it has there, the program that this one alone
     /// starts, the path of that file, or the name of an executable in `PATH`; in this order.
     init(named name: String, _ environment: Environment) throws(Failure) {
+        if ByteArgument.isOne(name) { throw ByteArgument.failure(name) }
         if Path.hasSeparator(name) {
             if let entry = DesktopEntry(path: name) {
                 domain = entry.domain

@@ -8,6 +8,8 @@ package struct DomainPlace: Hashable {
     let domain: Domain
     /// The directory of a file that isn't in the preferences directory; `nil` for what is.
     let directory: PreferencesDirectory?
+    /// The path as it was typed, where its ".." leads out of the preferences directory.
+    private(set) var detour: String?
 
     /// Names a domain of the preferences directory, or of another.
     package init(_ domain: Domain, directory: PreferencesDirectory? = nil) {
@@ -23,6 +25,7 @@ package struct DomainPlace: Hashable {
     ///   - preferences: the preferences directory, whose files are its domains.
     /// - Throws: what is wrong with the name, or with a host beside a path.
     init(_ argument: String, host: DomainHost, in preferences: PreferencesDirectory) throws {
+        if ByteArgument.isOne(argument) { throw ByteArgument.failure(argument) }
         guard Self.isPath(argument) else {
             // A script's variable that isn't set.
             if argument.isEmpty { _ = try DomainName(argument) }
@@ -51,6 +54,7 @@ package struct DomainPlace: Hashable {
             throw Failure("\(path) can't be a domain's file; rename it, or use `import` and `export`.", .usage)
         }
         self.init(found.domain, directory: found.elsewhere)
+        if found.elsewhere != nil, Path.names(of: argument).contains("..") { detour = argument }
     }
 
     /// Whether a path, with or without ".plist", leads to something.
@@ -61,6 +65,13 @@ package struct DomainPlace: Hashable {
     /// Whether an argument is the path of a file, not the name of a domain.
     static func isPath(_ argument: String) -> Bool {
         ["/", "./", "../", "~/"].contains { argument.utf8.starts(with: $0.utf8) }
+    }
+
+    /// The sentence that says where a path with ".." leads; `nil` where that is no surprise.
+    var note: String? {
+        detour.flatMap { typed in
+            directory.map { "\(typed) is the file \($0.path(of: domain)), outside the preferences directory." }
+        }
     }
 
     /// The place as a sentence has it in its middle.

@@ -112,8 +112,10 @@ struct OpenDomain {
         }
     }
 
-    /// Makes an edit durable, and tells of copies that were kept beside the file.
+    /// Makes an edit durable, and tells of copies that were kept beside the file, and of a file that a path with ".."
+    /// leads to.
     private func save(_ edit: () throws -> Void) throws {
+        if let note = place.note { Failure.note(note) }
         defer {
             let copies = (backend as? EmbeddedStore)?.takeCopies() ?? []
             for copy in copies { Failure.note(EmbeddedStore.message(ofCopy: copy)) }

@@ -119,8 +119,23 @@ enum TypedValue {
     private static func noteEscapes(_ text: String, _ value: PropertyListValue) {
         guard case .string(let string) = value, string != text, isatty(STDERR_FILENO) == 1 else { return }
         Failure.note(
-            "\"\(text)\" was read as a property list, and is stored as \(JSONText.string(string)). "
+            "\"\(text)\" was read as a property list, and is stored as \"\(named(string))\". "
                 + "Write -string before it to store it as it is.")
+    }
+
+    /// A text whose control characters have names: as escapes they would look like the text that was typed.
+    private static func named(_ text: String) -> String {
+        text.unicodeScalars.reduce(into: "") { result, scalar in
+            switch scalar {
+            case "\n": result += "<newline>"
+            case "\r": result += "<return>"
+            case "\t": result += "<tab>"
+            case "\0"..<" ", "\u{7F}":
+                let digits = String(scalar.value, radix: 16, uppercase: true)
+                result += "<U+\(String(repeating: "0", count: 4 - digits.utf8.count))\(digits)>"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
     }
 
     private static func parse(_ text: String) throws(PropertyListError) -> PropertyListValue {

@@ -33,6 +33,7 @@ extension Store {
         let result = TextSplice.splice(
             plan.edits.mapValues(\.value), into: bytes, resultingCount: plan.values.count)
         guard let result, result.count <= limits.bytes else { return nil }
-        return result
+        // Layouts are many; what isn't read as it should be is never written.
+        return (try? PropertyListValue(parsing: result)) == .dictionary(plan.values) ? result : nil
     }
 }

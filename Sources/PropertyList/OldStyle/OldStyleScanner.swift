@@ -72,7 +72,8 @@ struct OldStyleScanner: ~Copyable {
         return String(decoding: text[start..<offset], as: UTF8.self)
     }
 
-    private static func isUnquoted(_ byte: UInt8) -> Bool {
+    /// Whether a byte may stand in a string without quotes, in which a slash begins no comment.
+    static func isUnquoted(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "$"), UInt8(ascii: "/"),

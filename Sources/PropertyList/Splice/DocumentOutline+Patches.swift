@@ -23,6 +23,12 @@ extension DocumentOutline {
                     margin: layout.margin(before: line.lowerBound), unit: unit, lineEnd: layout.lineEnd)
                 guard var bytes = Self.bytes(of: value, format, fragment) else { return nil }
                 if entry.value.isEmpty { bytes = Array(" = ".utf8) + bytes }
+                if format == .oldStyle, let last = bytes.last, OldStyleScanner.isUnquoted(last),
+                    entry.value.upperBound < text.count, OldStyleScanner.isUnquoted(text[entry.value.upperBound])
+                {
+                    // A comment right behind a quote, which would go on the word.
+                    bytes.append(UInt8(ascii: " "))
+                }
                 patches.append(TextSplice.Patch(range: entry.value, bytes: bytes))
             }
         }
@@ -60,6 +66,11 @@ extension DocumentOutline {
             let place = edit.predecessor?.end ?? opening
             if emptyElement != nil {
                 patches.append(TextSplice.Patch(range: 0..<0, bytes: margin + entry + layout.lineEnd, rank: rank))
+            } else if edit.predecessor == nil, hasLines, !hasBraces, let first {
+                // The comments before the first entry are its own.
+                let line = layout.lineBehindHead(before: first.key.lowerBound)
+                patches.append(
+                    TextSplice.Patch(range: line..<line, bytes: margin + entry + layout.lineEnd, rank: rank))
             } else if !hasLines {
                 let space = layout.format == .xml ? [] : [UInt8(ascii: " ")]
                 patches.append(TextSplice.Patch(range: place..<place, bytes: space + entry, rank: rank))

@@ -63,7 +63,7 @@ extension DocumentOutline {
     mutating func scanOldStyle(_ text: UnsafeBufferPointer<UInt8>) throws(ReadingFailure) -> Bool {
         var scanner = OldStyleScanner(text)
         try scanner.skipSpace()
-        let hasBraces = scanner.skip(UInt8(ascii: "{"))
+        hasBraces = scanner.skip(UInt8(ascii: "{"))
         // A strings file has no mark, and begins with the comments that were passed.
         opening = hasBraces ? scanner.offset : 0
         while true {

@@ -31,6 +31,8 @@ struct DocumentOutline {
     private(set) var isOrdered = true
     /// The place behind the dictionary's opening mark.
     var opening = 0
+    /// Whether the dictionary has marks around it, other than a strings file's.
+    var hasBraces = true
     /// The empty element that the dictionary is.
     var emptyElement: Range<Int>?
 

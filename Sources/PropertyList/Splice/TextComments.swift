@@ -29,7 +29,8 @@ package enum TextComments {
                 if byte == UInt8(ascii: "\\") { index += 1 } else if byte == open { quote = nil }
             } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
                 quote = byte
-            } else if byte == UInt8(ascii: "/"), index + 1 < text.count, index == 0 || !isOfWord(text[index - 1]),
+            } else if byte == UInt8(ascii: "/"), index + 1 < text.count,
+                index == 0 || !OldStyleScanner.isUnquoted(text[index - 1]),
                 text[index + 1] == UInt8(ascii: "/") || text[index + 1] == UInt8(ascii: "*")
             {
                 return true
@@ -37,16 +38,5 @@ package enum TextComments {
             index += 1
         }
         return false
-    }
-
-    /// Whether a byte belongs to a string without quotes, in which a slash begins no comment.
-    private static func isOfWord(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "$"), UInt8(ascii: ":"),
-            UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "/"):
-            true
-        default: false
-        }
     }
 }

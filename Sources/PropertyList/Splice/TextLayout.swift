@@ -54,6 +54,32 @@ struct TextLayout {
         return nil
     }
 
+    /// Finds the line behind the head of a strings file: the comments that a blank line keeps apart from the first entry.
+    ///
+    /// - Parameter place: The first entry.
+    /// - Returns: The beginning of a line, at or before that of the entry and its own comments.
+    func lineBehindHead(before place: Int) -> Int {
+        var (line, index, isBlank) = (0, 0, true)
+        while index < place {
+            if Self.endsLine(text[index]) {
+                index = nextLine(after: index) ?? place
+                if isBlank { line = index }
+                isBlank = true
+            } else if text[index...].starts(with: "/*".utf8) {
+                index += 2
+                while index < place, !text[index...].starts(with: "*/".utf8) { index += 1 }
+                index += 2
+                isBlank = false
+            } else if text[index...].starts(with: "//".utf8) {
+                while index < place, !Self.endsLine(text[index]) { index += 1 }
+                isBlank = false
+            } else {
+                index += 1
+            }
+        }
+        return line
+    }
+
     /// The end of a comment that begins at a place and ends on the same line.
     private func endOfComment(at place: Int) -> Int? {
         let rest = text[place...].prefix { !Self.endsLine($0) }

@@ -5,7 +5,7 @@ extension ManualPage {
     static func ofCommand() throws -> ManualPage {
         ManualPage(
             command: try CommandDescription(of: Programs.defaults), section: 1,
-            middle: environment(variablesOfCommand) + files + statuses, end: seeAlso("defaultsd 8"))
+            middle: environment(variablesOfCommand) + files + paths + statuses, end: seeAlso("defaultsd 8"))
     }
 
     /// The page of `defaultsd`.
@@ -106,6 +106,21 @@ extension ManualPage {
         .Ic defaults tail
         has started.
         .El
+
+        """
+
+    private static let paths = """
+        .Pp
+        The files that
+        .Cm convert , diff , export
+        and
+        .Cm import
+        read and write may have names of any bytes; messages show a byte that is not UTF-8 as
+        .Li \\exe9 .
+        The name of a domain, and the path of a file in its place, must be UTF-8.
+        When such a path has
+        .Pa ..
+        in it and leads out of the preferences directory, an edit says on standard error which file it is.
 
         """
 

@@ -1,0 +1,58 @@
+import ArgumentParser
+
+/// The path of a file as the kernel takes it: any bytes, of which a person sees those that aren't UTF-8 as `\xff`.
+struct FilePath: Hashable, ExpressibleByArgument, ExpressibleByStringLiteral, CustomStringConvertible {
+    private static let separator = UInt8(ascii: "/")
+
+    /// The bytes, without a NUL at the end.
+    let bytes: [UInt8]
+
+    init(bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
+
+    /// Takes a text as it is.
+    init(_ text: String) { self.init(bytes: text.utf8) }
+
+    init(stringLiteral text: String) { self.init(text) }
+
+    /// Takes an argument, or the text that stands for one of any bytes.
+    init(argument: String) { self.init(bytes: ByteArgument.bytes(of: argument)) }
+
+    /// The path as system calls take it.
+    var cString: [CChar] { bytes.map { CChar(bitPattern: $0) } + [0] }
+
+    /// Whether the path stands for standard input or output.
+    var isStandard: Bool { bytes == [UInt8(ascii: "-")] }
+
+    /// Whether the path begins at the root.
+    var isAbsolute: Bool { bytes.first == Self.separator }
+
+    /// The path up to its last name, with the slash before that; empty for a bare name.
+    var prefix: ArraySlice<UInt8> { bytes[..<((bytes.lastIndex(of: Self.separator) ?? -1) + 1)] }
+
+    /// The last name; empty behind a slash.
+    var name: ArraySlice<UInt8> { bytes[prefix.endIndex...] }
+
+    /// The directory that the last name is in.
+    var directory: FilePath {
+        switch prefix.count {
+        case 0: "."
+        case 1: "/"
+        default: FilePath(bytes: prefix.dropLast())
+        }
+    }
+
+    /// Whether the path ends with a text.
+    func hasSuffix(_ suffix: String) -> Bool { bytes.suffix(suffix.utf8.count).elementsEqual(suffix.utf8) }
+
+    var description: String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        var text = ""
+        var rest = bytes[...]
+        while let byte = rest.first {
+            let scalar = (1...4).lazy.compactMap { String(validating: rest.prefix($0), as: UTF8.self) }.first
+            text += scalar ?? "\\x\(String(byte, radix: 16))"
+            rest = rest.dropFirst(scalar?.utf8.count ?? 1)
+        }
+        return text
+    }
+}
