@@ -38,7 +38,7 @@ let package = Package(
         .systemLibrary(name: "CInotifyTools", providers: [.apt(["libinotifytools0-dev"])]),
         .target(name: "CLinux"),
         .target(name: "CProcCheck"),
-        .target(name: "Linux", swiftSettings: settings),
+        .target(name: "Linux", dependencies: ["CLinux"], swiftSettings: settings),
         .target(name: "PropertyList", swiftSettings: settings),
 
         // Layer 1: watching a directory, and the engine.
@@ -52,11 +52,11 @@ let package = Package(
 
         // Layer 3: what needs all of Foundation, the provider (empty without its trait), the agent and the command.
         .target(
-            name: "DefaultsFoundation", dependencies: ["DefaultsKit", "PropertyList"], swiftSettings: settings),
+            name: "DefaultsFoundation", dependencies: ["DefaultsKit", "Linux", "PropertyList"], swiftSettings: settings),
         .target(
             name: "DefaultsConfiguration",
             dependencies: [
-                "DefaultsKit", "PropertyList",
+                "DefaultsKit", "Linux", "PropertyList",
                 .product(
                     name: "Configuration", package: "swift-configuration", condition: .when(traits: ["Configuration"])),
             ],

@@ -1,6 +1,7 @@
 #if Configuration
 import DefaultsKit
 import Dispatch
+import Linux
 
 /// Waits, for tasks, until preferences are fresh: everything that happened before is seen.
 ///

@@ -1,4 +1,5 @@
 import DefaultsCore
+import Foundation
 import Glibc
 import ProgramSupport
 import PropertyList
@@ -6,9 +7,12 @@ import TestSupport
 import Testing
 
 /// A count that several processes raise at once: `Tests/Leaver` plays the scenes.
+///
+/// Each raises it 200 times, or as often as the variable `COUNTS` says.
 @Suite("A count that processes share", .timeLimit(.minutes(10)))
 struct CountingTests {
     private static let suite = "org.example.app"
+    private static let times = Int64(ProcessInfo.processInfo.environment["COUNTS"] ?? "") ?? 200
 
     /// The agents of a test.
     enum Agents: CaseIterable {
@@ -23,6 +27,7 @@ struct CountingTests {
     private func programs(_ scene: String, _ agents: Agents, in place: AgentProcess.Place) throws -> [RunningProgram] {
         try (0..<8).map { number in
             var environment = place.environment
+            environment["COUNTS"] = "\(Self.times)"
             if agents == .mixed, number % 2 == 0 { environment["DEFAULTSD_SOCKET"] = place.root + "/none" }
             return try RunningProgram(Programs.leaver, [scene, Self.suite], environment: environment)
         }
@@ -50,12 +55,12 @@ struct CountingTests {
 
     @Test("Eight processes that raise a count by update lose nothing", arguments: Agents.allCases)
     func updates(agents: Agents) throws {
-        #expect(try play("updates", agents) == 8_000)
+        #expect(try play("updates", agents) == 8 * Self.times)
     }
 
     @Test("Eight processes that raise a count in transactions lose nothing", arguments: Agents.allCases)
     func transactions(agents: Agents) throws {
-        #expect(try play("transactions", agents) == 8_000)
+        #expect(try play("transactions", agents) == 8 * Self.times)
     }
 
     @Test("An update that returns is counted once, though agents are killed meanwhile")
@@ -68,7 +73,7 @@ struct CountingTests {
                 // It is killed in the middle of its work.
                 #expect(
                     eventually(within: 60) {
-                        (try? count(in: place)).map { $0 > before + 300 } ?? false
+                        (try? count(in: place)).map { $0 > before + 2 * Self.times } ?? false
                             || !programs.contains(where: \.isRunning)
                     })
                 agent.signal(SIGKILL)
@@ -81,7 +86,7 @@ struct CountingTests {
                 #expect(program.status() == 0)
             }
             let total = try count(in: place)
-            #expect(total >= 8_000 && total <= 8_000 + uncertain)
+            #expect(total >= 8 * Self.times && total <= 8 * Self.times + uncertain)
         }
     }
 }

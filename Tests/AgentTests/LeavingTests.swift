@@ -5,6 +5,13 @@ import PropertyList
 import TestSupport
 import Testing
 
+/// The signal of a trap.
+#if arch(x86_64)
+private let trapSignal = SIGILL
+#else
+private let trapSignal = SIGTRAP
+#endif
+
 /// What is kept of a program that sets and ends at once: `Tests/Leaver` plays the scenes.
 @Suite("A program that ends")
 struct LeavingTests {
@@ -48,9 +55,9 @@ struct LeavingTests {
     }
 
     @Test(
-        "What a program set just before it ends without any handler is with the agent",
+        "Values set just before a program ends abruptly reach the agent",
         arguments: [
-            ("leaveAtOnce", 0), ("trap", 128 + SIGILL), ("terminate", 128 + SIGTERM), ("interrupt", 128 + SIGINT),
+            ("leaveAtOnce", 0), ("trap", 128 + trapSignal), ("terminate", 128 + SIGTERM), ("interrupt", 128 + SIGINT),
         ])
     func suddenEnds(scene: String, end: Int32) throws {
         for _ in 1...10 { #expect(try play(scene, hasAgent: true, endsWith: end) == ["first": true, "second": true]) }

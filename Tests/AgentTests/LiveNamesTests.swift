@@ -1,5 +1,6 @@
 import DefaultsCore
 import Glibc
+import Linux
 import ProgramSupport
 import PropertyList
 import TestSupport

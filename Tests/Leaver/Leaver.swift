@@ -30,7 +30,7 @@ enum Scene: String {
     case threads
     /// Two flags, and then the end without any handler: by `_exit`, a trap, or a signal.
     case leaveAtOnce, trap, terminate, interrupt
-    /// A count that is raised a thousand times by `update`, or by a transaction.
+    /// A count that is raised as often as `COUNTS` says, by `update`, or by a transaction.
     case updates, transactions
     /// The same, by `update`, while agents come and go; it prints how often it wasn't told whether the count was raised.
     case uncertainUpdates
@@ -73,12 +73,12 @@ enum Scene: String {
         case .interrupt:
             setFlags()
             raise(SIGINT)
-        case .updates: count(1_000) { defaults throws in try defaults.update(.count) { $0 += 1 } }
-        case .transactions: count(1_000) { defaults in defaults.transaction { $0[.count] += 1 } }
+        case .updates: count { defaults throws in try defaults.update(.count) { $0 += 1 } }
+        case .transactions: count { defaults in defaults.transaction { $0[.count] += 1 } }
         case .uncertainUpdates:
             var failures = 0
             let defaults = suite()
-            var left = 1_000
+            var left = times
             while left > 0 {
                 do {
                     try defaults.update(.count) { $0 += 1 }
@@ -91,16 +91,18 @@ enum Scene: String {
         }
     }
 
+    private var times: Int { getenv("COUNTS").flatMap { Int(String(cString: $0)) } ?? 0 }
+
     private func setFlags() {
         let defaults = suite()
         defaults.set(true, forKey: "first")
         defaults.set(true, forKey: "second")
     }
 
-    private func count(_ times: Int, _ raise: (UserDefaults) throws -> Void) {
+    private func count(_ raise: (UserDefaults) throws -> Void) {
         let defaults = suite()
         do {
-            for _ in 1...times { try raise(defaults) }
+            for _ in 0..<times { try raise(defaults) }
         } catch {
             print(error)
             exit(1)

@@ -48,8 +48,8 @@ package struct DirectoryLock: ~Copyable {
                 + "Remove the file unless that user is saving there.", errno: EWOULDBLOCK)
     }
 
-    /// A blocking `flock` could wait for ever behind a stopped process; so it is tried, at growing distances, and at random ones,
-    /// since those who wait together would else try together.
+    /// A blocking `flock` could wait for ever behind a stopped process, so it is retried with growing random delays, which keep
+    /// waiting processes apart.
     private static func lock(
         _ path: String, in directory: String, timeout: Int
     ) throws(SystemCall.Failure) -> Locked {

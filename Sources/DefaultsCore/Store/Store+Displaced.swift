@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import Linux
 
 /// Replaced versions, to which a writer may still be writing.
 extension Store {

@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import Linux
 
 extension Store {
     /// Keeps the log in a file from now on, in place of what an earlier agent may have left there.

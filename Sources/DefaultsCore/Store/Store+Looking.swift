@@ -1,5 +1,4 @@
 import Linux
-import Synchronization
 
 extension Store {
     /// What a look at files leaves to be done.

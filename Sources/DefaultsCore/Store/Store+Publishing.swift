@@ -1,7 +1,6 @@
 import Glibc
 import Linux
 import PropertyList
-import Synchronization
 
 extension Store {
     /// Publishes a domain's edits, merging with whatever foreign writers did meanwhile.
@@ -36,7 +35,7 @@ extension Store {
         _ request: EditRequest, _ policy: ObstaclePolicy = .wait
     ) throws(DefaultsError) -> (revision: Revision, failure: DefaultsError?) {
         try request.check()
-        // Without the disk, where it is known already.
+        // Without the disk, if the state contradicts it already.
         if state.withLock({ $0.isRefuted(request) }) { throw Self.refutation(of: request) }
         let (taken, failure) = try publish(request.domain, taking: request, policy)
         return (taken ?? cursor.revision, failure)

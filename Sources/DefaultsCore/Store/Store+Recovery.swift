@@ -1,7 +1,6 @@
 import Glibc
 import Linux
 import PropertyList
-import Synchronization
 
 extension Store {
     /// The file that a leftover belongs to.

@@ -33,7 +33,10 @@ extension Store {
         let result = TextSplice.splice(
             plan.edits.mapValues(\.value), into: bytes, resultingCount: plan.values.count)
         guard let result, result.count <= limits.bytes else { return nil }
-        // Layouts are many; what isn't read as it should be is never written.
-        return (try? PropertyListValue(parsing: result)) == .dictionary(plan.values) ? result : nil
+        // Layouts vary endlessly: a result that doesn't read back as planned is never written.
+        guard case .dictionary(let values)? = try? PropertyListValue(parsing: result),
+            Difference(from: plan.values, to: values, readFrom: plan.format).isEmpty
+        else { return nil }
+        return result
     }
 }

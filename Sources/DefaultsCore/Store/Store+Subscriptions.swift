@@ -1,4 +1,4 @@
-import Synchronization
+import Linux
 
 extension Store {
     /// Subscribes at a place of the log.

@@ -1,6 +1,6 @@
 import Glibc
+import Linux
 package import PropertyList
-import Synchronization
 
 /// The domains of one directory: reads and publishes their files, merges, and keeps the change log.
 ///
@@ -24,19 +24,19 @@ package final class Store: Sendable {
     /// What only one thread at a time may do: look at files and publish them.
     ///
     /// Held during I/O.
-    let files = Mutex(FilesInHand())
+    let files = ForkSafeMutex(FilesInHand())
     /// The domains and the log.
     ///
     /// Only transitions run under it: no I/O, no call to anyone else.
-    let state: Mutex<StoreState>
+    let state: ForkSafeMutex<StoreState>
     /// The log's file, if it has one.
     ///
     /// Held while it is written, so that entries reach it in their order.
-    let logFile = Mutex(LogKeeping())
+    let logFile = ForkSafeMutex(LogKeeping())
     /// Who is told of records and of edits to publish.
     ///
     /// Set once, before the store is used by several threads.
-    private let observer = Mutex<WeakObserver>(WeakObserver())
+    private let observer = ForkSafeMutex<WeakObserver>(WeakObserver())
 
     /// Files that a thread has in hand.
     struct FilesInHand {
@@ -97,7 +97,7 @@ package final class Store: Sendable {
         self.limits = limits
         self.publisher = publisher
         self.mayReplaceDamage = mayReplaceDamage
-        self.state = Mutex(StoreState(log: log))
+        self.state = ForkSafeMutex(StoreState(log: log))
     }
 
     /// Names who is told; it isn't retained.
@@ -197,7 +197,7 @@ package final class Store: Sendable {
     /// The error of an edit whose condition doesn't hold.
     static func refutation(of request: EditRequest) -> DefaultsError {
         DefaultsError(
-            .changed, "\(request.domain) was changed by someone else meanwhile; read it again, and try again.")
+            .changed, "\(request.domain) was changed by another program. Read it again, then retry.")
     }
 
     /// Whether a domain's file is what it was when it was last seen, by its times.

@@ -161,7 +161,7 @@ struct StoreState {
         if request.replacesAll {
             for key in state.merge.current.keys where values[key] == nil { values[key] = .some(nil) }
         }
-        // One that expects something is made when that is found to hold, however long it has waited.
+        // A conditional edit counts as made when its condition is found to hold, however long it waited.
         let time = request.expecting == nil ? min(request.time, now) : now
         if let former = request.replacing {
             values = state.merge.standing(values, setAt: time, replacing: former, readFrom: state.format)

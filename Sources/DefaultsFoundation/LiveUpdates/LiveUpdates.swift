@@ -1,6 +1,7 @@
 import DefaultsKit
 import Dispatch
 import Foundation
+import Linux
 
 /// What has Foundation's instances see changes from outside: a task for each domain that they search.
 final class LiveUpdates: Sendable {

@@ -22,8 +22,13 @@ package final class AgentConnection: Backend {
     private var socket: AgentSocket
     /// The number of the last request.
     private(set) var lastNumber: UInt64 = 0
+    /// The number of the subscription; what comes for any other is dropped, since an agent may send for ever.
+    private var subscription: UInt64?
     // A slice drops its first element without moving the others.
     private var events: ArraySlice<StreamEvent> = []
+
+    /// The messages that came before the agent's last word, which was looked for first.
+    private var passedOver: ArraySlice<NumberedMessage> = []
 
     /// How long the agent may take to answer.
     let patience: AgentPatience
@@ -177,6 +182,7 @@ package final class AgentConnection: Backend {
     package func subscribe(
         _ start: Subscription.Start, filter: SubscriptionFilter, mode: Subscription.Mode
     ) throws(DefaultsError) -> Cursor {
+        subscription = lastNumber + 1
         guard case .subscribed(let cursor) = try answer(to: .subscribe(start, filter, mode)) else {
             throw Self.unexpected("subscribe")
         }
@@ -215,16 +221,20 @@ package final class AgentConnection: Backend {
     func nextEvent(within patience: AgentPatience) throws(DefaultsError) -> StreamEvent {
         let start = MonotonicTime.now()
         while events.isEmpty {
+            guard start + patience.busy > .now() else { throw silence(of: patience.busy) }
             if let message = try socket.next() { keep(message) } else { try receive(since: start, patience) }
         }
         return events.removeFirst()
     }
 
     /// Drops the events that have come, once their stream has ended.
-    func forgetEvents() { events = [] }
+    func forgetEvents() {
+        events = []
+        subscription = nil
+    }
 
     private func keep(_ message: NumberedMessage) {
-        if case .event(let event) = message.message { events.append(event) }
+        if case .event(let event) = message.message, message.number == subscription { events.append(event) }
     }
 
     // MARK: Messages
@@ -257,7 +267,9 @@ package final class AgentConnection: Backend {
     func receive() throws(DefaultsError) -> Bool { try socket.receive() }
 
     /// The next message that has come, whatever it is.
-    func nextMessage() throws(DefaultsError) -> NumberedMessage? { try socket.next() }
+    func nextMessage() throws(DefaultsError) -> NumberedMessage? {
+        passedOver.isEmpty ? try socket.next() : passedOver.removeFirst()
+    }
 
     /// Sends a request and waits for its answer.
     ///
@@ -271,6 +283,8 @@ package final class AgentConnection: Backend {
         try send(request)
         let start = MonotonicTime.now()
         while true {
+            // What comes all the time need not be the answer.
+            guard start + patience.busy > .now() else { throw silence(of: patience.busy) }
             guard let message = try socket.next() else {
                 try receive(since: start, patience)
                 continue
@@ -289,6 +303,7 @@ package final class AgentConnection: Backend {
         while true {
             if let message = try? socket.next() {
                 if case .failure(let error) = message.message, message.number == 0 { return error }
+                passedOver.append(message)
             } else if (try? socket.receive()) != true {
                 return nil
             }

@@ -1,4 +1,5 @@
 import DefaultsCore
+import Linux
 
 /// Remembers which copies of files an embedded store has kept beside them, for who wants to tell of it.
 final class KeptCopies: StoreObserver {

@@ -1,4 +1,5 @@
 import DefaultsCore
+import Linux
 public import PropertyList
 
 /// What a preferences window works with: the values of defaults, which it may hold back until they are applied.

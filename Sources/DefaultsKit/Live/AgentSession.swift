@@ -12,14 +12,14 @@ final class AgentSession: Session {
     private var expected: Set<DomainName> = []
     /// The names whose values come; they are whole with the next bookmark.
     private var arriving: Set<DomainName> = []
-    /// The log that the agent keeps, which knows the edits that were made already.
+    /// The epoch of the agent's log, which knows which edits were already made.
     let epoch: Epoch
     /// Whether the agent has widened a stream: one that hasn't may be of an older version.
     private var hasWidened = false
     /// The requests that wait for an answer: those that wait for the disk, and all others.
     private var barriers = PendingRequests<(domains: Set<Domain>, round: UInt64)>()
     private var questions = PendingRequests<Question>()
-    /// The conditional edits that wait for the disk, by their own numbers.
+    /// The conditional edits that have been sent and not answered, by their own numbers.
     private var commits = PendingRequests<UInt64>()
     /// The rounds of questions whether edits are saved that wait for answers.
     private var rounds: [UInt64: Round] = [:]
@@ -40,6 +40,8 @@ final class AgentSession: Session {
     var isObserved = false
     /// The silence, in milliseconds, after which an observed agent is asked whether it is still there.
     private let pulse: Int64
+    /// Why the session is over; thrown when all that came before it has been taken, which may be an answer.
+    private var loss: DefaultsError?
     /// What has come of requests that weren't sent.
     private var refusals: [SessionEvent] = []
 
@@ -91,7 +93,7 @@ final class AgentSession: Session {
     var awaited: pollfd { connection.awaited }
 
     var deadline: MonotonicTime? {
-        refusals.isEmpty && !hasMore ? [nextRound, expiry, nextPulse].compactMap(\.self).min() : .now()
+        refusals.isEmpty && !hasMore && loss == nil ? [nextRound, expiry, nextPulse].compactMap(\.self).min() : .now()
     }
 
     /// When the agent is to be asked whether it is there.
@@ -101,7 +103,7 @@ final class AgentSession: Session {
 
     /// When the agent counts as stuck.
     private var expiry: MonotonicTime? {
-        // What is asked behind a conditional edit waits for the disk, too.
+        // Requests behind a conditional edit wait for the disk, too.
         let isSaving = commits.oldest != nil
         let patience = handsOver ? Self.lastPatience : isSaving ? Self.diskPatience : Self.patience
         // An agent that has much to do, and does it, isn't stuck.
@@ -229,7 +231,7 @@ final class AgentSession: Session {
         let number = request.identity?.number ?? 0
         do throws(DefaultsError) {
             try request.check()
-            commits.add(try connection.send(.edit(request)), number)
+            commits.add(try send(.edit(request)), number)
         } catch {
             guard error.code == .invalidValue else { throw error }
             refusals.append(.committed(number, error))
@@ -256,7 +258,7 @@ final class AgentSession: Session {
 
     /// Asks whether some domains' edits are saved, for a round.
     private func ask(_ domains: Set<Domain>, for round: UInt64) throws(DefaultsError) {
-        barriers.add(try connection.send(.synchronize(domains)), (domains, round))
+        barriers.add(try send(.synchronize(domains)), (domains, round))
     }
 
     func look() {}
@@ -268,7 +270,19 @@ final class AgentSession: Session {
     func take() throws(DefaultsError) -> [SessionEvent] {
         var events = refusals
         refusals = []
-        try connection.flush()
+        do throws(DefaultsError) {
+            if loss == nil { try connection.flush() }
+            try receive(&events)
+            if loss == nil { try doWhatIsDue() }
+        } catch {
+            loss = loss ?? error
+        }
+        if let loss, events.isEmpty { throw loss }
+        return events
+    }
+
+    /// Receives messages, up to a limit.
+    private func receive(_ events: inout [SessionEvent]) throws(DefaultsError) {
         var (messages, receptions) = (0, 0)
         var hasReceived = true
         while hasReceived, messages < Self.mostMessages, receptions < Self.mostReceptions {
@@ -281,9 +295,12 @@ final class AgentSession: Session {
             receptions += 1
         }
         hasMore = hasReceived
+    }
+
+    private func doWhatIsDue() throws(DefaultsError) {
         if let expiry, expiry <= .now() {
-            let since = max(
-                [questions.oldest, barriers.oldest, commits.oldest].compactMap(\.self).min() ?? lastHeard, lastHeard)
+            let oldest = [questions.oldest, barriers.oldest, commits.oldest].compactMap(\.self).min()
+            let since = max(oldest ?? lastHeard, lastHeard)
             throw connection.silence(of: MonotonicTime.now().milliseconds - since.milliseconds)
         }
         // It costs the agent nothing to end a stream that there is not.
@@ -292,7 +309,6 @@ final class AgentSession: Session {
             nextRound = nil
             try beginRound(Set(unsaved.keys), for: nil)
         }
-        return events
     }
 
     private func take(_ message: NumberedMessage, _ events: inout [SessionEvent]) throws(DefaultsError) {
@@ -367,8 +383,17 @@ final class AgentSession: Session {
 
     @discardableResult
     private func ask(_ request: Request, _ question: Question) throws(DefaultsError) -> UInt64 {
-        let number = try connection.send(request)
+        let number = try send(request)
         questions.add(number, question)
         return number
+    }
+
+    /// Sends a request; the loss of the connection is found when everything that came before has been taken.
+    private func send(_ request: Request) throws(DefaultsError) -> UInt64 {
+        do throws(DefaultsError) { return try connection.send(request) } catch {
+            if error.code == .invalidValue { throw error }
+            loss = loss ?? error
+            return connection.lastNumber
+        }
     }
 }

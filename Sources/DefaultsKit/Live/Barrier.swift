@@ -1,4 +1,5 @@
 import DefaultsCore
+import Linux
 
 /// A wait for edits to be safe, and for others' changes to be here.
 final class Barrier: Sendable {

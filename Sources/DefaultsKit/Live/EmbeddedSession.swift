@@ -91,7 +91,7 @@ final class EmbeddedSession: Session {
         var failure: DefaultsError?
         do throws(DefaultsError) {
             _ = try store.commit(request)
-            // What can't be saved is in force, and saved as any other edit is.
+            // An edit that can't be saved is in force, and is retried like any other.
             do throws(DefaultsError) { try embedded.synchronize(request.domain) } catch {
                 edited.insert(request.domain)
                 publishSoon()

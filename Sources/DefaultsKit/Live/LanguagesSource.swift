@@ -1,4 +1,5 @@
 import DefaultsCore
+import Linux
 import PropertyList
 
 /// Where the values of languages come from, once a program wants them.

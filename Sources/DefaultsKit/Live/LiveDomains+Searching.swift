@@ -1,5 +1,6 @@
 import CLinux
 import DefaultsCore
+import Linux
 import PropertyList
 
 extension LiveDomains {

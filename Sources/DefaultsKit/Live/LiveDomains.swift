@@ -1,5 +1,6 @@
 package import DefaultsCore
 import Glibc
+import Linux
 import PropertyList
 import Synchronization
 
@@ -18,10 +19,8 @@ package final class LiveDomains: Sendable {
     let state: ForkSafeMutex<LiveState>
     let requests = LiveRequests()
     let line = SessionLine()
-    /// Held by a thread that reads a value, and sets it by what it has read.
+    /// Held while a caller changes a value based on what it was.
     let modifications = ModificationLock()
-    /// Held by a thread that sets a value if others haven't changed what it has read.
-    let updates = ModificationLock()
     /// The search lists that are observed.
     let observed = ObservedLists()
     let place: Result<LivePlace, DefaultsError>
@@ -113,9 +112,9 @@ package final class LiveDomains: Sendable {
         transition { ((), $0.useLanguages(else: names)) }
     }
 
-    /// Sends edits on this thread, so that they have left the process when the call returns that made them.
+    /// Sends edits on this thread, so that they have left the process when the call that made them returns.
     ///
-    /// Without an agent, or while it is being asked for something else, the thread does it.
+    /// Without an agent, or behind other requests, `LiveThread` sends them.
     private func sendEdits() {
         if line.send({ state.withLock { $0.takeEdits() } }) { wakeThread() }
     }
@@ -136,12 +135,14 @@ package final class LiveDomains: Sendable {
         if exists {
             requests.wake()
         } else {
-            let error = DefaultsError(
-                .agentUnavailable, "There is no thread to be had; raise the limit of processes (ulimit -u).")
-            report(error, of: .agent)
+            report(Self.noThread, of: .agent)
         }
         return exists
     }
+
+    private static let noThread = DefaultsError(
+        .agentUnavailable,
+        "No thread could be started, so nothing can be saved. Raise the limit of processes (ulimit -u).")
 
     // MARK: Use
 
@@ -216,11 +217,12 @@ package final class LiveDomains: Sendable {
         with([domain.name]) { transition { ((), $0.replace(domain, with: values, at: .now())) } }
     }
 
-    /// Sets and removes keys of a domain if others hold what they are expected to, in the file and for every process.
+    /// Sets and removes keys of a domain if certain keys still hold the expected values, in the file and for every process.
     ///
     /// Waits for the agent, or the disk. The values that others have given the keys are here when it fails.
     ///
-    /// - Throws: `changed` when they hold something else, and nothing was set; or why it can't be told, or can't be done.
+    /// - Throws: `changed` when a key holds another value, and nothing was set; otherwise why the edit was refused or its
+    ///   outcome is unknown.
     func commit(
         _ domain: Domain, _ values: Difference, expecting expected: Difference
     ) throws(DefaultsError) {
@@ -229,12 +231,12 @@ package final class LiveDomains: Sendable {
             guard transition({ $0.commit(commit, at: .now()) }) else { throw commit.refutation }
             return
         }
-        state.withLock { $0.hold(domain.name) }
-        defer { state.withLock { $0.letGo(domain.name) } }
-        prepare([domain.name])
-        guard wakeThread() else { throw DefaultsError(.agentUnavailable, "Nothing is saved for want of a thread.") }
-        requests.ask { $0.commits.append(commit) }
-        if let failure = commit.barrier.wait()?.first { throw failure }
+        guard wakeThread() else { throw Self.noThread }
+        let failures = with([domain.name]) {
+            requests.ask { $0.commits.append(commit) }
+            return commit.barrier.wait() ?? []
+        }
+        if let failure = failures.first { throw failure }
     }
 
     // MARK: The end of edits
@@ -245,7 +247,7 @@ package final class LiveDomains: Sendable {
     func synchronize() -> [DefaultsError] {
         if isInMemory { return [] }
         let barrier = Barrier(.durable)
-        guard wakeThread() else { return [DefaultsError(.agentUnavailable, "Nothing is saved for want of a thread.")] }
+        guard wakeThread() else { return [Self.noThread] }
         requests.ask { $0.barriers.append(barrier) }
         return barrier.wait() ?? []
     }
@@ -294,7 +296,6 @@ package final class LiveDomains: Sendable {
         requests.startOver()
         line.startOver()
         modifications.startOver()
-        updates.startOver()
         for latch in state.withLock({ $0.startOver() }) { latch.open() }
         setStale(!isInMemory)
     }

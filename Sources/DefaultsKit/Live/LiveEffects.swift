@@ -14,7 +14,7 @@ struct LiveEffects {
     var languages: Set<String> = []
     /// Whether the session is to be asked for something.
     var needsSession = false
-    /// Whether the caller asks it itself, if nothing else is under way.
+    /// Whether the calling thread sends the edits itself, unless other requests come first.
     var isSentByCaller = false
 
     mutating func add(_ changes: [EffectiveChange], in list: SearchList) {

@@ -1,6 +1,7 @@
 import CLinux
 import DefaultsCore
 import Glibc
+import Linux
 import Synchronization
 
 /// What is asked of a `LiveThread`, and the means to wake it.

@@ -132,6 +132,8 @@ extension LiveState {
         if let own {
             unsaved.noteMade(own)
         } else if unsaved.has(domain) {
+            // What this process has set on a condition is nobody else's, for the edits that are still to be made.
+            if changeSet.edit?.session == commitSession { unsaved.noteOwn(changeSet.changes, of: domain) }
             // Not to be set again, should the session be lost: someone else was later.
             unsaved.overrule(changeSet.changes.map(\.key), of: domain)
         }

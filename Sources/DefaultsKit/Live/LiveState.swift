@@ -246,7 +246,7 @@ struct LiveState {
         return effects
     }
 
-    /// Sets and removes keys if others hold what they are expected to, in domains that are in memory alone.
+    /// Sets and removes keys if certain keys still hold the expected values, in domains that are in memory alone.
     ///
     /// - Returns: whether they do.
     mutating func commit(_ commit: Commit, at time: Timestamp) -> (isMade: Bool, effects: LiveEffects) {

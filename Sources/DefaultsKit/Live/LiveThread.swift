@@ -1,6 +1,7 @@
 import CLinux
 import DefaultsCore
 import Glibc
+import Linux
 import Synchronization
 
 /// The thread that owns the session: asks it for what the process wants, and takes what comes of it.
@@ -26,8 +27,8 @@ final class LiveThread {
     private var unasked: [UInt64] = []
     /// Who waits for edits to be handed over.
     private var handovers: [Barrier] = []
-    /// The conditional edits that are to be made, in order: one at a time, so that an agent which is asked for one again
-    /// knows by its number whether it has made it.
+    /// The conditional edits to be made, in order and one at a time: an agent that is sent one again then knows by its number
+    /// whether it has made it.
     private var commits: ArraySlice<Commit> = []
     private var lastCommit: UInt64 = 0
     private var commitUnderWay: CommitUnderWay?
@@ -37,7 +38,7 @@ final class LiveThread {
     /// The session's descriptor, which forked children close: else the agent wouldn't see the end of this process.
     private var descriptor: Int32 = -1
 
-    /// The state of the first conditional edit once a session has been asked for it.
+    /// The state of the first conditional edit once it has been sent.
     private struct CommitUnderWay {
         /// The log of the agent that was asked; `nil` without an agent.
         var log: Epoch?
@@ -157,7 +158,7 @@ final class LiveThread {
         try session.follow(names)
         for edit in edits {
             try session.edit(edit)
-            // With an agent it takes no time, and holds a lock that a fork waits for.
+            // With an agent this takes no time, and runs under a lock that a fork waits for.
             if !hasAgent { letFork() }
         }
         try askForCommit(session)
@@ -166,7 +167,9 @@ final class LiveThread {
         if !handovers.isEmpty { try session.handOver() }
     }
 
-    /// Asks for the next conditional edit, unless one is under way or others have refuted it already.
+    /// Asks for the next conditional edit, unless one is under way.
+    ///
+    /// Those whose condition already fails here are refuted at once.
     private func askForCommit(_ session: any Session) throws(DefaultsError) {
         guard commitUnderWay == nil else { return }
         while let next = commits.first, !domains.state.withLock({ $0.holds(next.expected, in: next.domain) }) {
@@ -186,7 +189,8 @@ final class LiveThread {
         try session.commit(next.request(EditIdentity(session: number, number: lastCommit)))
     }
 
-    /// Asks another session for the conditional edit that is under way, if it knows whether it is made.
+    /// Sends the conditional edit under way to a new session if that has the same log, which tells whether it was made; fails
+    /// it otherwise.
     private func resumeCommit(_ session: any Session) throws(DefaultsError) {
         guard let commitUnderWay else { return }
         if let log = commitUnderWay.log, (session as? AgentSession)?.epoch == log { return try commit(session) }

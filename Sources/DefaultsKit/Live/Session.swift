@@ -27,7 +27,7 @@ protocol Session: AnyObject {
     ///
     /// Edits are made in the order of the calls.
     func edit(_ request: EditRequest) throws(DefaultsError)
-    /// Makes an edit on the condition that keys hold what it expects, after all edits that were made before.
+    /// Makes an edit, after all earlier ones, if keys hold the values that it expects.
     func commit(_ request: EditRequest) throws(DefaultsError)
     /// Makes edits durable, and takes in what others did before.
     func synchronize(_ domains: [Domain], _ number: UInt64) throws(DefaultsError)
@@ -72,7 +72,7 @@ enum SessionEvent {
     case accepted(UInt64)
     /// An edit was refused.
     case refused(UInt64, DefaultsError)
-    /// A conditional edit is made and durable, or it isn't made; everything up to there has come by the streams.
+    /// A conditional edit was made, or wasn't for a reason; everything up to there has come by the streams.
     case committed(UInt64, DefaultsError?)
     /// All edits of a domain up to a number are durable.
     case saved(Domain, UInt64)

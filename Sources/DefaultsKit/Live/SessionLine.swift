@@ -1,32 +1,36 @@
 import DefaultsCore
 import Glibc
+import Linux
 import Synchronization
 
-/// The agent's session, as two kinds of threads use it: `LiveThread`, and a caller whose edit is to leave the process before
-/// the call returns.
+/// The agent's session, shared by `LiveThread` and by callers that send an edit before their call returns.
 ///
-/// Both hold its lock while they use the session, which never waits. The lock of `LiveDomains` may be taken under it, no
-/// other, and nobody else is called.
+/// Both hold its lock while they use the session, whose calls never wait. Lock order: this lock, then `LiveDomains.state`. No
+/// other lock is taken, and no caller's code runs, under it.
 final class SessionLine: Sendable {
     /// Unchecked `Sendable`, as the lock guards the session: `LiveThread` uses it by `exclusively` alone.
     private struct Line: @unchecked Sendable {
         var session: AgentSession?
-        /// The events and the deadline that `LiveThread` waits for; `nil` while it is at work, and looks again before it waits.
+        /// The events and the deadline that `LiveThread` waits for; `nil` while it is working: it looks again before it waits.
         var awaited: (events: Int16, deadline: MonotonicTime?)?
     }
 
     private let line = ForkSafeMutex(Line())
     private let hasSession = Atomic(false)
 
-    /// Lets callers use a session from now on; with `nil`, none.
+    /// Opens a session to callers, or closes it with `nil`.
     func open(_ session: AgentSession?) {
         line.withLock { $0.session = session }
         hasSession.store(session != nil, ordering: .relaxed)
     }
 
-    /// Runs a body of `LiveThread` while no caller uses the session.
+    /// Runs a body on `LiveThread` while no caller uses the session.
     ///
-    /// - Parameter isShared: whether the session is an agent's; a store of the process's own waits for the disk.
+    /// - Parameters:
+    ///   - isShared: whether the session is an agent's; a store of the process's own waits for the disk, and is no caller's.
+    ///   - body: uses the session.
+    /// - Returns: what the body returns.
+    /// - Throws: what the body throws.
     func exclusively<Value: Sendable, Failure>(
         _ isShared: Bool, _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -37,7 +41,7 @@ final class SessionLine: Sendable {
         }
     }
 
-    /// Notes what `LiveThread` is about to wait for.
+    /// Records the events and the deadline that `LiveThread` is about to wait for.
     func await(_ session: (any Session)?) -> (awaited: pollfd?, deadline: MonotonicTime?) {
         line.withLock { line in
             let (awaited, deadline) = (session?.awaited, session?.deadline)
@@ -48,8 +52,8 @@ final class SessionLine: Sendable {
 
     /// Sends edits on a caller's thread.
     ///
-    /// - Parameter take: dequeues the edits; `nil` when `LiveThread` is to send them, after something else.
-    /// - Returns: whether `LiveThread` is to be woken: it has something to send, to wait for, or to mend.
+    /// - Parameter take: dequeues the edits; `nil` if `LiveThread` must send something else first.
+    /// - Returns: whether `LiveThread` must be woken to send, to wait for less time, or to replace a lost session.
     func send(_ take: () -> [EditRequest]?) -> Bool {
         guard hasSession.load(ordering: .relaxed) else { return true }
         return line.withLock { line in
@@ -57,34 +61,34 @@ final class SessionLine: Sendable {
             do throws(DefaultsError) {
                 for edit in edits { try session.edit(edit) }
             } catch {
-                // `LiveThread` finds the same, and asks the next session for these edits.
+                // `LiveThread` meets the same error, and sends these edits to the next session.
                 return true
             }
             guard let awaited = line.awaited else { return false }
-            let isLater = session.deadline.map { $0 < awaited.deadline ?? .distantFuture } ?? false
-            return isLater || session.awaited.events != awaited.events
+            let isSooner = session.deadline.map { $0 < awaited.deadline ?? .distantFuture } ?? false
+            return isSooner || session.awaited.events != awaited.events
         }
     }
 
     /// Starts over in a forked child, where the session is the parent's and its descriptor closed.
     func startOver() {
         hasSession.store(false, ordering: .relaxed)
-        // Never released: that would close a descriptor which may be another one's by now.
+        // Never released: that would close a descriptor that may belong to another file by now.
         if let session = line.withLock({ $0.session }) { _ = Unmanaged.passRetained(session) }
         line.withLock { $0 = Line() }
     }
 }
 
-/// The rate at which callers send their edits themselves.
+/// The limit on edits that callers send themselves.
 ///
-/// A burst's edits leave together, by way of `LiveThread`, so that those are joined which the agent has no time for.
+/// The edits of a burst go through `LiveThread` together, which joins those that the agent has no time for.
 ///
 /// Pure; the edits' own times are its clock.
 struct SendingRate: Sendable {
     private var credit = Self.burst
     private var last: Int64 = 0
 
-    /// So many edits leave at once, and one more for each millisecond since; and so many may wait for their answers.
+    /// The number of edits that may leave at once, regained at one a millisecond; also the most that may be unanswered.
     private static let burst: Int64 = 16
 
     /// Whether the caller of an edit sends it.
@@ -92,11 +96,12 @@ struct SendingRate: Sendable {
     /// - Parameters:
     ///   - time: the time of the edit.
     ///   - unanswered: the number of edits that the agent has yet to answer, this one included.
+    /// - Returns: false when it is to go through `LiveThread`.
     mutating func admits(_ time: Timestamp, unanswered: Int) -> Bool {
         if unanswered > Self.burst { return false }
         let elapsed = (time.nanoseconds - last) / 1_000_000
         if elapsed != 0 {
-            // A clock that was set back earns nothing but a new beginning.
+            // A clock that was set back earns no credit.
             credit = min(Self.burst, credit + max(0, elapsed))
             last = time.nanoseconds
         }

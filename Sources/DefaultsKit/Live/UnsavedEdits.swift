@@ -156,6 +156,16 @@ struct UnsavedEdits: Sendable {
         compactIfVoid()
     }
 
+    /// Notes values that this process has set in another way before the edits of the same keys that are still to be made.
+    mutating func noteOwn(_ changes: [KeyChange], of domain: Domain) {
+        for number in numbers[domain] ?? [] {
+            guard let index = find(number), !edits[index].isAccepted, !edits[index].isMade else { continue }
+            for change in changes where edits[index].values[change.key] != nil {
+                edits[index].since[change.key, default: []].append(change.new)
+            }
+        }
+    }
+
     /// Voids an edit that isn't void.
     private mutating func void(_ index: Int) {
         count -= 1

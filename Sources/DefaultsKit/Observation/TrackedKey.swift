@@ -1,3 +1,4 @@
+import Linux
 import Observation
 
 /// What stands for one key of a search list with Observation: who reads the key reads this, and a change of the key is a

@@ -1,9 +1,10 @@
 import DefaultsCore
+import Linux
 import PropertyList
 
-/// The stored values that weren't of their keys' types, each reported once.
+/// Stored values that don't have their keys' types, each reported once.
 ///
-/// A typed read can't throw and gives the key's default; silence would let the next edit replace what is stored.
+/// A typed read can't throw and returns the default; without a report, the next edit would silently replace the stored value.
 enum MistypedValues {
     private struct Reading: Hashable {
         var domain: String?
@@ -14,10 +15,10 @@ enum MistypedValues {
     /// What was reported last; nothing is called under its lock.
     private static let reported = ForkSafeMutex<[Reading: PropertyListValue]>([:])
 
-    /// More readings than this aren't remembered, and so not reported: a program that makes up keys mustn't exhaust memory.
+    /// The most readings remembered; later ones aren't reported, so that a program that generates keys can't exhaust memory.
     private static let capacity = 1_024
 
-    /// Reports a value, unless the same one was reported for the same reading.
+    /// Reports a value, unless it was the last one reported for this key, type and domain.
     ///
     /// - Parameters:
     ///   - value: the value.
@@ -52,5 +53,14 @@ extension DefaultsKey {
         if let read = Value(propertyListValue: value) { return read }
         MistypedValues.report(value, of: name, notOf: Value.self, in: defaults)
         return defaultValue
+    }
+
+    /// Reads a stored value, and reports nothing.
+    func convert(_ value: PropertyListValue?) -> Value? { value.flatMap { Value(propertyListValue: $0) } }
+
+    /// Reports a stored value of another type, once.
+    func check(_ value: PropertyListValue?, in defaults: UserDefaults) {
+        guard let value, Value(propertyListValue: value) == nil else { return }
+        MistypedValues.report(value, of: name, notOf: Value.self, in: defaults)
     }
 }

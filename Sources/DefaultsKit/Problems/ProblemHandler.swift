@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Linux
 
 /// The reporting of problems in this process: to the program's handler, else to standard error.
 enum ProblemHandler {

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Linux
 import Synchronization
 
 /// A value that any number of threads read at once without waiting for one another, and that is changed now and then.

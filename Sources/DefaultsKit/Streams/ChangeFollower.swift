@@ -1,4 +1,5 @@
 import DefaultsCore
+import Linux
 
 /// Someone who follows change sets: what waits for them, up to a bound, and then that they have missed some.
 final class ChangeFollower: Sendable {

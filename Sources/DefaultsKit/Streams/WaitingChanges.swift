@@ -1,3 +1,4 @@
+import Linux
 import PropertyList
 
 /// The changes of one key that wait for a consumer, in order.

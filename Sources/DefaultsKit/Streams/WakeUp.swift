@@ -1,3 +1,5 @@
+import Linux
+
 /// A slot for one wake-up: however often it is filled, who waits comes once, and looks for itself what is new.
 ///
 /// So nothing piles up for who is slow, and nobody is left with an old value for having been told twice out of order.

@@ -7,7 +7,7 @@ public struct DefaultsTransaction {
     private(set) var values = Difference()
     private let reads = Reads()
 
-    /// The values in the domain that is changed of the keys that were read, `nil` for none, as they were before.
+    /// The values that the edited domain had for the keys that were read; `nil` for none.
     private final class Reads {
         var expected = Difference()
     }
@@ -39,7 +39,7 @@ public struct DefaultsTransaction {
     /// A key's value: as it was set here, or as the search finds it.
     public func propertyListValue(forKey key: String) -> PropertyListValue? {
         if let value = values[key] { return value }
-        // Before the search: a change between the two is found, rather than missed.
+        // Before the search, so that a change in between makes the edit fail instead of being missed.
         if reads.expected[key] == nil { reads.expected[key] = .some(defaults.ownValue(forKey: key)) }
         return defaults.propertyListValue(forKey: key)
     }

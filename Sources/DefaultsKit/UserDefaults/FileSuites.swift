@@ -12,7 +12,7 @@ enum FileSuites {
     /// The domains of a directory's files.
     static func domains(in directory: PreferencesDirectory) -> LiveDomains {
         if let known = all.withLock({ $0[directory.path] }) { return known }
-        // The process's own see to it that edits are handed over at its end.
+        // The process's own domains, once made, hand over these edits at exit.
         _ = LiveDomains.shared
         let new = LiveDomains(.success(LivePlace(filesIn: directory)), arguments: CommandLine.arguments)
         return all.withLock { all in
@@ -53,8 +53,9 @@ extension LiveDomains {
             ProblemHandler.report(
                 DefaultsProblem(
                     .name,
-                    describedBy: "A suite's path is not that of a domain's file; the values are kept in the domain "
-                        + "\(name). Name a file that isn't hidden, by at most 200 bytes."))
+                    describedBy:
+                        "The path \(text) can't be a domain's file, so its values are kept in the domain \(name). "
+                        + "Name a file that isn't hidden, with at most 200 bytes in its name."))
             return (self, name)
         }
         return (file.elsewhere.map(FileSuites.domains) ?? self, file.domain.name)

@@ -1,3 +1,4 @@
+import Linux
 import Synchronization
 
 /// Tells of calls that changed preferences, on the thread that made them: what `didChangeNotification` is made of.

@@ -1,48 +1,56 @@
 import Glibc
+import Linux
 
-/// A lock for changing values by what they are, which the thread that holds it may take again.
+/// A recursive lock for read-modify-write operations, which serves threads in the order of their coming.
 ///
-/// Whoever holds it may call anything, other than under the library's other locks. A fork doesn't wait for it: in the child it
-/// is free, unless the thread that forked holds it.
+/// Its holder may call anything; it isn't taken under the library's other locks. A fork doesn't wait for it: in the child it is
+/// free unless the forking thread held it.
 final class ModificationLock: Sendable {
     private struct State: Sendable {
         var owner: pthread_t?
-        /// The times that the owner has taken it and not given it back.
+        /// The times that the owner holds it.
         var depth = 0
-        var waiting: [Latch] = []
+        var waiting: [(thread: pthread_t, latch: Latch)] = []
     }
 
     private let state = ForkSafeMutex(State())
 
+    /// Runs a body with the lock, after waiting for the thread that holds it.
+    func withLock<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+        lock()
+        defer { unlock() }
+        return try body()
+    }
+
     /// Takes the lock, after waiting for the thread that holds it.
     func lock() {
-        while let latch = take() { _ = latch.wait() }
-    }
-
-    /// Gives the lock back; to be called once for each `lock`, by the same thread.
-    func unlock() {
-        let next = state.withLock { state -> Latch? in
-            state.depth -= 1
-            guard state.depth == 0 else { return nil }
-            state.owner = nil
-            return state.waiting.isEmpty ? nil : state.waiting.removeFirst()
-        }
-        next?.open()
-    }
-
-    /// - Returns: `nil` if the lock is the caller's, else what to wait for before the next attempt.
-    private func take() -> Latch? {
         let thread = pthread_self()
-        return state.withLock { state in
+        let latch = state.withLock { state -> Latch? in
             guard state.owner == nil || state.owner == thread else {
                 let latch = Latch()
-                state.waiting.append(latch)
+                state.waiting.append((thread, latch))
                 return latch
             }
             state.owner = thread
             state.depth += 1
             return nil
         }
+        _ = latch?.wait()
+    }
+
+    /// Releases the lock; call it once for each `lock`, on the same thread.
+    func unlock() {
+        let next = state.withLock { state -> Latch? in
+            state.depth -= 1
+            guard state.depth == 0 else { return nil }
+            state.owner = nil
+            guard !state.waiting.isEmpty else { return nil }
+            // Handed over: a thread that takes it again and again would else be faster than any that waits.
+            let next = state.waiting.removeFirst()
+            (state.owner, state.depth) = (next.thread, 1)
+            return next.latch
+        }
+        next?.open()
     }
 
     /// Forgets the parent's threads in a forked child.

@@ -4,7 +4,7 @@ import PropertyList
 extension UserDefaults {
     /// A typed key's value; setting it sets the key in the application's or the suite's domain.
     ///
-    /// A key that no domain has, or whose value can't be read as the type, has its default; such a value is reported to
+    /// A key that no domain has reads as its default; so does one whose value can't be read as the type, which is reported to
     /// `onProblem`, once. Setting an `Optional` key to `nil` removes it. What is read here is tracked by Observation:
     /// `withObservationTracking` and `Observations` see changes, by other processes too. They are told on a task, after the
     /// change; for a value that was read within the last tenth of a second perhaps twice.
@@ -16,31 +16,41 @@ extension UserDefaults {
     /// defaults[.quality] += 0.1
     /// ```
     ///
-    /// `+=` and the like change the value that they have read: no other thread of the process that uses them comes between,
-    /// but another process may. `update(_:_:)` keeps those out, too.
+    /// `+=` and other changes in place are safe among the process's threads that all use them, or `update(_:_:)`. Another
+    /// process may change the value in between; to exclude that, use `update(_:_:)`. A change in place holds a lock until it
+    /// ends: don't wait for another thread in it, and don't pass the value as `inout` to an asynchronous function.
     public subscript<Value>(key: DefaultsKey<Value>) -> Value {
         get {
             list.track(key.name).access()
             return key.read(propertyListValue(forKey: key.name), in: self)
         }
-        set { set(newValue, for: key) }
+        set { finish(key, Result { () throws(DefaultsError) in try store(newValue, for: key) }) }
         _modify {
             live.modifications.lock()
-            var value = self[key]
-            // Also when what changes the value throws.
+            list.track(key.name).access()
+            let stored = propertyListValue(forKey: key.name)
+            var value = key.convert(stored) ?? key.defaultValue
+            // Also if the change throws.
             defer {
-                set(value, for: key)
+                let outcome = Result { () throws(DefaultsError) in try store(value, for: key) }
                 live.modifications.unlock()
+                // Handlers may do anything, and so are called without the lock.
+                key.check(stored, in: self)
+                finish(key, outcome)
             }
             yield &value
         }
     }
 
-    private func set<Value>(_ newValue: Value, for key: DefaultsKey<Value>) {
-        do throws(DefaultsError) {
-            edit([key.name: try PropertyListValue(storing: newValue, forKey: key.name)])
-        } catch {
-            ProblemHandler.report(DefaultsProblem(.value, error))
+    private func store<Value>(_ newValue: Value, for key: DefaultsKey<Value>) throws(DefaultsError) {
+        live.edit(domain, [key.name: try PropertyListValue(storing: newValue, forKey: key.name)])
+    }
+
+    /// Tells of an edit, or of why it wasn't made.
+    private func finish<Value>(_ key: DefaultsKey<Value>, _ outcome: Result<Void, DefaultsError>) {
+        switch outcome {
+        case .success: postEdit(of: [key.name])
+        case .failure(let error): ProblemHandler.report(DefaultsProblem(.value, error))
         }
     }
 

@@ -57,7 +57,12 @@ extension UserDefaults {
     /// Sets and removes keys as one change set.
     func edit(_ values: Difference) {
         live.edit(domain, values)
-        LocalEdits.post(LocalEdit(defaults: self, domain: domain.name.description, keys: values.keys))
+        postEdit(of: values.keys)
+    }
+
+    /// Tells this process's observers of an edit.
+    func postEdit(of keys: some Sequence<String>) {
+        LocalEdits.post(LocalEdit(defaults: self, domain: domain.name.description, keys: keys))
     }
 
     /// Waits until all that was set before is durable, and all that others changed before is visible here.

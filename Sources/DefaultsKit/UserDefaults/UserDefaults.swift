@@ -10,7 +10,8 @@ import PropertyList
 /// A read is a lookup in this process's memory. A set is in force when the call returns, goes to the agent in order, and
 /// is durable after `synchronize()` or a moment later by itself, also when the process ends normally.
 ///
-/// Any thread may use any instance; instances of one name share their values. No call holds a lock while it calls anyone.
+/// Any thread may use any instance; instances of one name share their values. No call holds a lock while it calls
+/// your code, except changes in place and `update(_:_:)`, whose bodies run under one.
 ///
 /// ```swift
 /// import class DefaultsKit.UserDefaults
@@ -43,17 +44,17 @@ public final class UserDefaults: Sendable {
     /// Values are written to the suite's domain, and searched as a program's of that name are. The global domain is a suite
     /// like any other, and so is the program's own.
     ///
-    /// Any text will do for a name. One that can't be a file's name, such as `#file`, is escaped:
+    /// Any text is a valid name. One that can't be a file's name, such as `#file`, is escaped:
     /// `MyTests/FileTests.swift` is the domain `MyTests%2FFileTests.swift`, to the `defaults` command, too.
     ///
-    /// An absolute path is that file; ".plist" is added if it isn't there, and the directory must exist. Outside the
+    /// An absolute path names that file; ".plist" is added if it isn't there, and the directory must exist. Outside the
     /// preferences directory such a file is read and written by the process itself, under the same lock as by the command.
-    /// Changes by others are seen as where no agent runs: at `synchronize()`, at the first read more than a second after the
-    /// last look, and every second while someone follows or observes. With the file only the arguments are searched, and
-    /// what is registered through an instance for a file of that directory. Each such directory costs a thread.
+    /// Changes by other programs become visible as they do without an agent: on `synchronize()`, on the first read more than
+    /// a second after the last one, and every second while the values are observed. Only the arguments and the values
+    /// registered through an instance in the same directory are searched besides the file. Each such directory costs a thread.
     ///
-    /// It is an Optional because Foundation's is, and never `nil`: for `argumentDomain` and `registrationDomain`, which are
-    /// in no file, `onProblem` is told, and the values are kept in a domain whose name is escaped.
+    /// The result is Optional only because Foundation's is; it is never `nil`. `argumentDomain` and `registrationDomain` are
+    /// in no file: such a name is reported to `onProblem`, and its values go to a domain with an escaped name.
     ///
     /// - Parameter suiteName: the name; `nil` for the program's own domain.
     public convenience init?(suiteName: String?) {

@@ -207,7 +207,7 @@ final class ConnectionHandler: ChannelInboundHandler {
                 bound.value.isJudging = false
                 switch outcome {
                 case .success(let revision): bound.value.confirm(revision, number)
-                // Behind what others have changed: who tries again then knows it.
+                // After the changes that refuted it, so that the client knows them when it retries.
                 case .failure(let error):
                     bound.value.answers.append((bound.value.server.store.cursor, .failure(error), number))
                 }

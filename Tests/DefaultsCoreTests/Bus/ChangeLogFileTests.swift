@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 import PropertyList
 import Synchronization
 import TestSupport

@@ -1,3 +1,4 @@
+import Linux
 import PropertyList
 import Synchronization
 import TestSupport

@@ -43,6 +43,27 @@ struct SplicingTests {
         }
     }
 
+    @Test("Values that XML can't hold as they are leave the file's comments alone, and so do the edits after them")
+    func roundedValues() throws {
+        try withStoreFixture { fixture in
+            try RawFile.write(Self.head + "  <key>n</key> <integer>1</integer>\n</dict>\n</plist>\n", to: fixture.path)
+            let store = fixture.store()
+            _ = try store.lookAtAll(isBaseline: true)
+            fixture.edit(
+                store,
+                [
+                    "date": .date(PropertyListDate(secondsSinceReferenceDate: 700_000_000.25)), "float": .real32(0.1),
+                    "nan": .real(.nan),
+                ])
+            try store.publish(fixture.domain)
+            fixture.edit(store, ["n": 2])
+            try store.publish(fixture.domain)
+            let text = String(decoding: try RawFile.read(fixture.path), as: UTF8.self)
+            #expect(text.hasPrefix(Self.head) && text.contains("<key>n</key> <integer>2</integer>"))
+            #expect(!RawFile.exists(fixture.path + ".comments-1"))
+        }
+    }
+
     @Test("An old-style file stays one while its values are strings, and becomes binary with a number")
     func oldStyle() throws {
         try withStoreFixture { fixture in

@@ -74,8 +74,13 @@ struct MistypedValueTests {
     func reentrant() async {
         await #expect(processExitsWith: .success) {
             let defaults = UserDefaults(inMemory: ["theme": 5])
-            UserDefaults.onProblem { _ in #expect(defaults[.theme] == .light) }
+            let count = Atomic(0)
+            UserDefaults.onProblem { _ in
+                count.add(1, ordering: .relaxed)
+                #expect(defaults[.theme] == .light)
+            }
             #expect(defaults[.theme] == .light)
+            #expect(count.load(ordering: .relaxed) == 1)
         }
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import DefaultsKit
 
-@Suite("An agent that never stops sending")
+@Suite("An agent that never stops sending", .timeLimit(.minutes(1)))
 struct FloodingAgentTests {
     @Test("Is heard and answered all the same, and the events before an answer are seen when it comes")
     func heard() throws {
@@ -26,6 +26,18 @@ struct FloodingAgentTests {
             }
         }
     }
+
+    @Test("A command gives up an agent that sends anything but the answer")
+    func noAnswer() throws {
+        try withFloodingAgent(answers: false) { environment in
+            let place = try LivePlace(environment: environment)
+            let connection = try AgentConnection.open(
+                place.address.get(), for: place.directory, patience: AgentPatience(stopped: 200, busy: 400))
+            let agent = try #require(connection)
+            let error = #expect(throws: DefaultsError.self) { try agent.domains() }
+            #expect(error?.code == .agentUnavailable)
+        }
+    }
 }
 
 private final class Seen: Sendable {
@@ -34,7 +46,12 @@ private final class Seen: Sendable {
 }
 
 /// Runs a body beside an agent that answers what it is asked, and sends changes of a key as fast as they are taken.
-private func withFloodingAgent(_ body: (Environment) throws -> Void) throws {
+///
+/// - Parameters:
+///   - answers: whether it answers more than the greeting.
+///   - body: the body.
+/// - Throws: what the body throws, or why the agent can't listen.
+private func withFloodingAgent(answers: Bool = true, _ body: (Environment) throws -> Void) throws {
     try withTemporaryDirectory { path in
         let listener = FileDescriptor(
             owning: socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0))
@@ -50,7 +67,7 @@ private func withFloodingAgent(_ body: (Environment) throws -> Void) throws {
             while mayGoOn() {
                 var waiting = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
                 if poll(&waiting, 1, agent == nil ? 10 : 0) == 1 {
-                    agent = FloodingAgent(FileDescriptor(owning: accept(number, nil, nil)), path)
+                    agent = FloodingAgent(FileDescriptor(owning: accept(number, nil, nil)), path, answers)
                 }
                 guard let current = agent else { continue }
                 if !current.serve() { agent = nil }
@@ -70,10 +87,12 @@ private final class FloodingAgent {
     private var outgoing: [UInt8] = []
     private var revision: Revision = 1
     private var stream: UInt64?
+    private let answers: Bool
     /// As many changes as are made at once, since to make them is slower than to read them.
     private static let batch = 200
 
-    init(_ socket: consuming FileDescriptor, _ path: String) {
+    init(_ socket: consuming FileDescriptor, _ path: String, _ answers: Bool) {
+        self.answers = answers
         self.socket = socket
         self.path = path
     }
@@ -121,6 +140,8 @@ private final class FloodingAgent {
                 protocolVersion: Request.protocolVersion, pid: Int64(getpid()), directory: path, system: .none,
                 cursor: cursor)
             outgoing += frame(welcome, number)
+            if !answers { stream = 99 }
+        case _ where !answers: break
         case .subscribe:
             stream = stream ?? number
             outgoing += frame(.subscribed(cursor), number)

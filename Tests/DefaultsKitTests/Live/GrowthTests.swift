@@ -1,4 +1,5 @@
 import DefaultsCore
+import Linux
 import PropertyList
 import Testing
 

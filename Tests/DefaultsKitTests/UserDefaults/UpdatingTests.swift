@@ -2,7 +2,10 @@ import Dispatch
 import ProgramSupport
 import PropertyList
 import Synchronization
+import TestSupport
 import Testing
+
+import class Foundation.Thread
 
 @testable import DefaultsKit
 
@@ -18,7 +21,7 @@ extension DefaultsKey where Value == [Int] {
 /// A failure that a test's body throws.
 private struct Stop: Error {}
 
-@Suite("Values that are changed by what they are", .timeLimit(.minutes(2)))
+@Suite("Updates based on the current value", .timeLimit(.minutes(2)))
 struct UpdatingTests {
     /// Runs a body a thousand times on each of eight threads, with defaults in memory and in files.
     private func eightThreads(_ rounds: Int = 1_000, _ body: @escaping @Sendable (UserDefaults) -> Void) throws {
@@ -72,7 +75,7 @@ struct UpdatingTests {
         #expect(defaults[.count] == 1 && defaults[.total] == 1)
     }
 
-    @Test("A change in place that throws sets what it had changed, and lets others go on")
+    @Test("A change in place that throws keeps what it has changed and releases the lock")
     func throwingChange() {
         func change(_ count: inout Int) throws {
             count = 5
@@ -172,12 +175,55 @@ struct UpdatingTests {
         }
     }
 
-    @Test("An update of a key that another layer has sets it in the domain of its own")
+    @Test("An update of a key from another layer sets it in its own domain")
     func otherLayer() throws {
         let defaults = UserDefaults(inMemory: [:])
         defaults.register(defaults: ["count": 7])
         try defaults.update(.count) { $0 += 1 }
         #expect(defaults[.count] == 8)
         #expect(defaults.explain("count").count == 2)
+    }
+
+    @Test("Threads that use += and update on one key lose nothing")
+    func mixed() throws {
+        try eightThreads(40) { defaults in
+            if defaults[.count] % 2 == 0 {
+                defaults[.count] += 1
+            } else {
+                #expect(throws: Never.self) { try defaults.update(.count) { $0 += 1 } }
+            }
+        }
+    }
+
+    @Test("An observer may wait for another thread that changes a value, too")
+    func observer() async {
+        await #expect(processExitsWith: .success) {
+            let defaults = UserDefaults(inMemory: ["total": "no number"])
+            @Sendable func addElsewhere() {
+                let done = DispatchSemaphore(value: 0)
+                Thread.detachNewThread {
+                    defaults[.total] += 1
+                    done.signal()
+                }
+                done.wait()
+            }
+            LocalEdits.observe { edit in if edit.keys == ["count"] { addElsewhere() } }
+            UserDefaults.onProblem { _ in addElsewhere() }
+            defaults[.count] += 1
+            try defaults.update(.count) { $0 += 1 }
+            // Once more for the text that it had, which is reported.
+            #expect(defaults[.total] == 3)
+        }
+    }
+
+    @Test("A thread that updates all the time keeps no other waiting")
+    func fairness() throws {
+        let defaults = UserDefaults(inMemory: [:])
+        try withBackgroundThread { mayGoOn in
+            while mayGoOn() { _ = try? defaults.update(.count) { $0 += 1 } }
+        } while: {
+            for _ in 0..<1_000 { try defaults.update(.total) { $0 += 1 } }
+        }
+        #expect(defaults[.total] == 1_000)
     }
 }

@@ -1,4 +1,5 @@
 import CLinux
+import Linux
 
 /// A forked child, which has its parent's memory, and of its parent's threads only the one that forked.
 ///
