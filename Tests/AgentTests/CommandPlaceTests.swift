@@ -154,7 +154,7 @@ struct CommandPlaceTests {
 
     @Test("An edit of a path with .. that leads out of the preferences says which file it is")
     func detours() throws {
-        let outside = "defaults: $P/../r/x is the file $T/x.plist, outside the preferences directory.\n"
+        let outside = "defaults: $P/../r/x is outside the preferences directory: it is the file $T/x.plist.\n"
         func edit(_ commands: [String]..., errors: String) throws {
             try CommandCase(commands: commands, errors: errors).check()
         }
@@ -163,6 +163,13 @@ struct CommandPlaceTests {
         try edit(["write", "$T/x", "k", "v"], ["write", "$P/../r/x", "k", "-array", "v"], errors: outside)
         try edit(["write", "$P/../p/x", "k", "v"], errors: "")
         try edit(["write", "$T/x..y", "k", "v"], ["delete", "$T/x..y"], errors: "")
+    }
+
+    @Test("An edit that makes a domain of a relative path says so")
+    func relativePaths() throws {
+        let note = "defaults: a/b is the domain a%2Fb. For the file of that path, type ./a/b.\n"
+        try CommandCase(commands: [["write", "a/b", "k", "v"]], errors: note).check()
+        try CommandCase(commands: [["write", "a%2Fb", "k", "v"], ["write", "a/b", "k", "w"]], errors: "").check()
         // What is only read is as it was asked for.
         try CommandCase.prints(["write", "$T/x", "k", "v"], ["read", "$P/../r/x", "k"], output: "v").check()
         try CommandCase.fails(

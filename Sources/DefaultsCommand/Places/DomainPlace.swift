@@ -8,8 +8,8 @@ package struct DomainPlace: Hashable {
     let domain: Domain
     /// The directory of a file that isn't in the preferences directory; `nil` for what is.
     let directory: PreferencesDirectory?
-    /// The path as it was typed, where its ".." leads out of the preferences directory.
-    private(set) var detour: String?
+    /// The sentence that says what an edit is made of, where that may be a surprise.
+    private(set) var note: String?
 
     /// Names a domain of the preferences directory, or of another.
     package init(_ domain: Domain, directory: PreferencesDirectory? = nil) {
@@ -27,7 +27,7 @@ package struct DomainPlace: Hashable {
     init(_ argument: String, host: DomainHost, in preferences: PreferencesDirectory) throws {
         if ByteArgument.isOne(argument) { throw ByteArgument.failure(argument) }
         guard Self.isPath(argument) else {
-            // A script's variable that isn't set.
+            // Most likely an unset variable in a script.
             if argument.isEmpty { _ = try DomainName(argument) }
             // As Apple's tool calls it; any other text names the domain that it names in a program.
             let isGlobal = argument == "Apple Global Domain"
@@ -39,6 +39,9 @@ package struct DomainPlace: Hashable {
                 throw Failure("\"\(argument)\" is a file's name: ./\(argument) is that file\(near).", .usage)
             }
             self.init(domain)
+            if isNew, Path.hasSeparator(argument) {
+                note = "\(argument) is the domain \(domain). For the file of that path, type ./\(argument)."
+            }
             return
         }
         if host != .any {
@@ -54,7 +57,9 @@ package struct DomainPlace: Hashable {
             throw Failure("\(path) can't be a domain's file; rename it, or use `import` and `export`.", .usage)
         }
         self.init(found.domain, directory: found.elsewhere)
-        if found.elsewhere != nil, Path.names(of: argument).contains("..") { detour = argument }
+        if let directory, Path.names(of: argument).contains("..") {
+            note = "\(argument) is outside the preferences directory: it is the file \(directory.path(of: domain))."
+        }
     }
 
     /// Whether a path, with or without ".plist", leads to something.
@@ -65,13 +70,6 @@ package struct DomainPlace: Hashable {
     /// Whether an argument is the path of a file, not the name of a domain.
     static func isPath(_ argument: String) -> Bool {
         ["/", "./", "../", "~/"].contains { argument.utf8.starts(with: $0.utf8) }
-    }
-
-    /// The sentence that says where a path with ".." leads; `nil` where that is no surprise.
-    var note: String? {
-        detour.flatMap { typed in
-            directory.map { "\(typed) is the file \($0.path(of: domain)), outside the preferences directory." }
-        }
     }
 
     /// The place as a sentence has it in its middle.

@@ -2,9 +2,10 @@ import DefaultsCore
 import DefaultsKit
 import Glibc
 import PropertyList
+import Synchronization
 
-/// A program that lives long: it opens suites and releases them, and sets keys in bursts, while its agent is stopped, ended
-/// and replaced, and another program writes to a file.
+/// A program that lives long: it opens suites and releases them, sets keys in bursts, updates a count, and follows two keys,
+/// while its agent is stopped, ended and replaced, and another program writes to a file.
 ///
 /// In the end each value must be there, for this process and for others; and neither the memory nor what a use of a suite
 /// costs may have grown.
@@ -15,6 +16,8 @@ struct LastingSoak {
     /// Rounds between two troubles.
     private static let calm = 20
 
+    private static let count = DefaultsKey<Int>("count", default: 0)
+
     let place: SoakPlace
 
     func run(for seconds: Double) throws -> SoakResult {
@@ -24,7 +27,10 @@ struct LastingSoak {
         let live = LiveDomains(.success(try LivePlace(environment: Environment(place.environment))))
         defer { live.close() }
         let main = try Self.open(SoakPlace.domain, live)
+        let follower = LastingFollower(main)
+        defer { follower.end() }
         var values: [String: Int] = [:]
+        var (counted, uncertain) = (0, 0)
         var growth = Growth()
         let begin = Stopwatch.now
         repeat {
@@ -44,6 +50,9 @@ struct LastingSoak {
             main.set(result.rounds, forKey: "round")
             result.own += Self.burst + 1
             if main.integer(forKey: "round") != result.rounds { Self.note("round", &result) }
+            // An agent that ends meanwhile may have made it, and not said so.
+            do { try main.update(Self.count) { $0 += 1 } } catch { uncertain += 1 }
+            counted += 1
             growth.add(memory: try Self.memory(), at: (Stopwatch.now - begin) / seconds)
         } while Stopwatch.now - begin < seconds
         if !main.synchronize() { result.findings.append("Something could not be saved.") }
@@ -54,7 +63,14 @@ struct LastingSoak {
                 if try Self.open(name, live).integer(forKey: "k") != value { Self.note(name, &result) }
             }
         }
+        let count = main[Self.count]
+        if count > counted || count < counted - uncertain {
+            result.findings.append("The count is \(count), of \(counted) updates, \(uncertain) of them uncertain.")
+        }
         let foreign = result.foreign
+        if !follower.reaches(round: result.rounds, foreign: foreign, within: 30) {
+            result.findings.append("The follower has not seen the last values.")
+        }
         for live in [live, other] {
             let defaults = try Self.open(SoakPlace.domain, live)
             if defaults.integer(forKey: "round") != result.rounds { Self.note("round", &result) }
@@ -141,4 +157,36 @@ struct LastingSoak {
             costs.isEmpty ? 0 : costs.sorted()[costs.count / 2]
         }
     }
+}
+
+/// A task that follows the number of the round, which the program sets, and the last number that another program has written.
+private final class LastingFollower: Sendable {
+    private let round = Atomic(0)
+    private let foreign = Atomic(0)
+    private let task = Mutex<Task<Void, Never>?>(nil)
+
+    init(_ defaults: UserDefaults) {
+        let keys = (DefaultsKey<Int>("round", default: 0), DefaultsKey<Int>("foreign", default: 0))
+        let new = Task.detached { [self] in
+            for await (newRound, newForeign) in defaults.updates(of: keys.0, keys.1) {
+                round.store(newRound, ordering: .relaxed)
+                foreign.store(newForeign, ordering: .relaxed)
+            }
+        }
+        task.withLock { $0 = new }
+    }
+
+    /// Waits until it has seen certain values.
+    ///
+    /// - Returns: false when the time is over.
+    func reaches(round: Int, foreign: Int, within seconds: Double) -> Bool {
+        let end = Stopwatch.now + seconds
+        while self.round.load(ordering: .relaxed) != round || self.foreign.load(ordering: .relaxed) != foreign {
+            guard Stopwatch.now < end else { return false }
+            usleep(10_000)
+        }
+        return true
+    }
+
+    func end() { task.withLock { $0?.cancel() } }
 }

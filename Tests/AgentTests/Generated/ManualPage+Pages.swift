@@ -118,9 +118,18 @@ extension ManualPage {
         read and write may have names of any bytes; messages show a byte that is not UTF-8 as
         .Li \\exe9 .
         The name of a domain, and the path of a file in its place, must be UTF-8.
-        When such a path has
+        If such a path contains
         .Pa ..
-        in it and leads out of the preferences directory, an edit says on standard error which file it is.
+        and leads out of the preferences directory, an edit names the file on standard error.
+        .Pp
+        Any other text names a domain, too.
+        One that cannot be the name of a file is escaped:
+        .Li a/b
+        is the domain
+        .Li a%2Fb ,
+        as it is for the suite of that name in a program.
+        A relative path begins with
+        .Pa ./ .
 
         """
 
