@@ -197,9 +197,7 @@ extension Store {
     /// What it holds now is final for this purpose: it is about to be replaced. Of one that is being written that is what it
     /// was last known to hold.
     private func relook(at domain: Domain, _ inHand: FilesInHand, _ unsettled: inout Unsettled) {
-        let (known, damage, isFirst) = state.withLock { state in
-            (state.domains[domain]?.file, state.domains[domain]?.damage, state.domains[domain] == nil)
-        }
+        let (known, damage) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain]?.damage) }
         var reading = read(domain, known: known, isTold: true)
         // Editors move a file away for a moment, and some writers finish it in a second step.
         var waited: Int32 = 0
@@ -215,7 +213,8 @@ extension Store {
             return
         }
         if case .beingWritten = reading { unsettled.beingWritten.insert(domain) }
-        transition { state in ((), state.take(reading, of: domain, isBaseline: isFirst, now: .now())) }
+        // A file of a domain of which nothing is known has come since it was looked for: that is news.
+        transition { state in ((), state.take(reading, of: domain, isBaseline: false, now: .now())) }
     }
 
     /// The new version's bytes: the file's own where no key changes, and else in the file's format, or as binary where that

@@ -94,6 +94,7 @@ final class EmbeddedSession: Session {
             // An edit that can't be saved is in force, and is retried like any other.
             do throws(DefaultsError) { try embedded.synchronize(request.domain) } catch {
                 edited.insert(request.domain)
+                events.append(.unsaved(request.domain))
                 publishSoon()
             }
         } catch {
@@ -177,6 +178,8 @@ final class EmbeddedSession: Session {
     }
 
     func end() {
+        // No other session is asked for conditional edits that couldn't be saved.
+        if publication != nil { _ = publish() }
         _ = store.examineDisplaced()
     }
 }

@@ -26,6 +26,7 @@ extension LiveState {
         for edit in unsaved.beginSession() {
             replicas.change(edit.domain) { $0.mask(edit.values.keys, number: edit.number) }
         }
+        unsavedCommits = []
         if !continues { cursor = nil }
         wanted = []
         var start = SessionStart(place: cursor)
@@ -193,7 +194,13 @@ extension LiveState {
     }
 
     /// Takes that all edits of a domain up to a number are durable.
-    mutating func save(_ domain: Domain, upTo number: UInt64) { unsaved.save(domain, upTo: number) }
+    mutating func save(_ domain: Domain, upTo number: UInt64) {
+        unsaved.save(domain, upTo: number)
+        unsavedCommits.remove(domain)
+    }
+
+    /// Takes that a conditional edit of a domain couldn't be saved: the session saves it, and must before the process ends.
+    mutating func noteUnsaved(_ domain: Domain) { unsavedCommits.insert(domain) }
 
     /// Lets those go on who wait for values that won't come.
     mutating func abandonWaiting() -> LiveEffects {

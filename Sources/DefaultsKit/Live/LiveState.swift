@@ -38,6 +38,8 @@ struct LiveState {
 
     /// The edits that aren't known to be saved.
     var unsaved = UnsavedEdits()
+    /// The domains with conditional edits that couldn't be saved yet.
+    var unsavedCommits: Set<Domain> = []
     private var sendingRate = SendingRate()
     /// The edits of a forked child's parent, until the first values have come.
     var inherited: [DomainName: InheritedEdits] = [:]
@@ -63,6 +65,7 @@ struct LiveState {
     mutating func startOver() -> [Latch] {
         session = .random(in: 1 ... .max)
         commitSession = .random(in: 1 ... .max)
+        unsavedCommits = []
         if ownLog != nil { return [] }
         for edit in unsaved.startOver() { inherited[edit.domain.name, default: InheritedEdits()].add(edit) }
         replicas.forgetEdits()
@@ -281,7 +284,7 @@ struct LiveState {
     }
 
     /// Whether edits may be lost when the process ends.
-    var mustHandOver: Bool { !unsaved.isEmpty }
+    var mustHandOver: Bool { !unsaved.isEmpty || !unsavedCommits.isEmpty }
 
     /// The user's domains that are in use.
     var domainsInUse: [Domain] { names.keys.flatMap { Domain.ofUser($0) } }

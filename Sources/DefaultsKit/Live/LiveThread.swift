@@ -339,6 +339,7 @@ final class LiveThread {
             commits.removeFirst().barrier.finish(error.map { [$0] } ?? [])
             // The next is to be asked for.
             if !commits.isEmpty { domains.requests.wake() }
+        case .unsaved(let domain): domains.state.withLock { $0.noteUnsaved(domain) }
         case .saved(let domain, let number): domains.state.withLock { $0.save(domain, upTo: number) }
         case .synchronized(let number, let failures):
             for barrier in barriers.removeValue(forKey: number) ?? [] { barrier.finish(failures) }

@@ -74,6 +74,8 @@ enum SessionEvent {
     case refused(UInt64, DefaultsError)
     /// A conditional edit was made, or wasn't for a reason; everything up to there has come by the streams.
     case committed(UInt64, DefaultsError?)
+    /// A conditional edit of a domain was made, and couldn't be saved yet.
+    case unsaved(Domain)
     /// All edits of a domain up to a number are durable.
     case saved(Domain, UInt64)
     /// A `synchronize` is done; `failures` say what could not be made durable.

@@ -65,8 +65,9 @@ extension UserDefaults {
     ///
     /// The values that the body reads through its argument are checked: if the application's or the suite's domain has other
     /// values for these keys by then, the body runs again. A transaction that reads waits until it is saved, as
-    /// `update(_:_:)` does; one that only sets doesn't wait. If the agent ends, the edit is refused, or other programs keep
-    /// changing the keys for a minute, `onProblem` is told and the values are set unconditionally.
+    /// `update(_:_:)` does; one that only sets doesn't wait. If the agent ends before it answers, and no other knows from its
+    /// log whether the edit was made, the body runs again: a count may be raised twice. If the edit is refused, or other programs
+    /// keep changing the keys for a minute, `onProblem` is told, and the values are set as any others.
     ///
     /// - Parameter body: sets the values; it reads those that it has set, and otherwise the current ones. It may run several
     ///   times. When it throws, nothing is set.
@@ -86,7 +87,9 @@ extension UserDefaults {
                     postEdit(of: transaction.values.keys)
                     return outcome
                 } catch {
-                    if Self.isWorthRepeating(error), attempts.pause() { continue }
+                    // It may have been made. To set the values as they are could undo what others have made of them since.
+                    let isLost = error.code == .agentUnavailable
+                    if isLost || Self.isWorthRepeating(error), attempts.pause() { continue }
                     ProblemHandler.report(DefaultsProblem(.edit, error))
                 }
             }

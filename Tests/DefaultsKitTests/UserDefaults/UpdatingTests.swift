@@ -136,6 +136,20 @@ struct UpdatingTests {
         }
     }
 
+    @Test("An update finds a file that another program has made since it was looked for")
+    func newFile() throws {
+        try ScratchPlace.with { place in
+            let live = try place.live()
+            defer { live.close() }
+            let defaults = try #require(UserDefaults(suiteName: "app", in: live))
+            #expect(defaults[.count] == 0)
+            try place.write(["count": 41], to: place.preferences + "/app.plist")
+            try defaults.update(.count) { $0 += 1 }
+            #expect(defaults[.count] == 42)
+            #expect(try place.read(place.preferences + "/app.plist") == ["count": 42])
+        }
+    }
+
     @Test("The body of a transaction runs again when another program has changed a key that it read")
     func changedTransaction() throws {
         try ScratchPlace.with { place in
