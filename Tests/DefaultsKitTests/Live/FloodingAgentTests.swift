@@ -7,7 +7,7 @@ import Testing
 
 @testable import DefaultsKit
 
-@Suite("An agent that never stops sending", .timeLimit(.minutes(1)))
+@Suite("An agent that never stops sending")
 struct FloodingAgentTests {
     @Test("Is heard and answered all the same, and the events before an answer are seen when it comes")
     func heard() throws {

@@ -21,7 +21,7 @@ extension DefaultsKey where Value == [Int] {
 /// A failure that a test's body throws.
 private struct Stop: Error {}
 
-@Suite("Updates based on the current value", .timeLimit(.minutes(2)))
+@Suite("Updates based on the current value")
 struct UpdatingTests {
     /// Runs a body a thousand times on each of eight threads, with defaults in memory and in files.
     private func eightThreads(_ rounds: Int = 1_000, _ body: @escaping @Sendable (UserDefaults) -> Void) throws {
