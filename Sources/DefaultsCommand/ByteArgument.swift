@@ -1,20 +1,19 @@
 import Glibc
 
-/// Arguments of this process that are not UTF-8: paths of files, whose names may be any bytes.
+/// Command-line arguments that aren't UTF-8: file names, which may be any bytes.
 ///
-/// The parser, and everything before it, works on text. So a text stands for such an argument: its bytes with escapes, a
-/// NUL, which no argument has, and its number among the arguments. `FilePath` turns the text back into the bytes, and
-/// `check` refuses it wherever no path of a file is expected.
+/// The parser needs text, so each is replaced by a placeholder: its escaped bytes, a NUL (which no argument contains) and its
+/// index. `FilePath` restores the bytes; `check` rejects a placeholder where no file is expected.
 enum ByteArgument {
-    /// The verbs whose operands may be paths of any bytes.
+    /// The verbs whose operands may be file names of any bytes.
     private static let verbs = ["convert", "diff", "export", "import"]
 
-    /// Makes the text that stands for an argument.
+    /// Makes the placeholder for an argument.
     static func text(for argument: UnsafePointer<CChar>, at index: Int) -> String {
         "\(FilePath(bytes: bytes(argument)))\0\(index)"
     }
 
-    /// The bytes that a text stands for: an argument's, or its own.
+    /// The bytes of the argument that a placeholder stands for, or of any other text.
     static func bytes(of text: String) -> [UInt8] {
         guard let end = text.utf8.firstIndex(of: 0), let index = Int(text[text.utf8.index(after: end)...]),
             index < Int(CommandLine.argc), let argument = CommandLine.unsafeArgv[index]
@@ -26,7 +25,7 @@ enum ByteArgument {
         Array(UnsafeRawBufferPointer(start: argument, count: strlen(argument)))
     }
 
-    /// Whether a text stands for an argument that is not UTF-8.
+    /// Whether a text is a placeholder.
     static func isOne(_ text: String) -> Bool { text.utf8.contains(0) }
 
     /// Checks that prepared arguments are UTF-8, other than the operands of verbs that take any path.
@@ -38,7 +37,7 @@ enum ByteArgument {
         for text in texts where !operands.contains(text) { throw failure(text) }
     }
 
-    /// The failure where text is expected.
+    /// The error for an argument that isn't UTF-8 where text is required.
     static func failure(_ text: String) -> Failure {
         Failure(
             "\"\(text.prefix { $0 != "\0" })\" is not UTF-8, as all text of preferences is; nothing was done. `convert`, "

@@ -81,6 +81,23 @@ struct ForkTests {
         #expect(values.keys.count { $0.hasPrefix("child") } == 50)
     }
 
+    @Test(
+        "A child updates a key that its parent has set just before it ended, saved or not",
+        arguments: [true, false])
+    func orphan(hasAgent: Bool) throws {
+        try AgentProcess.withPlace { place in
+            let agent = hasAgent ? try AgentProcess(place) : nil
+            defer { agent?.kill() }
+            let forker = try RunningProgram(
+                Programs.forker, ["orphan", Self.suite], environment: place.environment)
+            let line = try #require(forker.line(within: 60))
+            let count = try #require(Int64(line))
+            // Without an agent, the parent has ended before it saved, unless it was slow.
+            #expect(count == 6 || !hasAgent && count == 1)
+            #expect(try PropertyListValue(parsing: RawFile.read(place.path(Self.suite))) == ["count": .integer(count)])
+        }
+    }
+
     @Test("A parent's connection ends with the parent, though its child stays")
     func connection() throws {
         try AgentProcess.withAgent { agent in

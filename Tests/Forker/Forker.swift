@@ -36,6 +36,8 @@ enum Scene: String {
     case daemon
     /// The child stays when the parent ends, doing nothing.
     case stay
+    /// The parent sets a key and ends at once; the child updates the key.
+    case orphan
     /// The parent follows a key; the child sets it, and follows it too.
     case follow
     /// The parent and the child are told of problems.
@@ -121,6 +123,19 @@ enum Scene: String {
             for (number, key) in ["parent", "child", "grandchild"].enumerated() {
                 demand(defaults.integer(forKey: key) == number + 1, "The parent sees all.")
             }
+        case .orphan:
+            demand(defaults.integer(forKey: "count") == 0, "The parent reads.")
+            defaults.set(5, forKey: "count")
+            fork {
+                let began = now()
+                do { try defaults.update(DefaultsKey<Int>("count", default: 0)) { $0 += 1 } } catch {
+                    demand(false, "The child updates: \(error)")
+                }
+                demand(now() < began + 30_000, "The child updates soon.")
+                put("\(defaults.integer(forKey: "count"))", to: STDOUT_FILENO)
+                _exit(0)
+            }
+            _exit(0)
         case .stay:
             demand(defaults.string(forKey: "seed") == "s", "The parent reads.")
             fork {

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The path of a file as the kernel takes it: any bytes, of which a person sees those that aren't UTF-8 as `\xff`.
+/// A file path of any bytes; bytes that aren't UTF-8 are shown as `\xff`.
 struct FilePath: Hashable, ExpressibleByArgument, ExpressibleByStringLiteral, CustomStringConvertible {
     private static let separator = UInt8(ascii: "/")
 

@@ -1,10 +1,10 @@
 extension DomainName {
-    /// Makes a domain's name of any text, such as the name that a program makes up for a suite.
+    /// Makes a domain name from any text, such as a name that a program generates for a suite.
     ///
-    /// A text that can be a name is that name, and ".GlobalPreferences", which the global domain's file is called, is the
-    /// global domain's. In any other text "%" and two hexadecimal digits stand for each "/" and NUL, for a "." in front, and
-    /// for each "%"; one that is too long is cut, and ends in "%-" and the hash of the whole; the empty one is "%". So texts
-    /// that can't be names have different ones, and a name that was made so is itself a name for the same domain.
+    /// Valid names stay as they are; `.GlobalPreferences`, the name of the global domain's file, is the global domain. In other
+    /// texts each "/", NUL, "%" and leading "." becomes "%" and two hexadecimal digits. A name that is too long is cut and ends
+    /// in "%-" and the text's hash. The empty text is "%". Different invalid texts get different names, and an escaped name
+    /// names the same domain.
     ///
     /// ```swift
     /// DomainName(escaping: "MyTests/FileTests.swift")  // MyTests%2FFileTests.swift

@@ -1,7 +1,7 @@
 import Linux
 
 extension PreferencesDirectory {
-    /// Finds the domain that the file at a path holds: one of this directory, or one of the directory that the file is in.
+    /// Finds the domain stored in a file: in this directory, or else in the directory that contains the file.
     ///
     /// - Parameter path: the path, with ".plist".
     /// - Returns: the domain, and its directory where that isn't this one; `nil` when the file's name can't be a domain's.
@@ -13,7 +13,7 @@ extension PreferencesDirectory {
         return Domain(fileName: name).map { ($0, PreferencesDirectory(path: parent)) }
     }
 
-    /// The domain of this directory, or of its part for hosts, whose file has a path.
+    /// The domain of a file in this directory or its host directory; `nil` for other paths.
     private func ownDomain(at path: String) -> Domain? {
         let (parent, name) = Self.split(path)
         let home = resolvedPath

@@ -3,9 +3,9 @@ public import Foundation
 public import PropertyList
 
 extension PropertyListValue {
-    /// Archives an object in data, as `UserDefaults.set(archiving:forKey:)` stores it.
+    /// Archives an object as data, as `UserDefaults.set(archiving:forKey:)` stores it.
     ///
-    /// It is for places that take a value: a transaction, a dictionary, or a type of yours that keeps an object in a typed
+    /// Use it wherever a value is needed: in a transaction, a dictionary, or a type of yours that keeps an object in a typed
     /// key.
     ///
     /// ```swift
@@ -30,13 +30,13 @@ extension PropertyListValue {
         }
     }
 
-    /// The object that the value, which is data, is an archive of.
+    /// Unarchives the object that this data value holds.
     ///
-    /// It decodes what `UserDefaults.unarchivedObject(of:forKey:)` does, and ends no process.
+    /// It accepts what `UserDefaults.unarchivedObject(of:forKey:)` accepts, and throws where Foundation would end the process.
     ///
     /// - Parameter type: the class; a subclass will do.
     /// - Returns: the object.
-    /// - Throws: why the value gives no such object.
+    /// - Throws: a `DefaultsProblem` that says why there is no such object.
     public func unarchivedObject<Object: NSObject & NSSecureCoding>(
         of type: Object.Type
     ) throws(DefaultsProblem) -> Object {

@@ -10,8 +10,8 @@ import PropertyList
 /// defaults.reset(appearance)
 /// ```
 ///
-/// Two are equal when their names and the types of their values are. The default isn't compared: it may depend on the
-/// moment.
+/// Two are equal when their names and the types of their values are. The default isn't compared: it may differ at each
+/// evaluation.
 public struct AnyDefaultsKey: Sendable {
     /// The key's name in the property list.
     public let name: String

@@ -17,8 +17,8 @@ public import PropertyList
 ///
 /// The command stores a string for `defaults write app size 5`. So numbers and Booleans are read from strings as well,
 /// and strings from numbers, but only from what is one as a whole: an `Int` is read from "5", not from "abc" or "5 cm",
-/// where the classic `integer(forKey:)` would give 0 or 5. What can't be read is reported to `UserDefaults.onProblem`,
-/// once, and stays as it is; the key's default is used.
+/// where the classic `integer(forKey:)` would give 0 or 5. A value that can't be read is reported to
+/// `UserDefaults.onProblem` once and left as it is; the key's default is used.
 ///
 /// A type of your own tells both ways:
 ///

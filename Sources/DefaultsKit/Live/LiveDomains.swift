@@ -7,8 +7,9 @@ import Synchronization
 /// The domains that a process uses, kept live: by an agent where one runs, else by a store of the process's own.
 ///
 /// A read finds what is here; a domain is fetched when it is first used, and followed from then on. An edit is in force
-/// here when the call returns, and leaves in its order. All methods may be called from any thread; none calls anyone with
-/// a lock held. Locks, in their order: `state`, then a search list's or a follower's own.
+/// here when the call returns, and leaves in its order. All methods may be called from any thread. Only
+/// `modifications` is held while a caller's code runs. Lock order: `modifications`, `line`, `state`, then a search list's or a
+/// follower's own.
 package final class LiveDomains: Sendable {
     /// The process's own.
     package static let shared = LiveDomains.ofProcess()

@@ -63,6 +63,18 @@ extension LiveState {
         names[name]?.hasGap = true
     }
 
+    /// Begins the stream of a refuted edit's name again, if the refutation doesn't show here.
+    ///
+    /// So it is in a child that was forked and took over a value which its parent never saved.
+    ///
+    /// - Returns: whether the session is to be asked for the name.
+    mutating func mustReload(_ commit: Commit) -> Bool {
+        let name = commit.domain.name
+        guard names[name]?.isAtRest == true, holds(commit.expected, in: commit.domain) else { return false }
+        restart(name)
+        return true
+    }
+
     /// Takes an event of a name's stream.
     ///
     /// - Returns: whether the stream must be begun again, since something is not known; and what is to be done.

@@ -207,7 +207,7 @@ final class LiveThread {
     }
 
     private func wait() {
-        let (sessionAwaited, sessionDeadline) = domains.line.await(session)
+        let (sessionAwaited, sessionDeadline) = domains.line.prepareToWait(for: session)
         var deadlines = [sessionDeadline]
         if session == nil { deadlines.append(.now()) }
         if !hasAgent, !domains.isStale { deadlines.append(lastLook + Self.freshness) }
@@ -336,7 +336,13 @@ final class LiveThread {
             domains.transition { ((), $0.refuse(number)) }
         case .committed(_, let error):
             commitUnderWay = nil
-            commits.removeFirst().barrier.finish(error.map { [$0] } ?? [])
+            let commit = commits.removeFirst()
+            let name = commit.domain.name
+            if error?.code == .changed, domains.state.withLock({ $0.mustReload(commit) }) {
+                restarted.insert(name)
+                try exclusively { () throws(DefaultsError) in try session.follow([name]) }
+            }
+            commit.barrier.finish(error.map { [$0] } ?? [])
             // The next is to be asked for.
             if !commits.isEmpty { domains.requests.wake() }
         case .unsaved(let domain): domains.state.withLock { $0.noteUnsaved(domain) }

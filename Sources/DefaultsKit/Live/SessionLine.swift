@@ -42,7 +42,7 @@ final class SessionLine: Sendable {
     }
 
     /// Records the events and the deadline that `LiveThread` is about to wait for.
-    func await(_ session: (any Session)?) -> (awaited: pollfd?, deadline: MonotonicTime?) {
+    func prepareToWait(for session: (any Session)?) -> (awaited: pollfd?, deadline: MonotonicTime?) {
         line.withLock { line in
             let (awaited, deadline) = (session?.awaited, session?.deadline)
             line.awaited = (awaited?.events ?? 0, deadline)

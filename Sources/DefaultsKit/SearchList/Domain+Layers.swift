@@ -24,8 +24,8 @@ extension Domain {
 }
 
 extension DomainName {
-    /// Names a domain in files by any text, escaped where that can't be a name; the arguments and the registered defaults are
-    /// in no file.
+    /// Makes a domain name from any text, escaped where it isn't a valid name; the arguments and the registered defaults have no
+    /// file.
     ///
     /// - Parameter name: the text.
     /// - Throws: `invalidDomainName`, for those two.

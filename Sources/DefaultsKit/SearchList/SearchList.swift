@@ -28,7 +28,7 @@ final class SearchList: Sendable {
         var keys: Set<String>?
         var observer: WakeUp
         /// The place for each change, in order; `nil` where a wake-up is enough.
-        var recorder: WaitingChanges?
+        var recorder: PendingChanges?
     }
 
     private let state = ReadMostly(State())

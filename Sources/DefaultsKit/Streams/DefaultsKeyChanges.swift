@@ -11,10 +11,10 @@ public struct DefaultsKeyChange<Value: Sendable>: Sendable {
 extension DefaultsKeyChange: Equatable where Value: Equatable {}
 extension DefaultsKeyChange: Hashable where Value: Hashable {}
 
-/// A stream of every value that a key gets from the beginning of the iteration on, in order, with the value before it.
+/// A stream of each change of a key's value, with the old value.
 ///
-/// The old value of each change is the new value of the one before. A consumer that lets more than 1,024 changes wait
-/// gets the later ones as one, from the value before the first of them to the newest. It ends when its task is cancelled.
+/// Each change's old value is the previous one's new value. If more than 1,024 changes are pending, the later ones are merged
+/// into one. The stream ends when its task is cancelled.
 public struct DefaultsKeyChanges<Value: DefaultsValue>: AsyncSequence, Sendable {
     /// A change of the key's value.
     public typealias Element = DefaultsKeyChange<Value>
@@ -37,8 +37,8 @@ public struct DefaultsKeyChanges<Value: DefaultsValue>: AsyncSequence, Sendable 
         private let defaults: UserDefaults
         private let key: DefaultsKey<Value>
         private let observed: ObservedKeys
-        private let waiting = WaitingChanges()
-        private var taken: ArraySlice<WaitingChanges.Change> = []
+        private let waiting = PendingChanges()
+        private var taken: ArraySlice<PendingChanges.Change> = []
 
         init(_ defaults: UserDefaults, _ key: DefaultsKey<Value>) {
             self.defaults = defaults
@@ -70,8 +70,8 @@ public struct DefaultsKeyChanges<Value: DefaultsValue>: AsyncSequence, Sendable 
 extension UserDefaults {
     /// Follows every value of a key: each change of the value that the search finds, whoever made it, with the value before.
     ///
-    /// Where `updates(of:)` gives a slow consumer the newest value alone, this gives each one. It begins with the first
-    /// change after the iteration has begun. Values that one transaction or one reading of a file replaces are one change.
+    /// `updates(of:)` gives a slow consumer only the newest value; this gives every one. The first element is the first change
+    /// after the iteration begins. A transaction, or one reload of a file, is one change.
     ///
     /// ```swift
     /// for await change in defaults.changes(of: .quality) {

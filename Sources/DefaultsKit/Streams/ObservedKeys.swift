@@ -4,11 +4,11 @@ final class ObservedKeys: Sendable {
     private let defaults: UserDefaults
     private let controller: UserDefaultsController?
 
-    /// Is told from now on of changes of some keys, or with `nil` of all, in the defaults and in a controller; each of those in
-    /// the defaults is recorded where that is wanted.
+    /// Observes changes of some keys, or of all with `nil`, in the defaults and in a controller; `recorder` receives each change in
+    /// the defaults.
     init(
         _ defaults: UserDefaults, _ keys: Set<String>?, _ controller: UserDefaultsController? = nil,
-        recordingIn recorder: WaitingChanges? = nil
+        recordingIn recorder: PendingChanges? = nil
     ) {
         self.defaults = defaults
         self.controller = controller

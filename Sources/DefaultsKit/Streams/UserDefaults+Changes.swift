@@ -13,8 +13,8 @@ extension UserDefaults {
 
     /// Follows domains: every change set by anyone, in order, with the old and the new value of each key.
     ///
-    /// A change set is told even if a domain before it in the search list hides the values. The name of a
-    /// domain that is in no file is reported to `onProblem`, and nothing happens to it.
+    /// A change set is reported even if a domain before it in the search list hides the values. The name of a domain that is in
+    /// no file is reported to `onProblem`, and its stream stays empty.
     ///
     /// ```swift
     /// for await case .change(let change) in defaults.changes(in: .application) {

@@ -69,8 +69,8 @@ struct KeyChangesTests {
     func bounded() async {
         var changes = defaults.changes(of: .width).makeAsyncIterator()
         for width in 2...5_000 { defaults[.width] = width }
-        for width in 2..<(1 + WaitingChanges.capacity) { #expect(await changes.next() == expect(width - 1, width)) }
-        #expect(await changes.next() == expect(WaitingChanges.capacity, 5_000))
+        for width in 2..<(1 + PendingChanges.capacity) { #expect(await changes.next() == expect(width - 1, width)) }
+        #expect(await changes.next() == expect(PendingChanges.capacity, 5_000))
         defaults[.width] = 7
         #expect(await changes.next() == expect(5_000, 7))
     }

@@ -3,7 +3,8 @@ import PropertyList
 
 /// `Codable` values that another library stored as JSON, in a string or as data.
 ///
-/// They are read, so that a program that changes over keeps its users' settings; what is set is a native tree.
+/// They are read so that a program that switches to this library keeps its users' settings; new values are stored as a native
+/// tree.
 enum StoredJSON {
     /// Decodes a value; `nil` when what is stored isn't JSON, or not of this type.
     static func decode<Value: Decodable>(_ type: Value.Type, from value: PropertyListValue) -> Value? {

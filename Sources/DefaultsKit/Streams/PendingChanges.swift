@@ -1,10 +1,10 @@
 import Linux
 import PropertyList
 
-/// The changes of one key that wait for a consumer, in order.
+/// The changes of one key that a consumer has yet to receive, in order.
 ///
-/// A search list adds to it while it changes, so that no other thread's change comes between.
-final class WaitingChanges: Sendable {
+/// A search list adds to it under its own lock, so that changes keep their order.
+final class PendingChanges: Sendable {
     /// A value and the one before.
     struct Change: Sendable {
         var old: PropertyListValue?
@@ -14,7 +14,7 @@ final class WaitingChanges: Sendable {
     /// Nothing is called under its lock, which is taken after a search list's.
     private let waiting = ForkSafeMutex<[Change]>([])
 
-    /// So many changes wait at most; the last of them takes in all that follow.
+    /// The most changes kept apart; later ones are merged into the last.
     static let capacity = 1_024
 
     func append(_ change: EffectiveChange) {
@@ -27,7 +27,7 @@ final class WaitingChanges: Sendable {
         }
     }
 
-    /// Removes and returns what waits.
+    /// Removes the changes, and returns them.
     func drain() -> [Change] {
         waiting.withLock { waiting in
             defer { waiting = [] }
