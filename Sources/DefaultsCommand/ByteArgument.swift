@@ -2,8 +2,8 @@ import Glibc
 
 /// Command-line arguments that aren't UTF-8: file names, which may be any bytes.
 ///
-/// The parser needs text, so each is replaced by a placeholder: its escaped bytes, a NUL (which no argument contains) and its
-/// index. `FilePath` restores the bytes; `check` rejects a placeholder where no file is expected.
+/// The parser needs text, so each is replaced by a placeholder: its escaped bytes, a NUL (which no argument contains)
+/// and its index. `FilePath` restores the bytes; `check` rejects a placeholder where no file is expected.
 enum ByteArgument {
     /// The verbs whose operands may be file names of any bytes.
     private static let verbs = ["convert", "diff", "export", "import"]

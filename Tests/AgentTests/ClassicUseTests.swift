@@ -35,7 +35,7 @@ struct ClassicUseTests {
         "argument negative": "[-5]", "argument after": "nil",
     ]
 
-    @Test("finds with our class what it finds with Foundation's, but for what that gets wrong, or is meant to differ")
+    @Test("Our class finds what Foundation's finds, except for its bugs and the documented differences")
     func sideBySide() throws {
         let theirs = try AgentProcess.withPlace { try run("ClassicUseOfFoundation", $0) }
         let ours = try AgentProcess.withPlace { try run("ClassicUse", $0) }

@@ -30,7 +30,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("is posted for 300,000 sets without using up the stack")
+    @Test("Posting for 300,000 sets does not use up the stack")
     func stack() throws {
         try AgentProcess.withPlace { place in
             // Two frames for each call would take more than the stack has.

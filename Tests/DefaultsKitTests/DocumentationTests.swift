@@ -84,7 +84,7 @@ struct DocumentationTests {
         #expect(defaults.values() == ["quality": 1.0, "theme": "dark"])
     }
 
-    @Test("of keys in an array does what it says")
+    @Test("The example of keys in an array works")
     func keysInArray() async {
         let appearance = [AnyDefaultsKey(.theme), AnyDefaultsKey(.windows)]
         defaults.register(appearance)
@@ -99,7 +99,7 @@ struct DocumentationTests {
         #expect(defaults[.theme] == .light)
     }
 
-    @Test("of one key's changes does what it says")
+    @Test("The example of one key's changes works")
     func keyChanges() async {
         var history: [String] = []
         var changes = defaults.changes(of: .quality).makeAsyncIterator()

@@ -112,8 +112,9 @@ struct OpenDomain {
         }
     }
 
-    /// Makes an edit durable, and tells of copies that were kept beside the file, and of a file that a path with ".."
-    /// leads to.
+    /// Makes an edit durable, and reports copies that were kept beside the file.
+    ///
+    /// An edit of a place that its argument may not show, such as a path with "..", says first where it goes.
     private func save(_ edit: () throws -> Void) throws {
         if let note = place.note { Failure.note(note) }
         defer {

@@ -1,10 +1,10 @@
 extension DomainName {
     /// Makes a domain name from any text, such as a name that a program generates for a suite.
     ///
-    /// Valid names stay as they are; `.GlobalPreferences`, the name of the global domain's file, is the global domain. In other
-    /// texts each "/", NUL, "%" and leading "." becomes "%" and two hexadecimal digits. A name that is too long is cut and ends
-    /// in "%-" and the text's hash. The empty text is "%". Different invalid texts get different names, and an escaped name
-    /// names the same domain.
+    /// Valid names stay as they are; `.GlobalPreferences`, the name of the global domain's file, is the global domain.
+    /// In other texts each "/", NUL, "%" and leading "." becomes "%" and two hexadecimal digits. A name that is too long
+    /// is cut and ends in "%-" and the text's hash. The empty text is "%", the name that a "%" has, too. Otherwise different
+    /// invalid texts get different names, and an escaped name names the same domain.
     ///
     /// ```swift
     /// DomainName(escaping: "MyTests/FileTests.swift")  // MyTests%2FFileTests.swift

@@ -148,7 +148,7 @@ extension StoreState {
 }
 
 extension Merge {
-    /// Makes a merge that knows what the log's records tell of the versions before.
+    /// Makes a merge with the history of earlier versions that the log holds.
     fileprivate init(base: DomainValues, _ logged: LoggedHistory) {
         self.init(base: base, history: logged.history, baseTime: logged.time)
         keyTimes = logged.keyTimes

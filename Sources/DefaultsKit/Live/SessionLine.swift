@@ -5,8 +5,8 @@ import Synchronization
 
 /// The agent's session, shared by `LiveThread` and by callers that send an edit before their call returns.
 ///
-/// Both hold its lock while they use the session, whose calls never wait. Lock order: this lock, then `LiveDomains.state`. No
-/// other lock is taken, and no caller's code runs, under it.
+/// Both hold its lock while they use the session, whose calls never wait. Lock order: this lock, then
+/// `LiveDomains.state`. No other lock is taken, and no caller's code runs, under it.
 final class SessionLine: Sendable {
     /// Unchecked `Sendable`, as the lock guards the session: `LiveThread` uses it by `exclusively` alone.
     private struct Line: @unchecked Sendable {

@@ -12,7 +12,7 @@ enum MistypedValues {
         var type: ObjectIdentifier
     }
 
-    /// What was reported last; nothing is called under its lock.
+    /// The last value reported for each reading; nothing is called under its lock.
     private static let reported = ForkSafeMutex<[Reading: PropertyListValue]>([:])
 
     /// The most readings remembered; later ones aren't reported, so that a program that generates keys can't exhaust memory.

@@ -1,8 +1,8 @@
 import DefaultsCore
 
-/// The calls that code from Apple's systems makes on every object, and so on its user defaults.
+/// Methods that every object has on Apple's systems.
 extension UserDefaults {
-    /// A key's value, as `object(forKey:)` gives it: key-value coding's spelling, which Foundation on Linux hasn't.
+    /// The value of a key, as `object(forKey:)` returns it (key-value coding; Foundation on Linux lacks it).
     public func value(forKey key: String) -> Any? { object(forKey: key) }
 
     /// Sets a key, as `set(_:forKey:)` does; `nil` removes it.

@@ -240,7 +240,7 @@ struct PeersTests {
         }
     }
 
-    @Test("take any text for a suite's name", arguments: ["", "a/b", ".hidden", "a\0b"])
+    @Test("UserDefaults takes any text for a suite's name", arguments: ["", "a/b", ".hidden", "a\0b"])
     func names(name: String) {
         defaults.addSuite(named: name)
         defaults.setPersistentDomain(["a": 1], forName: name)
