@@ -14,10 +14,14 @@ package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertib
     /// Made once, since an edit looks its domain up some twenty times.
     private let bytesHash: Int
 
+    /// The length of the longest name, in bytes.
+    static let maximumLength = 200
+
     /// The domain that every app reads, in `.GlobalPreferences.plist`.
     package static let global = DomainName(unchecked: "NSGlobalDomain")
 
-    private init(unchecked name: String) {
+    /// Takes a name that is known to break no rule.
+    init(unchecked name: String) {
         description = name
         var hasher = Hasher()
         name.utf8Span.span.withUnsafeBytes { hasher.combine(bytes: $0) }
@@ -65,7 +69,9 @@ package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertib
 
     private static func ruleBroken(by name: String) -> String? {
         if name.isEmpty { return "a name has at least one character" }
-        if name.utf8.count > 200 { return "a name has at most 200 bytes, this one has \(name.utf8.count)" }
+        if name.utf8.count > maximumLength {
+            return "a name has at most \(maximumLength) bytes, this one has \(name.utf8.count)"
+        }
         if Path.hasSeparator(name) { return "a name has no \"/\"" }
         if name.utf8.contains(0) { return "a name has no NUL" }
         if name.utf8.first == UInt8(ascii: ".") { return "a name doesn't begin with \".\"" }

@@ -36,7 +36,7 @@ extension Store {
     ) throws(DefaultsError) -> (revision: Revision, failure: DefaultsError?) {
         try request.check()
         // Without the disk, if the state contradicts it already.
-        if state.withLock({ $0.isRefuted(request) }) { throw Self.refutation(of: request) }
+        if state.withLock({ $0.isRefuted(request) }) { throw Self.refutation(of: request.domain) }
         let (taken, failure) = try publish(request.domain, taking: request, policy)
         return (taken ?? cursor.revision, failure)
     }

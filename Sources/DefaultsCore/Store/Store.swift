@@ -182,7 +182,7 @@ package final class Store: Sendable {
                         + "it was left out: set the value again.")
                 return (.failure(error), [])
             }
-            if state.isRefuted(request) { return (.failure(Self.refutation(of: request)), []) }
+            if state.isRefuted(request) { return (.failure(Self.refutation(of: request.domain)), []) }
             let (revision, actions) = state.edit(request, now: now)
             return (.success(revision), actions)
         }
@@ -195,9 +195,9 @@ package final class Store: Sendable {
     }
 
     /// The error of an edit whose condition doesn't hold.
-    static func refutation(of request: EditRequest) -> DefaultsError {
+    package static func refutation(of domain: Domain) -> DefaultsError {
         DefaultsError(
-            .changed, "\(request.domain) was changed by another program. Read it again, then retry.")
+            .changed, "\(domain) was changed by another program. Read it again, then retry.")
     }
 
     /// Whether a domain's file is what it was when it was last seen, by its times.

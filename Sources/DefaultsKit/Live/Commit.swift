@@ -16,7 +16,7 @@ struct Commit: Sendable {
 
     /// The error of an edit whose condition doesn't hold.
     var refutation: DefaultsError {
-        DefaultsError(.changed, "\(domain) was changed by another program. Read it again, then retry.")
+        Store.refutation(of: domain)
     }
 
     /// The error of an edit whose answer was lost together with the agent's log.
