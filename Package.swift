@@ -13,6 +13,7 @@ let settings: [SwiftSetting] = [
 let package = Package(
     name: "defaultsd",
     products: [
+        .library(name: "DefaultsBindings", targets: ["DefaultsBindings"]),
         .library(name: "DefaultsConfiguration", targets: ["DefaultsConfiguration"]),
         .library(name: "DefaultsKit", targets: ["DefaultsKit"]),
         .library(name: "DefaultsFoundation", targets: ["DefaultsFoundation"]),
@@ -25,7 +26,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        // Used, and fetched, with the trait "Configuration" alone; no traits of its own are needed.
+        // This is used and fetched only with the trait "Configuration"; none of its own traits are needed.
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -34,7 +35,7 @@ let package = Package(
     // The layers, lowest first. A target may import only what it lists here: `.ci/run` builds with
     // `--explicit-target-dependency-import-check error`.
     targets: [
-        // Layer 0: the system, and the property-list codec.
+        // Layer 0: the system and the property-list codec.
         .systemLibrary(name: "CInotifyTools", providers: [.apt(["libinotifytools0-dev"])]),
         .target(name: "CLinux"),
         .target(name: "CProcCheck"),
@@ -45,14 +46,25 @@ let package = Package(
         .target(name: "DirectoryWatcher", dependencies: ["CInotifyTools", "CLinux", "Linux"], swiftSettings: settings),
         .target(name: "DefaultsCore", dependencies: ["CLinux", "Linux", "PropertyList"], swiftSettings: settings),
 
-        // Layer 2: the library for apps.
+        // Layer 2: the one client of the agent, with the store that a process uses where no agent runs.
         .target(
-            name: "DefaultsKit", dependencies: ["CLinux", "DefaultsCore", "Linux", "PropertyList"],
+            name: "DefaultsClient", dependencies: ["CLinux", "DefaultsCore", "Linux", "PropertyList"],
             swiftSettings: settings),
 
-        // Layer 3: what needs all of Foundation, the provider (empty without its trait), the agent and the command.
+        // Layer 3: the library for apps.
         .target(
-            name: "DefaultsFoundation", dependencies: ["DefaultsKit", "Linux", "PropertyList"], swiftSettings: settings),
+            name: "DefaultsKit", dependencies: ["CLinux", "DefaultsClient", "DefaultsCore", "Linux", "PropertyList"],
+            swiftSettings: settings),
+
+        // Layer 4: preferences windows, the additions that need all of Foundation, the swift-configuration provider
+        // (empty without its trait), the agent and the command.
+        .target(
+            name: "DefaultsBindings",
+            dependencies: ["DefaultsClient", "DefaultsCore", "DefaultsKit", "Linux", "PropertyList"],
+            swiftSettings: settings),
+        .target(
+            name: "DefaultsFoundation", dependencies: ["DefaultsBindings", "DefaultsKit", "Linux", "PropertyList"],
+            swiftSettings: settings),
         .target(
             name: "DefaultsConfiguration",
             dependencies: [
@@ -77,28 +89,32 @@ let package = Package(
         .target(
             name: "DefaultsCommand",
             dependencies: [
-                "CLinux", "CProcCheck", "DefaultsCore", "DefaultsKit", "Linux", "PropertyList",
+                "CLinux", "CProcCheck", "DefaultsClient", "DefaultsCore", "Linux", "PropertyList",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings
         ),
         .executableTarget(name: "defaults", dependencies: ["DefaultsCommand"], swiftSettings: settings),
 
-        // What takes too long, or too quiet a machine, for the tests, and the peers that it is compared with.
-        // It runs the agent and the command, so they are built with it.
-        .target(name: "CPeers"),
+        // Measurements that take too long or need too quiet a machine for the tests, and the peers to compare with.
+        // The benchmark runs the agent and the command, so they are built with it.
+        .target(name: "CPeers", path: "Tests/CPeers"),
         .executableTarget(
             name: "defaults-bench",
             dependencies: [
-                "CPeers", "DefaultsCore", "DefaultsKit", "PropertyList", "defaults", "defaultsd",
+                "CPeers", "DefaultsClient", "DefaultsCore", "DefaultsKit", "Linux", "PropertyList", "defaults",
+                "defaultsd",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
+            path: "Tests/Benchmarks",
             swiftSettings: settings
         ),
 
-        // Tests, a target a layer; the last runs the real programs, and one that uses Foundation's own UserDefaults.
+        // The tests: the programs and libraries that they use, a test target for each library, and then AgentTests,
+        // FuzzTests and CocoaTopicsTests. AgentTests runs the real programs. FoundationWriter uses Foundation's
+        // UserDefaults.
         .executableTarget(name: "FoundationWriter", path: "Tests/FoundationWriter", swiftSettings: settings),
-        // One source, compiled against Foundation's UserDefaults and against ours, with a user's settings.
+        // The same source, compiled against Foundation's UserDefaults and against ours, with a user's build settings.
         .executableTarget(name: "ClassicUseOfFoundation", path: "Tests/ClassicUse/Foundation"),
         .executableTarget(name: "ClassicUse", dependencies: ["DefaultsKit"], path: "Tests/ClassicUse/DefaultsKit"),
         .executableTarget(
@@ -115,12 +131,14 @@ let package = Package(
             name: "FoundationApp", dependencies: ["DefaultsFoundation", "DefaultsKit", "PropertyList"],
             path: "Tests/FoundationApp", swiftSettings: settings),
         .executableTarget(
-            name: "PreferencesWindow", dependencies: ["DefaultsFoundation", "DefaultsKit", "PropertyList"],
+            name: "PreferencesWindow",
+            dependencies: ["DefaultsBindings", "DefaultsFoundation", "DefaultsKit", "PropertyList"],
             path: "Tests/PreferencesWindow", swiftSettings: settings),
         .target(
             name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: settings),
         .target(
-            name: "ProgramSupport", dependencies: ["DefaultsCore", "DefaultsKit", "PropertyList", "TestSupport"],
+            name: "ProgramSupport",
+            dependencies: ["DefaultsClient", "DefaultsCore", "DefaultsKit", "Linux", "PropertyList", "TestSupport"],
             path: "Tests/ProgramSupport", swiftSettings: settings),
         .testTarget(name: "PropertyListTests", dependencies: ["PropertyList", "TestSupport"], swiftSettings: settings),
         .testTarget(
@@ -130,18 +148,37 @@ let package = Package(
             dependencies: ["CLinux", "DefaultsCore", "Linux", "PropertyList", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
+            name: "DefaultsClientTests",
+            dependencies: ["DefaultsClient", "DefaultsCore", "Linux", "ProgramSupport", "PropertyList", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "DefaultsBindingsTests",
+            dependencies: [
+                "DefaultsBindings", "DefaultsClient", "DefaultsCore", "DefaultsKit", "Linux", "PropertyList",
+                "TestSupport",
+            ],
+            swiftSettings: settings),
+        .testTarget(
             name: "DefaultsKitTests",
-            dependencies: ["DefaultsCore", "DefaultsKit", "ProgramSupport", "PropertyList", "TestSupport"],
+            dependencies: [
+                "DefaultsBindings", "DefaultsClient", "DefaultsCore", "DefaultsKit", "Linux", "ProgramSupport",
+                "PropertyList",
+                "TestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "DefaultsFoundationTests",
-            dependencies: ["DefaultsCore", "DefaultsFoundation", "DefaultsKit", "PropertyList", "TestSupport"],
+            dependencies: [
+                "DefaultsBindings", "DefaultsClient", "DefaultsCore", "DefaultsFoundation", "DefaultsKit",
+                "PropertyList",
+                "TestSupport",
+            ],
             exclude: ["Fixtures"],
             swiftSettings: settings),
         .testTarget(
             name: "DefaultsConfigurationTests",
             dependencies: [
-                "DefaultsConfiguration", "DefaultsCore", "DefaultsKit", "PropertyList", "TestSupport",
+                "DefaultsClient", "DefaultsConfiguration", "DefaultsCore", "DefaultsKit", "PropertyList", "TestSupport",
                 .product(
                     name: "Configuration", package: "swift-configuration", condition: .when(traits: ["Configuration"])),
                 .product(
@@ -152,14 +189,14 @@ let package = Package(
         .testTarget(
             name: "AgentTests",
             dependencies: [
-                "ClassicUse", "ClassicUseOfFoundation", "DefaultsCore", "DefaultsKit", "FoundationApp",
-                "Forker", "FoundationWriter", "Leaver", "LiveWriter", "PreferencesWindow", "ProgramSupport",
-                "PropertyList",
-                "ReadmeExample", "TestSupport", "defaults", "defaults-bench", "defaultsd",
+                "ClassicUse", "ClassicUseOfFoundation", "DefaultsClient", "DefaultsCore", "DefaultsKit",
+                "FoundationApp",
+                "Forker", "FoundationWriter", "Leaver", "Linux", "LiveWriter", "PreferencesWindow", "ProgramSupport",
+                "PropertyList", "ReadmeExample", "TestSupport", "defaults", "defaults-bench", "defaultsd",
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: settings),
-        // What the fuzzers feed, and the replay of what they found; `.ci/fuzz` builds the executable as a fuzzer.
+        // The code under the fuzzers, and the replay of their findings; `.ci/fuzz` builds the executable as a fuzzer.
         .target(
             name: "FuzzTargets", dependencies: ["DefaultsCommand", "DefaultsCore", "PropertyList"],
             path: "Tests/FuzzTargets", swiftSettings: settings),
@@ -168,11 +205,12 @@ let package = Package(
             name: "Fuzzer", dependencies: ["CFuzzer", "FuzzTargets"], path: "Tests/Fuzzer", swiftSettings: settings),
         .testTarget(
             name: "FuzzTests", dependencies: ["FuzzTargets"], exclude: ["Corpora"], swiftSettings: settings),
-        // The documents on Cocoa's user defaults, chapter by chapter.
+        // Apple's documents on user defaults in Cocoa, chapter by chapter.
         .testTarget(
             name: "CocoaTopicsTests",
             dependencies: [
-                "DefaultsCore", "DefaultsFoundation", "DefaultsKit", "PreferencesWindow", "ProgramSupport",
+                "DefaultsClient", "DefaultsCore", "DefaultsFoundation", "DefaultsKit", "PreferencesWindow",
+                "ProgramSupport",
                 "PropertyList", "TestSupport", "defaults", "defaultsd",
             ],
             resources: [.copy("Resources/FactoryDefaults.plist"), .copy("Resources/UserDefaults.plist")],

@@ -857,9 +857,10 @@ _defaults_help() {
 
 complete -o filenames -F _defaults defaults
 
-# The script above splits a line where bash does, at colons and equals signs too, and has bash quote what it inserts,
-# which leaves out what looks like an expansion. So a name from a file could run a program. What follows splits the
-# line at blanks alone, and inserts words as they are: the command quotes names. Files are left to bash.
+# The script above splits the line as bash does, at colons and equals signs, too. It also lets bash quote what
+# it inserts, but bash leaves expansions unquoted, so that a name from a file could run a program. The functions
+# below split the line at blanks only and insert words as they are: the command quotes names. bash completes
+# files.
 __defaults_cursor_index_in_current_word() {
     printf %s "${#cur}"
 }
@@ -912,7 +913,7 @@ __defaults_complete() {
     COMPREPLY=()
     _defaults "${1}" "${word}" "${words[-2]-}"
 
-    # bash replaces its own word, which begins behind an open quote, or behind a colon for instance.
+    # bash replaces only its own word, which begins after an open quote or, for example, after a colon.
     local -r before="${word%"${2}"}"
     local -a completions=()
     local completion
@@ -920,7 +921,7 @@ __defaults_complete() {
         [[ -n "${completion}" && "${completion}" == "${word}"* ]] && completions+=("${completion#"${before}"}")
     done
     COMPREPLY=("${completions[@]}")
-    # A directory's name goes on.
+    # A directory's name can be continued.
     [[ "${#COMPREPLY[@]}" -eq 1 && "${COMPREPLY[0]}" == */ ]] && compopt -o nospace
     return 0
 }

@@ -104,8 +104,8 @@ ssize_t linux_attribute(int fd, const char *name, void *value, size_t size) {
     return fgetxattr(fd, name, value, size);
 }
 
-/// Takes permissions from the mask of an ACL, as the kernel has it in an attribute (linux/posix_acl_xattr.h): after four
-/// bytes, entries of a tag and permissions of two bytes each, and a number of four.
+/// Removes permissions from the mask of an ACL. The attribute's format (linux/posix_acl_xattr.h) is four bytes, then
+/// for each entry a tag and permissions of two bytes each and an id of four.
 static void narrow_mask(unsigned char *acl, ssize_t length, unsigned mask) {
     for (ssize_t entry = 4; entry + 8 <= length; entry += 8) {
         if (acl[entry] == 0x10 && acl[entry + 1] == 0) acl[entry + 2] &= (unsigned char)mask;
@@ -113,7 +113,7 @@ static void narrow_mask(unsigned char *acl, ssize_t length, unsigned mask) {
 }
 
 int linux_copy_attributes(int from, int to, unsigned mask) {
-    // A new file has its directory's default ACL, whose entries would count as soon as the mode lets a group in.
+    // A new file has its directory's default ACL, whose entries would take effect once the mode grants a group access.
     if (fremovexattr(to, "system.posix_acl_access") != 0 && errno != ENODATA && errno != ENOTSUP) return -1;
     ssize_t size = flistxattr(from, NULL, 0);
     if (size <= 0) return size < 0 && errno != ENOTSUP ? -1 : 0;
@@ -171,25 +171,25 @@ pid_t linux_start_guard(int *kept) {
     if (pipe2(ends, O_CLOEXEC) != 0) return -1;
     sigset_t all, former;
     sigfillset(&all);
-    // The guard inherits this before anything can reach it.
+    // The guard inherits the mask, so no signal can reach it before it is set up.
     pthread_sigmask(SIG_BLOCK, &all, &former);
     pid_t pid = fork();
     if (pid == 0) {
         setpgid(0, 0);
-        // Whoever waits for the end of an output must not wait for the guard.
+        // A process that waits for the end of an output must not wait for the guard.
         dup2(ends[0], 0);
         syscall(SYS_close_range, 1, ~0U, 0);
         char byte;
         while (read(0, &byte, 1) < 0 && errno == EINTR) {}
         kill(0, SIGTERM);
-        // What is stopped takes a signal only once it goes on.
+        // A stopped process handles SIGTERM only once it continues.
         kill(0, SIGCONT);
         poll(NULL, 0, 2000);
         kill(0, SIGKILL);
         _exit(0);
     }
     int error = errno;
-    // Whichever comes first: the group must be there when this function returns.
+    // Both processes do this, as either may run first: the group must exist when this function returns.
     if (pid > 0) setpgid(pid, pid);
     pthread_sigmask(SIG_SETMASK, &former, NULL);
     close(ends[0]);

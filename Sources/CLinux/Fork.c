@@ -22,20 +22,20 @@ static struct gate {
     _Atomic(enum state) state;
 } gates[2];
 
-/// The entries of this thread that it has yet to leave, for each gate.
+/// The number of times that this thread has entered each gate and not yet left it.
 static _Thread_local unsigned depth[2];
 
-/// Held by the thread that forks or starts over; never taken in a gate.
+/// Held by the thread that forks or starts over; never taken inside a gate.
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
-/// Signalled when a closed gate has one thread fewer in it, and when it is opened.
+/// Signaled when a thread leaves a closed gate, and when a gate is opened.
 static pthread_mutex_t waiting = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
-static void (*start_over)(void);
+static void (*_Atomic start_over)(void);
 
 static atomic_long *own_count(enum linux_gate gate) {
-    // Threads' blocks lie some pages apart.
+    // The threads' control blocks are some pages apart.
     unsigned long thread = (unsigned long)pthread_self() >> 12;
     return &gates[gate].stripes[(thread ^ thread >> 7) & (stripes - 1)].inside;
 }
@@ -66,11 +66,11 @@ static void wait_outside(enum linux_gate gate) {
 }
 
 void linux_enter(enum linux_gate gate) {
-    // Before entering: in the gate, a fork would wait for this thread, and this thread for the fork's turn.
+    // This comes before entering: inside the gate, a fork would wait for this thread, which would wait for `turn`.
     if (gate == linux_gate_work && linux_is_fresh_child()) start_over_once();
     if (depth[gate]++ > 0) return;
     atomic_long *count = own_count(gate);
-    // Both sides write before they read, so either this thread sees that the gate is closed, or the fork sees this thread.
+    // Both sides write before they read: either this thread sees that the gate is closed, or the fork sees this thread.
     atomic_fetch_add(count, 1);
     enum state state;
     while (__builtin_expect((state = atomic_load(&gates[gate].state)) != open, 0)) {
@@ -96,7 +96,7 @@ void linux_start_over_with(void (*function)(void)) {
     linux_leave(linux_gate_lock);
 }
 
-/// The process's id; 0 until somebody asks for it.
+/// The process's id; 0 until it is first needed.
 static _Atomic(pid_t) pid;
 
 pid_t linux_pid(void) {
@@ -108,9 +108,9 @@ pid_t linux_pid(void) {
     return known;
 }
 
-// MARK: What children don't keep
+// MARK: Resources that children don't keep
 
-/// Protects both lists; taken in the lock gate, so it is free during a fork.
+/// Protects both lists. It is taken inside the lock gate, so it is free during a fork.
 static pthread_mutex_t lists = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
@@ -118,7 +118,7 @@ static struct {
     size_t count, capacity;
 } descriptors;
 
-/// The header of memory that is zeroed.
+/// The header of memory that children zero.
 struct zeroed {
     _Alignas(64) struct zeroed *next;
     struct zeroed *previous;
@@ -193,7 +193,7 @@ static enum state state_before;
 
 static enum state close_gate(enum linux_gate gate) {
     enum state before = atomic_exchange(&gates[gate].state, closed);
-    // A thread that forks in a gate doesn't wait for itself.
+    // A thread that forks inside a gate doesn't wait for itself.
     long own = depth[gate] > 0;
     pthread_mutex_lock(&waiting);
     for (;;) {
@@ -226,12 +226,13 @@ static void prepare(void) {
 static void parent(void) { open_gates(state_before); }
 
 static void child(void) {
-    // Nothing here allocates or takes a lock: most children exec at once. The rest is done when the child uses the library.
+    // Nothing here allocates or takes a lock: most children exec immediately. The rest is done when the child uses the
+    // library.
     waiting = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
     atomic_store(&pid, 0);
     for (enum linux_gate gate = linux_gate_work; gate <= linux_gate_lock; gate += 1) {
-        // A thread may have counted itself that hadn't seen yet that the gate is closed.
+        // A thread may have counted itself before it saw that the gate is closed.
         memset(gates[gate].stripes, 0, sizeof gates[gate].stripes);
         if (depth[gate] > 1) atomic_store(own_count(gate), 1);
     }

@@ -1,17 +1,18 @@
 import ArgumentParser
 import DefaultsCore
 
-/// The command line of `defaults`: Apple's verbs, and our own.
+/// The command line of `defaults`: Apple's verbs and our own.
 ///
-/// It is synchronous throughout, so that it starts in a few milliseconds. Each verb's name is written down: to make it of
-/// the type's would take a fifth of that.
+/// It is synchronous throughout, so that it starts in a few milliseconds. Each verb states its `commandName`, because
+/// deriving it from the type's name would take a fifth of that time.
 struct Defaults: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "defaults",
-        abstract: "Reads, writes and follows preferences.",
+        abstract: "Read, write and follow preferences.",
         discussion: """
-            A domain is a name such as org.example.editor; -g, -globalDomain and NSGlobalDomain name the one that every \
-            app reads. The command speaks with the agent where one runs, and works on the files where none does.
+            A domain is a name such as org.example.editor; -g, -globalDomain and NSGlobalDomain name the global \
+            domain, which every app reads. The command uses the agent if one is running; otherwise it works on the \
+            files directly.
             """,
         version: "0.1.0 (protocol \(Request.protocolVersion))",
         subcommands: [
@@ -21,5 +22,5 @@ struct Defaults: ParsableCommand {
         ]
     )
 
-    @OptionGroup var place: PlaceOptions
+    @OptionGroup var location: LocationOptions
 }

@@ -3,15 +3,15 @@ import DefaultsKit
 import Dispatch
 import Linux
 
-/// Waits, for tasks, until preferences are fresh: everything that happened before is seen.
+/// An asynchronous wait until preferences are fresh, that is, until everything that happened before is visible.
 ///
-/// `synchronize` blocks its thread; here that is one of a queue's own, never one that tasks run on. All who ask while one
-/// wait is under way share the next. Who is cancelled waits no longer; the wait itself goes on.
+/// `synchronize` blocks its thread, so it runs on a queue's thread, never on one that runs tasks. All callers that
+/// arrive during one wait share the next. A canceled caller stops waiting; the shared wait continues.
 final class Refresh: Sendable {
     private typealias Waiting = [UInt64: CheckedContinuation<Void, any Error>]
 
     private struct State {
-        /// The tasks that wait for the next turn to begin, and for the present one to end.
+        /// The tasks that wait for the next round to begin, and for the current one to end.
         var next: Waiting = [:]
         var present: Waiting = [:]
         var lastNumber: UInt64 = 0
@@ -23,21 +23,21 @@ final class Refresh: Sendable {
 
     private let synchronize: @Sendable () -> Void
     private let queue = DispatchQueue(label: "DefaultsConfiguration.Refresh")
-    /// Nobody is called under its lock.
+    /// No code outside this class is called while its lock is held.
     private let state = ForkSafeMutex(State())
 
     convenience init(_ defaults: UserDefaults) {
         self.init { defaults.synchronize() }
     }
 
-    /// Makes one with another way to wait.
+    /// Creates a refresh with another way to wait.
     init(_ synchronize: @escaping @Sendable () -> Void) {
         self.synchronize = synchronize
     }
 
-    /// Suspends until all that happened before the call is seen.
+    /// Suspends until everything that happened before the call is visible.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled before.
+    /// - Throws: `CancellationError` if the task is canceled.
     func callAsFunction() async throws {
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -50,7 +50,7 @@ final class Refresh: Sendable {
                     return state.next.count == 1
                 }
                 if isFirst { queue.async { self.run() } }
-                // One that was cancelled before this has told nobody.
+                // If the task was canceled before this, the cancellation handler found no continuation.
                 if Task.isCancelled { cancel(number) }
             }
         } onCancel: {
@@ -62,7 +62,7 @@ final class Refresh: Sendable {
         state.withLock { $0.remove(number) }?.resume(throwing: CancellationError())
     }
 
-    /// Waits for those who have asked before; whoever asks from here on is the first of the next wait.
+    /// Runs a round for all callers so far; the next caller starts the next round.
     private func run() {
         state.withLock { state in
             state.present = state.next

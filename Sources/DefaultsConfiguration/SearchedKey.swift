@@ -2,11 +2,11 @@
 import Configuration
 import PropertyList
 
-/// A key of configuration among keys whose values may be dictionaries.
+/// A configuration key that may be a path into dictionaries.
 struct SearchedKey: Sendable {
     /// The components, joined by ".".
     let name: String
-    /// The keys that the search can begin with: the name, then what of it is before each ".", the longest first.
+    /// The top-level keys to look up: the whole name, then its prefixes before each ".", the longest first.
     let candidates: [String]
 
     init(_ key: AbsoluteConfigKey) {
@@ -14,7 +14,7 @@ struct SearchedKey: Sendable {
         candidates = [name] + Self.splits(name).map(\.first)
     }
 
-    /// Finds the value among those of a search's keys.
+    /// Finds the key's value in the values of a search list.
     func find(in values: [String: PropertyListValue]) -> PropertyListValue? {
         var search = Search()
         return search.find(name, in: values)
@@ -22,13 +22,13 @@ struct SearchedKey: Sendable {
 
     /// The search for one key.
     private struct Search {
-        /// The attempts that found nothing: dictionaries may share what they hold, so that many paths lead to one.
+        /// The failed attempts: dictionaries may share contents, so many paths can lead to the same one.
         private var missing: Set<Attempt> = []
 
         private struct Attempt: Hashable {
-            /// The length of the rest of the name, which tells it from other rests.
+            /// The length of the rest of the name, which identifies it among the rests of this name.
             var length: Int
-            /// The dictionary's storage, which stays where it is as long as the search's values live.
+            /// The dictionary's storage, whose address is stable while the searched values live.
             var storage: UInt
         }
 
@@ -43,7 +43,7 @@ struct SearchedKey: Sendable {
         }
     }
 
-    /// What is before and after each ".", the longest first part first.
+    /// Returns the parts before and after each ".", the longest first part first.
     fileprivate static func splits(_ name: String) -> some Sequence<(first: String, rest: String)> {
         name.indices.reversed().lazy.filter { name[$0] == "." }
             .map { (String(name[..<$0]), String(name[name.index(after: $0)...])) }

@@ -4,45 +4,46 @@ import DefaultsKit
 import PropertyList
 
 extension UserDefaultsProvider: ConfigProvider {
-    /// The current value of a key, from memory.
+    /// Returns the current value of a key from memory.
     ///
     /// - Parameters:
-    ///   - key: the key.
-    ///   - type: the type to read the value as.
-    /// - Returns: the value, if there is one.
-    /// - Throws: `UserDefaultsProviderError` when the value can't be read as the type.
+    ///   - key: The key.
+    ///   - type: The type to read the value as.
+    /// - Returns: The value, if there is one.
+    /// - Throws: `UserDefaultsProviderError` if the value can't be read as the type.
     public func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
         let key = SearchedKey(key)
         return try conversion.result(key.find(in: defaults.entries(forKeys: key.candidates)), for: key, as: type)
     }
 
-    /// The value of a key, after everything that happened before the call is seen: by this process or by another.
+    /// Returns the value of a key after everything that happened before the call is visible.
     ///
-    /// No task is blocked meanwhile, and fetches at the same time share one wait. What this process has set is durable as
-    /// well after it; that something can't be saved is told to `UserDefaults.onProblem`, and is no failure of the fetch.
+    /// That includes changes by this process and by others. The call blocks no task, and concurrent fetches share one
+    /// wait. It also makes this process's edits durable. A failed save is reported to the handler of
+    /// `UserDefaults.setProblemHandler(_:)`, and doesn't make the fetch fail.
     ///
     /// - Parameters:
-    ///   - key: the key.
-    ///   - type: the type to read the value as.
-    /// - Returns: the value, if there is one.
-    /// - Throws: `UserDefaultsProviderError` when the value can't be read as the type; `CancellationError` when the task is
-    ///   cancelled meanwhile.
+    ///   - key: The key.
+    ///   - type: The type to read the value as.
+    /// - Returns: The value, if there is one.
+    /// - Throws: `UserDefaultsProviderError` if the value can't be read as the type; `CancellationError` if the task is
+    ///   canceled.
     public func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
         try await refresh()
         return try value(forKey: key, type: type)
     }
 
-    /// Follows a key: its value at once, then each time it changes, whoever changes it.
+    /// Watches a key: delivers its current value, then each new value, whichever process changes it.
     ///
-    /// A value that can't be read as the type is a failure among the elements, and doesn't end them. They end when the
-    /// task is cancelled.
+    /// A value that can't be read as the type is delivered as a failure and does not end the sequence. The sequence
+    /// ends when the task is canceled.
     ///
     /// - Parameters:
-    ///   - key: the key.
-    ///   - type: the type to read the value as.
-    ///   - updatesHandler: takes the values.
-    /// - Returns: what the handler returns.
-    /// - Throws: what the handler throws.
+    ///   - key: The key.
+    ///   - type: The type to read the value as.
+    ///   - updatesHandler: A closure that consumes the values.
+    /// - Returns: The handler's result.
+    /// - Throws: The handler's error.
     public func watchValue<Return: ~Copyable>(
         forKey key: AbsoluteConfigKey,
         type: ConfigType,
@@ -57,16 +58,16 @@ extension UserDefaultsProvider: ConfigProvider {
         return try await updatesHandler(ConfigUpdatesAsyncSequence(updates))
     }
 
-    /// All that the search finds now.
+    /// Returns a snapshot of all current values.
     public func snapshot() -> any ConfigSnapshot { snapshot(of: defaults.values()) }
 
-    /// Follows all that the search finds: everything at once, then everything each time something changes.
+    /// Watches all values: delivers a snapshot of them, then another after each change.
     ///
-    /// Each snapshot is what was in force at one moment. They end when the task is cancelled.
+    /// Each snapshot shows all values at one point in time. The sequence ends when the task is canceled.
     ///
-    /// - Parameter updatesHandler: takes the snapshots.
-    /// - Returns: what the handler returns.
-    /// - Throws: what the handler throws.
+    /// - Parameter updatesHandler: A closure that consumes the snapshots.
+    /// - Returns: The handler's result.
+    /// - Throws: The handler's error.
     public func watchSnapshot<Return: ~Copyable>(
         updatesHandler: (_ updates: ConfigUpdatesAsyncSequence<any ConfigSnapshot, Never>) async throws -> Return
     ) async throws -> Return {

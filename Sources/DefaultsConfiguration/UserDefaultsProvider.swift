@@ -3,10 +3,10 @@ public import Configuration
 public import DefaultsKit
 public import PropertyList
 
-/// Configuration from user defaults: all that a search finds, and each change of it, pushed when it happens.
+/// A configuration provider that reads user defaults through their search list and pushes changes as they happen.
 ///
-/// A server's settings are then in force without a restart, whoever changes them: `defaults write`, an editor, or a
-/// program. Put it behind the environment, so that a variable overrides what is stored:
+/// A server's settings take effect without a restart, whether `defaults write`, an editor or a program changes them.
+/// Put the provider after the environment, so that environment variables override stored values:
 ///
 /// ```swift
 /// let config = ConfigReader(providers: [EnvironmentVariablesProvider(), UserDefaultsProvider(.standard)])
@@ -18,33 +18,34 @@ public import PropertyList
 ///
 /// ## Keys
 ///
-/// The components of a key are joined by ".". The name is looked up as it is, then as a path into dictionaries:
-/// `http.timeout` is the value of the key "http.timeout", and where there is none, that of "timeout" in the dictionary
-/// "http". The longest key comes first, and that of a dictionary may contain points as well. The context of a key has no
-/// effect.
+/// The components of a key are joined by ".". The provider looks up the whole name first, then treats it as a path into
+/// dictionaries: `http.timeout` is the value of the key "http.timeout" or, if there is none, of "timeout" in the
+/// dictionary "http". It tries the longest prefix first, and dictionary keys may contain periods as well. A key's
+/// context has no effect.
 ///
 /// ## Values
 ///
 /// | stored | read as |
 /// | --- | --- |
-/// | string | string; int, double, bool (true, false, yes, no, 1, 0) if all of it is one; bytes by the decoder; an array |
-/// | integer | int, double if exact, bool (whether it isn't 0), string |
-/// | real | double, int if whole, bool (whether it isn't 0), string |
+/// | string | string; int, double or bool (true, false, yes, no, 1, 0) if all of it is one; bytes by decoder; array |
+/// | integer | int, double if exact, bool (true unless it is 0), string |
+/// | real | double, int if whole, bool (true unless it is 0), string |
 /// | Boolean | bool, int and double (1 or 0), string ("1" or "0") |
 /// | date | string, in ISO 8601 and UTC: "2001-01-01T00:00:00Z" |
 /// | data | bytes |
-/// | array | an array, if each element can be read as its type |
-/// | dictionary | nothing: its values are asked for by their own keys |
+/// | array | an array, if each element can be read as the element type |
+/// | dictionary | not readable; read its values by their own keys |
 ///
-/// What can't be read as the type asked for is a `UserDefaultsProviderError`, a dictionary included: it isn't absent.
+/// A value that can't be read as the requested type throws a `UserDefaultsProviderError`. That includes dictionaries:
+/// they don't count as absent.
 ///
 /// ## Freshness
 ///
-/// A plain read is a lookup in memory, a fetch waits until everything is seen that happened before it, and a watch begins
-/// with the current value and goes on with each change, the newest where they come faster than they are taken. Where no
-/// agent runs, changes by others come within a second.
+/// A plain read is a lookup in memory. A fetch waits until everything that happened before it is visible. A watch
+/// starts with the current value and continues with each change; if changes arrive faster than they are consumed, it
+/// delivers the newest. If no agent is running, changes by other processes arrive within a second.
 ///
-/// Any task may use any copy.
+/// A provider is safe to use from any task.
 public struct UserDefaultsProvider: Sendable {
     /// The provider's name in logs and access reports.
     public let providerName: String
@@ -53,19 +54,19 @@ public struct UserDefaultsProvider: Sendable {
     let conversion: ValueConversion
     let refresh: Refresh
 
-    /// Makes a provider of all that a search finds.
+    /// Creates a provider of all values in a search list.
     ///
     /// ```swift
     /// let provider = UserDefaultsProvider(.standard, secretsSpecifier: .specific(["database.password"]))
     /// ```
     ///
     /// - Parameters:
-    ///   - defaults: the preferences of the program or of a suite.
-    ///   - name: what tells this provider from others of its kind in logs.
-    ///   - secretsSpecifier: which values are secret, so that they aren't logged; by the name of the key, joined by ".",
-    ///     and by the stored value. A dictionary's name stands for none of its values.
-    ///   - bytesDecoder: reads a string as bytes.
-    ///   - arraySeparator: what is between the elements of a string that is read as an array.
+    ///   - defaults: The defaults of the program or of a suite.
+    ///   - name: A name that distinguishes this provider from others of its kind in logs.
+    ///   - secretsSpecifier: The values that are secret and must not be logged, by the key's name, joined by ".", and
+    ///     the stored value. A dictionary's name does not cover its values.
+    ///   - bytesDecoder: The decoder that reads a string as bytes.
+    ///   - arraySeparator: The separator between the elements of a string that is read as an array.
     public init(
         _ defaults: UserDefaults,
         name: String? = nil,

@@ -2,13 +2,13 @@
 public import Configuration
 import PropertyList
 
-/// A stored value that can't be read as the type asked for.
+/// An error thrown when a stored value can't be read as the requested type.
 ///
-/// It doesn't hold the value, which may be a secret.
+/// The error does not contain the value, which may be a secret.
 public struct UserDefaultsProviderError: Error, Hashable, Sendable {
     /// The name of the key, joined by ".".
     public let key: String
-    /// The type that was asked for.
+    /// The requested type.
     public let requestedType: ConfigType
 
     private let kind: String
@@ -32,12 +32,12 @@ public struct UserDefaultsProviderError: Error, Hashable, Sendable {
 }
 
 extension UserDefaultsProviderError: CustomStringConvertible {
-    /// What is stored, what was asked for, and what to do.
+    /// The stored kind, the requested type and the remedy.
     public var description: String {
         let remedy =
             kind == "a dictionary"
-            ? "ask for the keys in it, such as \"\(key).name\"" : "store one that is, or ask for another type"
-        return "The value of \"\(key)\" is \(kind) that can't be read as \(requestedType): \(remedy)."
+            ? "Read its keys instead, such as \"\(key).name\"." : "Store such a value, or request another type."
+        return "The value of \"\(key)\" is \(kind) that can't be read as \(requestedType). \(remedy)"
     }
 }
 #endif

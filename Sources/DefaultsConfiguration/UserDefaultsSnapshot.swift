@@ -2,7 +2,7 @@
 import Configuration
 import PropertyList
 
-/// All that a search found at one moment, as configuration.
+/// A snapshot of all values of a search list, as configuration.
 struct UserDefaultsSnapshot: ConfigSnapshot {
     let providerName: String
     let values: [String: PropertyListValue]
@@ -14,7 +14,7 @@ struct UserDefaultsSnapshot: ConfigSnapshot {
     }
 }
 
-/// How it is printed: with no value, since some are secret.
+/// A description without values, since some are secret.
 extension UserDefaultsSnapshot: CustomStringConvertible, CustomDebugStringConvertible {
     var description: String { "\(providerName)[\(values.count) values]" }
     var debugDescription: String { description }

@@ -3,13 +3,13 @@ import Configuration
 import DefaultsKit
 import PropertyList
 
-/// What a provider makes of stored values.
+/// The conversion of stored values to configuration values.
 struct ValueConversion: Sendable {
     let secretsSpecifier: SecretsSpecifier<String, PropertyListValue>
     let bytesDecoder: any ConfigBytesFromStringDecoder
     let arraySeparator: Character
 
-    /// The result of a search for a key.
+    /// Returns the result of a lookup.
     func result(
         _ value: PropertyListValue?, for key: SearchedKey, as type: ConfigType
     ) throws(UserDefaultsProviderError) -> LookupResult {
@@ -21,7 +21,7 @@ struct ValueConversion: Sendable {
         return LookupResult(encodedKey: key.name, value: ConfigValue(content, isSecret: isSecret))
     }
 
-    /// A value as a type; `nil` when it can't be read as it.
+    /// Returns a value as a type, or `nil` if it can't be read as that type.
     private func content(of value: PropertyListValue, as type: ConfigType) -> ConfigContent? {
         switch type {
         case .string: text(value).map(ConfigContent.string)
@@ -39,7 +39,7 @@ struct ValueConversion: Sendable {
 
     // MARK: Arrays
 
-    /// The elements of an array, or of a string that is split at the separator; `nil` if one can't be read.
+    /// Returns the elements of an array, or of a string split at the separator; `nil` if one can't be read.
     private func elements<Element>(
         _ value: PropertyListValue, _ read: (PropertyListValue) -> Element?
     ) -> [Element]? {
@@ -47,7 +47,7 @@ struct ValueConversion: Sendable {
         switch value {
         case .array(let elements): values = elements
         case .string(let text):
-            // As EnvironmentVariablesProvider does: an empty element counts, white space around one doesn't.
+            // Like EnvironmentVariablesProvider: empty elements count, and white space around elements is ignored.
             values = text.split(separator: arraySeparator, omittingEmptySubsequences: false)
                 .map { .string(Self.trimmed($0)) }
         default: return nil
@@ -71,7 +71,7 @@ struct ValueConversion: Sendable {
 
     private func text(_ value: PropertyListValue) -> String? {
         guard case .date(let date) = value else { return value.coercedString }
-        // A date of a year that ISO 8601 doesn't have has another text, which isn't read back.
+        // A date in a year that ISO 8601 can't express has a different text, which can't be parsed back.
         let text = date.description
         return PropertyListDate(text) == nil ? nil : text
     }

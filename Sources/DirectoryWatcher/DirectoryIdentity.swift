@@ -1,19 +1,19 @@
 internal import CLinux
 internal import Glibc
 
-/// Which directory a path leads to, however it is spelled.
+/// The identity of the directory that a path leads to, however the path is spelled.
 ///
-/// The inode alone isn't enough: ext4 gives the number of a deleted directory to the next one that is made, and a file
-/// system mounted over the directory changes nothing of it. The first shows as the end of the watch (`IN_IGNORED`), the
-/// second in the mount's number.
+/// The inode alone isn't enough. ext4 gives the inode number of a deleted directory to the next one created, and a file
+/// system mounted over the directory doesn't change the number. The first case shows as the end of the watch
+/// (`IN_IGNORED`), the second as a different mount number.
 struct DirectoryIdentity: Hashable, Sendable {
     var device: UInt64
     var inode: UInt64
-    /// The mount's number, or 0 where the kernel doesn't tell (before 5.8).
+    /// The mount's number, or 0 if the kernel doesn't report it (before 5.8).
     var mount: UInt64
 }
 
-/// Who may write to a directory, as far as its owner and mode tell.
+/// The owner, group and mode of a directory, which decide who may write to it.
 struct DirectoryPermissions: Hashable, Sendable {
     var owner: UInt32
     var group: UInt32
@@ -26,15 +26,15 @@ struct DirectoryPermissions: Hashable, Sendable {
     }
 }
 
-/// A directory held open for as long as this value lives.
+/// A directory that stays open for as long as this value lives.
 struct OpenDirectory: ~Copyable {
     let descriptor: Int32
     let identity: DirectoryIdentity
 
     /// Opens a directory, following links.
     ///
-    /// The call opens for reading, and not merely for its place (`O_PATH`): a directory that can't be read can't be
-    /// watched either, and is reported so.
+    /// The directory is opened for reading, and not with `O_PATH`: a directory that can't be read can't be watched
+    /// either, and is reported as such.
     ///
     /// - Throws: The error number.
     init(_ path: String) throws(ErrorNumber) {
@@ -57,7 +57,7 @@ struct OpenDirectory: ~Copyable {
     var fileSystem: Int64 { linux_file_system_type(descriptor) }
 }
 
-/// Opens a directory to be listed, from its beginning, and to be closed with `closedir`.
+/// Opens a directory for listing from its beginning; the caller closes it with `closedir`.
 ///
 /// - Throws: The error number.
 func openListing(_ path: String, below parent: Int32) throws(ErrorNumber) -> OpaquePointer {
@@ -71,7 +71,7 @@ func openListing(_ path: String, below parent: Int32) throws(ErrorNumber) -> Opa
     return stream
 }
 
-/// An error number of the system, as an error.
+/// A system error number as an error.
 struct ErrorNumber: Error {
     let code: Int32
 }

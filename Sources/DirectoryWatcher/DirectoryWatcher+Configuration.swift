@@ -1,44 +1,46 @@
 extension DirectoryWatcher {
-    /// When to compare listings instead of using inotify.
+    /// The condition under which listings are compared instead of using inotify.
     package enum PollingChoice: Sendable, Hashable {
-        /// Where inotify can't be had, or the file system doesn't report what others do.
+        /// If inotify is unavailable, or the file system doesn't report changes made by other machines.
         case automatic
         case always
     }
 
-    /// What to watch, and how.
+    /// The directories to watch, and how to watch them.
     package struct Configuration: Sendable {
-        /// The directory's path; a relative one counts from the current directory at the start.
+        /// The directory's path; a relative one is resolved against the current directory at the start.
         package var directory: String
-        /// Names of directories directly below, to be watched too.
+        /// The names of directories directly below that are watched too.
         package var subdirectories: [String]
-        /// Absolute paths of further directories, each to be watched with the same subdirectories.
+        /// The absolute paths of further directories, each of which is watched with the same subdirectories.
         ///
-        /// Names in them are reported as absolute paths. One that is missing, or was replaced together with what is above
-        /// it, is found by the identity check and by ``DirectoryWatcher/drain()``: nothing above a companion is watched.
-        /// One that inotify can't be had for is polled, which makes the identity check as frequent, and changes nothing
-        /// for the others.
+        /// Names in them are reported as absolute paths. Nothing above a companion is watched: the identity check and
+        /// ``DirectoryWatcher/drain()`` find one that appeared, or that was replaced together with a directory above
+        /// it. A companion for which inotify is unavailable is polled. The identity check then runs as often as a poll;
+        /// nothing changes for the other directories.
         package var companions: [String]
-        /// When to compare listings instead of using inotify.
+        /// The condition under which listings are compared instead of using inotify.
         package var polling: PollingChoice
-        /// How often the paths are looked at for what inotify can't tell.
+        /// The interval between checks of the paths for changes that inotify doesn't report.
         package var identityCheckInterval: Duration
-        /// How often listings are compared when polling.
+        /// The interval between comparisons of listings when polling.
         package var pollInterval: Duration
-        /// The least time between two settings of watches: a directory that is replaced all the time costs no more.
+        /// The minimum time between two rounds of setting watches; it limits the cost of a directory that is
+        /// replaced all the time.
         package var rearmInterval: Duration
-        /// How often inotify is tried again after it could not be had.
+        /// The interval after which inotify is retried when it was unavailable.
         package var retryInterval: Duration
-        /// File systems that inotify doesn't tell all of, to be polled: their names by magic number.
+        /// File systems that don't report every change through inotify and are polled: their names by magic number.
         package var unreportingFileSystems: [Int64: String]
-        /// Whether a name, relative to the directory or to a companion, matters.
+        /// Returns whether a name, relative to the directory or to a companion, is relevant.
         ///
-        /// Names that don't make no tick. It is called on the watcher's thread, which waits for it; it must not call
-        /// the watcher.
+        /// Other names cause no tick. The function is called on the watcher's thread, which waits for it. It must not
+        /// call the watcher.
         package var isRelevant: @Sendable (String) -> Bool
-        /// Called on the watcher's thread when the paths have been looked at, for what else is to be looked at so often.
+        /// A function called on the watcher's thread after each check of the paths, for other checks that are due as
+        /// often.
         ///
-        /// It must not wait, nor call the watcher.
+        /// It must neither block nor call the watcher.
         package var onCheck: @Sendable () -> Void
 
         package init(
@@ -63,9 +65,9 @@ extension DirectoryWatcher {
             self.isRelevant = isRelevant
         }
 
-        /// File systems whose files other machines, or servers, change without the kernel's knowing.
+        /// File systems whose files other machines or servers change without the kernel's knowledge.
         ///
-        /// The numbers are those of `linux/magic.h` and of the file systems' sources.
+        /// The numbers come from `linux/magic.h` and from the file systems' sources.
         package static let networkFileSystems: [Int64: String] = [
             0x6969: "NFS",
             0x517B: "SMB",

@@ -1,59 +1,60 @@
 internal import Glibc
 internal import Synchronization
 
-/// Watches one directory, and named subdirectories directly below it, and gathers which names are to be looked at.
+/// A watcher of one directory and of named subdirectories directly below it.
 ///
-/// Further directories, the companions, are watched along with it, in a plainer way. Of any of them no more is asked than
-/// that it can be read and searched.
+/// It collects the names that need to be read again. Further directories, the companions, are watched along with the
+/// main one, but more simply: they only have to be readable and searchable.
 ///
-/// One thread of its own owns libinotifytools, which has one instance a process: so has this type. Events are hints;
-/// they gather as ``DirtyNames`` until ``take()``, so memory grows with the number of names and not with that of
-/// events, and a consumer that comes late misses nothing.
+/// A dedicated thread owns libinotifytools. The library has one instance per process, so only one watcher can exist at
+/// a time. Events are hints. They accumulate as ``DirtyNames`` until ``dequeue()``, so memory grows with the number of
+/// names and not with the number of events, and a late consumer misses nothing.
 ///
 /// ```swift
 /// let watcher = try DirectoryWatcher(.init(directory: path, subdirectories: ["ByHost"]))
 /// for await _ in watcher.ticks {
-///     let dirty = watcher.take()
-///     // look at dirty.changed now, at dirty.beingWritten in a while, at everything if dirty.rescan isn't nil
+///     let dirty = watcher.dequeue()
+///     // Read dirty.changed now and dirty.beingWritten in a while; if dirty.rescan isn't nil, read everything.
 /// }
 /// ```
 ///
-/// The directory may be missing, come, go, be replaced, be a link, or have another file system mounted over it: its
-/// watch is set again, and a rescan marked. Where inotify tells nothing of it (a change of a link, or a mount, above
-/// the parent), the identity check does, and so does ``drain()``. What links in it lead to is watched as well. Not seen are writes
-/// through another hard link.
+/// The directory may be missing, appear, disappear, be replaced, be a link, or have another file system mounted over
+/// it: the watcher sets its watch again and marks a rescan. The identity check and ``drain()`` find what inotify
+/// doesn't report, such as a change to a link or a mount above the parent. The targets of links in the directory are
+/// watched as well. Writes through another hard link go unnoticed.
 ///
 /// All members may be used from any thread.
 package final class DirectoryWatcher: Sendable {
-    /// Whether a watcher lives in this process.
+    /// Whether a watcher exists in this process.
     private static let isClaimed = Atomic<Bool>(false)
 
     private let channel: WatchChannel
 
-    /// The thread, until it has ended.
+    /// The thread; `nil` once it has ended.
     ///
-    /// Held while waiting for its end, so that every caller of ``stop()`` returns after it; the thread never takes this
-    /// lock. Before the channel's lock in the order of locks.
+    /// The lock is held while waiting for the thread's end, so that every caller of ``stop()`` returns after it. The
+    /// thread never acquires this lock. In the lock order, it comes before the channel's lock.
     private let thread: Mutex<pthread_t?>
 
     /// Starts watching.
     ///
-    /// It returns when the watches are set, or when it is known that the directory is missing or must be polled;
-    /// ``status`` says which. The first ``take()`` holds a rescan, ``DirtyNames/RescanReason/started``.
+    /// The initializer returns when the watches are set, or when the directory has turned out to be missing or to
+    /// require polling; ``status`` says which. The first ``dequeue()`` returns a rescan with the reason
+    /// ``DirtyNames/RescanReason/started``.
     ///
-    /// Start the watcher before the process opens many files: with a descriptor above 1023 libinotifytools can't work,
-    /// and the watcher polls.
+    /// Start the watcher before the process opens many files: libinotifytools can't use a descriptor above 1023, and
+    /// the watcher then polls.
     ///
-    /// - Throws: ``WatcherError`` if a watcher lives already, the path is empty, or the kernel gives no event
-    ///   descriptor or thread.
+    /// - Throws: ``WatcherError`` if a watcher already exists, the path is empty, or the kernel refuses an event
+    ///   descriptor or a thread.
     package init(_ configuration: Configuration) throws(WatcherError) {
         guard !configuration.directory.isEmpty else {
-            throw WatcherError(.noDirectory, "The path of the directory to watch is empty: name a directory.")
+            throw WatcherError(.noDirectory, "The path of the directory to watch is empty. Name a directory.")
         }
         guard Self.isClaimed.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
         else {
             throw WatcherError(
-                .alreadyWatching, "A directory is watched in this process already: stop that watcher first.")
+                .alreadyWatching, "This process already has a directory watcher. Stop that watcher first.")
         }
         do {
             let channel = try WatchChannel()
@@ -68,41 +69,41 @@ package final class DirectoryWatcher: Sendable {
 
     deinit { stop() }
 
-    /// Ticks when there is something to take.
+    /// A stream that yields when there is something to dequeue.
     ///
-    /// One tick stands for any number of changes; it finishes at ``stop()``.
-    ///
-    /// There is one stream, for one consumer; when its task is cancelled, the stream ends for good, as any `AsyncStream`.
+    /// One tick stands for any number of changes. The stream finishes at ``stop()``. It supports a single consumer;
+    /// like any `AsyncStream`, it ends for good when the consumer's task is canceled.
     package var ticks: AsyncStream<Void> { channel.ticks }
 
-    /// Takes what has gathered, in one step.
+    /// Returns everything that has accumulated, and clears it, in one step.
     ///
     /// Never blocks.
-    package func take() -> DirtyNames { channel.takeDirty() }
+    package func dequeue() -> DirtyNames { channel.dequeueDirtyNames() }
 
-    /// How the watcher is doing.
+    /// The watcher's current status.
     package var status: WatcherStatus { channel.status }
 
-    /// Waits until everything that happened before the call can be taken.
+    /// Waits until everything that happened before the call can be dequeued.
     ///
-    /// Every event that the kernel had queued before the call has then been put into the dirty names, and the paths
-    /// have been looked at; when polling, a comparison of listings that began after the call has ended. It returns at
-    /// once after ``stop()``, and doesn't heed cancellation: it takes microseconds.
+    /// By then the watcher has read every event that the kernel had queued before the call, and has checked the paths.
+    /// When polling, it has finished a comparison of listings that began after the call. After ``stop()`` the method
+    /// returns immediately. It ignores cancellation, because it takes only microseconds.
     nonisolated(nonsending) package func drain() async {
         await withCheckedContinuation { continuation in drain { continuation.resume() } }
     }
 
-    /// The same, with a call on the watcher's thread at the end; after ``stop()`` on the caller's.
+    /// Calls a function on the watcher's thread once everything that happened before can be dequeued.
     ///
-    /// What is called must not block, nor be the last that keeps the watcher: its end waits for its thread.
+    /// After ``stop()`` the function runs immediately, on the caller's thread. It must not block, and must not hold the
+    /// last reference to the watcher: releasing the watcher waits for its thread.
     package func drain(then: @escaping @Sendable () -> Void) { channel.requestDrain(then) }
 
-    /// Marks everything dirty, and has inotify tried again where it could not be had.
+    /// Marks everything dirty, and retries inotify if it was unavailable.
     package func requestRescan() { channel.requestRescan() }
 
-    /// Stops watching: returns when the thread has ended and all its resources are given back.
+    /// Stops watching, and returns when the thread has ended and all its resources are released.
     ///
-    /// What has gathered can still be taken. Calling it again does nothing. It must not be called from
+    /// Accumulated names can still be dequeued. Further calls do nothing. It must not be called from
     /// ``Configuration/isRelevant``.
     package func stop() {
         thread.withLock { thread in

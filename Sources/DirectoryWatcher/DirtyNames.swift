@@ -1,41 +1,42 @@
-/// What is to be looked at again: the hints gathered since the last ``DirectoryWatcher/take()``.
+/// The hints collected since the last ``DirectoryWatcher/dequeue()``: names to read again.
 ///
-/// A name is relative to the watched directory: `com.example.plist`, `ByHost/com.example.plist`. One in a companion is an
-/// absolute path: the companion's, a slash, and such a name. That a name is here
-/// says only "look at it": what has become of it, is for `stat` and the content to say. The kernel merges and drops
-/// events, so nothing may be concluded from how often, or in which order, names turn up.
+/// A name is relative to the watched directory: `com.example.plist`, `ByHost/com.example.plist`. A name in a companion
+/// is an absolute path: the companion's path, a slash, and such a relative name. A name in here says only "read this
+/// again"; the file's state is what `stat` and its contents say. The kernel merges and drops events, so the number and
+/// order of names mean nothing.
 package struct DirtyNames: Sendable, Equatable {
-    /// Why every name is to be looked at.
+    /// The reason why every name needs to be read again.
     package enum RescanReason: Sendable, Hashable {
-        /// The watcher has just started: nothing is known yet.
+        /// The watcher has just started, and nothing is known yet.
         case started
-        /// The kernel's queue overflowed: events are lost.
+        /// The kernel's queue overflowed, and events were lost.
         case overflow
-        /// The directory, or one of its subdirectories, has appeared, vanished, or been replaced by another.
+        /// The directory or one of its subdirectories has appeared, vanished, or been replaced.
         case replaced
-        /// A companion's, or its subdirectory's, owner or mode was changed, which says who may have written what is in it.
+        /// The owner or mode of a companion or its subdirectory changed, so other users may have written its files.
         case permissions
-        /// The link `..data` was switched, as Kubernetes does to publish a volume: every file behind it is new.
+        /// The link `..data` was switched, as Kubernetes does to update a volume: every file behind it is new.
         case linkSwitched
         /// ``DirectoryWatcher/requestRescan()`` was called.
         case requested
-        /// inotify went out, and polling has taken over.
+        /// inotify became unavailable, and polling has taken over.
         case polled
-        /// Two names differ in their bytes and are the same text, "é" in one scalar and in two: a set holds one of them.
+        /// Two names differ in their bytes but are equal as text, such as "é" composed and decomposed. A set can hold
+        /// only one of them.
         case namesAlike
     }
 
-    /// Names to look at now.
+    /// Names to read now.
     package var changed: Set<String> = []
 
-    /// Names that are being written by a writer that hasn't closed them: look again in a while.
+    /// Names that a writer has written to and not yet closed; read them again in a while.
     ///
-    /// A name that is in ``changed`` is never here too. When its writer closes the file, it moves to ``changed``.
+    /// A name in ``changed`` is never in this set. When its writer closes the file, a name moves to ``changed``.
     package var beingWritten: Set<String> = []
 
-    /// Why everything is to be looked at.
+    /// The reason why everything needs to be read again; `nil` if only the names do.
     ///
-    /// The first reason, if there are several. `nil` if only the names are.
+    /// If there are several, it is the first.
     package var rescan: RescanReason?
 
     package init(changed: Set<String> = [], beingWritten: Set<String> = [], rescan: RescanReason? = nil) {
@@ -44,10 +45,10 @@ package struct DirtyNames: Sendable, Equatable {
         self.rescan = rescan
     }
 
-    /// Whether there is nothing to look at.
+    /// Whether there is nothing to read.
     package var isEmpty: Bool { changed.isEmpty && beingWritten.isEmpty && rescan == nil }
 
-    /// Adds what was gathered later.
+    /// Adds names collected later.
     mutating func merge(_ later: DirtyNames) {
         for name in later.changed.union(later.beingWritten) { compare(name) }
         changed.formUnion(later.changed)
@@ -56,7 +57,7 @@ package struct DirtyNames: Sendable, Equatable {
         rescan = rescan ?? later.rescan
     }
 
-    /// Adds a name to look at now.
+    /// Adds a name to read now.
     mutating func noteChange(of name: String) {
         compare(name)
         changed.insert(name)
@@ -65,13 +66,13 @@ package struct DirtyNames: Sendable, Equatable {
 
     /// Adds a name that is being written.
     ///
-    /// Who looks at a changed name now, sees what is written by now too.
+    /// A name already in `changed` isn't added: the read that is due anyway also sees what has been written since.
     mutating func noteWriting(to name: String) {
         compare(name)
         if !changed.contains(name) { beingWritten.insert(name) }
     }
 
-    /// Marks everything if a name is about to be taken for another one.
+    /// Marks everything if a name is equal as text to a collected one with other bytes.
     private mutating func compare(_ name: String) {
         for names in [changed, beingWritten] {
             guard let index = names.firstIndex(of: name), !names[index].utf8.elementsEqual(name.utf8) else { continue }

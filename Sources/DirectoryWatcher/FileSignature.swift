@@ -1,10 +1,10 @@
 internal import Glibc
 internal import Linux
 
-/// What tells one state of a file from another: what `lstat` and `stat` say of its name.
+/// The results of `lstat` and `stat` for a name, which distinguish one state of a file from another.
 ///
-/// A file that was changed within a tick of its file system's clock may be changed once more without showing it: it may
-/// differ from whatever is seen next.
+/// A file that changed within the last tick of its file system's clock may change once more with the same time stamps,
+/// so a fresh signature may differ from any later one.
 struct FileSignature: Equatable {
     struct Stamp: Equatable {
         var device: UInt64
@@ -25,12 +25,12 @@ struct FileSignature: Equatable {
 
     var entry: Stamp
     var isLink: Bool
-    /// What a link leads to; `nil` if it isn't a link, or leads nowhere.
+    /// The target of a link; `nil` if the name isn't a link, or leads nowhere.
     var target: Stamp?
-    /// Whether the file changed so shortly before the look that a later change may look the same.
+    /// Whether the file changed so recently that a later change may look the same.
     var isFresh: Bool
 
-    /// Looks at a name in a directory.
+    /// Examines a name in a directory.
     ///
     /// - Throws: The error number.
     init(_ name: String, in directory: Int32 = AT_FDCWD) throws(ErrorNumber) {
@@ -45,7 +45,7 @@ struct FileSignature: Equatable {
         isFresh = FileClock.mayRepeat(modified: stamp.modified, changed: stamp.changed, now: nanoseconds(now))
     }
 
-    /// Whether the file was changed since an older look, or may have been.
+    /// Returns whether the file has changed since an older signature, or may have.
     func mayDiffer(from before: FileSignature) -> Bool {
         before.isFresh || before.entry != entry || before.target != target
     }

@@ -1,23 +1,23 @@
 internal import Glibc
 
-/// One event of inotify, copied out of the library's buffer.
+/// An inotify event, copied out of the library's buffer.
 struct InotifyEvent: Sendable, Equatable {
-    /// What an event's name field holds.
+    /// The contents of an event's name field.
     enum Name: Sendable, Equatable {
-        /// Nothing: the event is about the watched directory itself.
+        /// No name: the event is about the watched directory itself.
         case none
         case name(String)
         /// Bytes that aren't UTF-8.
         case undecodable
     }
 
-    /// Which watch the event belongs to; -1 for an overflow.
+    /// The watch that the event belongs to; -1 for an overflow.
     var watch: Int32
     var mask: InotifyMask
     var name: Name
 }
 
-/// The bits of an event, and of what is asked for.
+/// The bits of an event or of a watch request.
 struct InotifyMask: OptionSet, Sendable {
     let rawValue: UInt32
 
@@ -36,24 +36,25 @@ struct InotifyMask: OptionSet, Sendable {
     static let overflow = InotifyMask(rawValue: UInt32(IN_Q_OVERFLOW))
     static let ignored = InotifyMask(rawValue: UInt32(IN_IGNORED))
     static let onlyDirectory = InotifyMask(rawValue: UInt32(IN_ONLYDIR))
-    /// Adds to what the inode's watch asks for already, instead of replacing it: two of our places can be one inode.
+    /// Adds to the bits of the inode's existing watch instead of replacing them: two of our places can be one inode.
     static let add = InotifyMask(rawValue: UInt32(IN_MASK_ADD))
 
-    /// What is asked for of a directory that holds domains.
+    /// The request for a directory that holds domains.
     ///
-    /// `create`, because links give nothing else; `modify`, because a writer that never closes must be seen too.
-    /// `IN_EXCL_UNLINK` isn't used: it would hide the end of a write to a file that was renamed over meanwhile.
+    /// `create`, because a new link causes no other event; `modify`, because a writer that never closes must be seen
+    /// too. `IN_EXCL_UNLINK` isn't used: it would hide the end of a write to a file that has since been renamed over.
     static let contents: InotifyMask = [
         .closeWrite, .movedTo, .movedFrom, .delete, .create, .attributes, .modify, .deleteSelf, .moveSelf,
         .onlyDirectory, .add,
     ]
 
-    /// What is asked for of a directory that holds what links lead to.
+    /// The request for a directory that holds the targets of links.
     ///
-    /// Without `modify`: it may be anybody's, a home or a log directory, in which others write all the time.
+    /// Without `modify`: it may be any directory, such as a home or log directory that other programs write to all the
+    /// time.
     static let linked = contents.subtracting(.modify)
 
-    /// What is asked for of the directory above: the coming and going of a name, and of its permissions.
+    /// The request for the directory above: names that appear or disappear, and its permissions.
     static let entries: InotifyMask = [
         .movedTo, .movedFrom, .delete, .create, .attributes, .deleteSelf, .moveSelf, .onlyDirectory, .add,
     ]

@@ -1,26 +1,26 @@
 internal import CInotifyTools
 internal import Glibc
 
-/// libinotifytools, with its traps closed (research/watching-merging-delivering.md, §1.1).
+/// libinotifytools, wrapped so that its pitfalls can't be reached.
 ///
-/// The library is one set of static variables: at most one value of this type may live in a process, and only one
-/// thread may use it. ``DirectoryWatcher`` sees to both. Of the library only what is free of traps is used: its
-/// instance, adding watches, and reading with `next_events(0, 1)` after a `poll` of our own (a timeout of
-/// 0 in `next_event` blocks for ever; more than one event asked for spins; its names and statistics go stale).
+/// The library is one set of static variables: at most one value of this type may exist in a process, and only one
+/// thread may use it. ``DirectoryWatcher`` ensures both. The wrapper uses only its safe parts: its instance, adding
+/// watches, and reading with `next_events(0, 1)` after our own `poll`. (`next_event` with a timeout of 0 blocks
+/// forever; asking for more than one event spins; the library's names and statistics become stale.)
 struct InotifyTools: ~Copyable {
-    /// The inotify instance, to poll.
+    /// The inotify instance, for `poll`.
     ///
-    /// It stays the library's: only the library reads from it.
+    /// The library owns it, and only the library reads from it.
     let descriptor: Int32
 
-    /// How many watches were asked for: each gets a spelling of its own.
+    /// The number of watches requested so far; each one uses a unique spelling of its path.
     private var spellings: UInt32 = 0
 
-    /// Sets the library up.
+    /// Initializes the library.
     ///
-    /// The library makes its instance without close-on-exec and tells nobody its descriptor. It is found as the new one
-    /// in `/proc/self/fd` that holds exactly the watch set here; another thread that makes an instance of its own
-    /// meanwhile doesn't confuse that.
+    /// The library creates its instance without close-on-exec and doesn't reveal its descriptor. The initializer finds
+    /// it as the new descriptor in `/proc/self/fd` that holds exactly the watch set here. That works even if another
+    /// thread creates an inotify instance of its own meanwhile.
     init() throws(InotifyFailure) {
         let before = Self.instances() ?? []
         guard inotifytools_initialize() != 0 else { throw .noInstance(errno: inotifytools_error()) }
@@ -35,8 +35,8 @@ struct InotifyTools: ~Copyable {
             inotifytools_cleanup()
             throw .noDescriptor
         }
-        // The library selects: FD_SET with a descriptor above FD_SETSIZE ends the process. Nothing was read yet, so
-        // here the way back is still open.
+        // The library uses select: FD_SET with a descriptor above FD_SETSIZE ends the process. Nothing has been read
+        // yet, so it is still safe to give up here.
         guard descriptor < 1024 else {
             inotifytools_cleanup()
             throw .descriptorTooHigh(descriptor)
@@ -45,10 +45,10 @@ struct InotifyTools: ~Copyable {
         self.descriptor = descriptor
     }
 
-    /// Gives the instance back.
+    /// Releases the instance.
     ///
-    /// All watches must have been removed. The library forgets at clean-up how far its buffer was read, and would bring
-    /// the rest up again after the next set-up: hence it is emptied first.
+    /// All watches must have been removed. At clean-up, the library forgets how far its buffer was read, and would
+    /// return the rest again after the next initialization, so the buffer is emptied first.
     deinit {
         while inotifytools_next_events(0, 1) != nil {}
         inotifytools_cleanup()
@@ -56,11 +56,11 @@ struct InotifyTools: ~Copyable {
 
     /// Watches an open directory.
     ///
-    /// It is named through its descriptor, so that what is watched is what was opened, whatever its path leads to by
-    /// now. The library finds watches by their spelling, and for one used before it gives the number of the dead watch:
-    /// hence every call spells differently.
+    /// The directory is named through its descriptor, so that the watched directory is the opened one, wherever its
+    /// path leads by now. The library looks up watches by their spelling, and for one used before it returns the number
+    /// of the dead watch, so every call uses a new spelling.
     ///
-    /// - Returns: The watch's number; that of the older watch if the directory is watched already.
+    /// - Returns: The watch's number; that of the existing watch if the directory is already watched.
     /// - Throws: The error number.
     mutating func watch(_ directory: borrowing OpenDirectory, for mask: InotifyMask) throws(ErrorNumber) -> Int32 {
         spellings += 1
@@ -74,23 +74,23 @@ struct InotifyTools: ~Copyable {
         return inotifytools_wd_from_filename(path)
     }
 
-    /// Ends a watch, if the kernel hasn't ended it.
+    /// Ends a watch, unless the kernel has already ended it.
     ///
-    /// Not through the library: the directory may vanish at any moment, and for a watch that the kernel has ended the
-    /// library complains on stderr. What it remembers of the watch is 176 bytes, and is given back with the instance.
+    /// It bypasses the library. The directory may vanish at any moment, and for a watch that the kernel has ended the
+    /// library prints a complaint on stderr. The library's record of the watch, 176 bytes, is freed with the instance.
     func unwatch(_ watch: Int32) {
         inotify_rm_watch(descriptor, watch)
     }
 
-    /// How many bytes of events wait in the kernel.
+    /// The number of bytes of events queued in the kernel.
     var queuedBytes: Int {
         var count: Int32 = 0
         return ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
     }
 
-    /// Reads one event, and how many bytes of the queue it took.
+    /// Reads one event, and returns it with the number of bytes that it occupied in the queue.
     ///
-    /// `nil` when there is none. Never blocks.
+    /// Returns `nil` if there is none. Never blocks.
     func next() throws(InotifyFailure) -> (event: InotifyEvent, byteCount: Int)? {
         while true {
             guard let pointer = inotifytools_next_events(0, 1) else {
@@ -100,8 +100,8 @@ struct InotifyTools: ~Copyable {
                 case let code: throw .reading(errno: code)
                 }
             }
-            // The name is a flexible array, which Swift doesn't import; it is padded with zeros. All is copied here:
-            // the buffer is the library's, and static.
+            // The name is a flexible array member, which Swift doesn't import; it is padded with zeros. Everything is
+            // copied here, because the library's buffer is static.
             let header = pointer.pointee
             let size = MemoryLayout<inotify_event>.size
             let bytes = UnsafeRawBufferPointer(
@@ -117,7 +117,7 @@ struct InotifyTools: ~Copyable {
         return String(validating: bytes, as: UTF8.self).map { .name($0) } ?? .undecodable
     }
 
-    /// The descriptors of this process that are inotify instances.
+    /// Returns this process's descriptors that are inotify instances.
     private static func instances() -> Set<Int32>? {
         guard let directory = opendir("/proc/self/fd") else { return nil }
         defer { closedir(directory) }
@@ -131,7 +131,7 @@ struct InotifyTools: ~Copyable {
         return found
     }
 
-    /// The watches of an instance, each as its number and its mask in hexadecimal.
+    /// Returns an instance's watches, each as its number and its mask in hexadecimal.
     private static func watches(of instance: Int32) -> [String] {
         guard let file = fopen("/proc/self/fdinfo/\(instance)", "re") else { return [] }
         defer { fclose(file) }
@@ -153,7 +153,7 @@ extension InotifyMask {
     fileprivate var hex: String { String(rawValue, radix: 16) }
 }
 
-/// The name of a directory's entry; what isn't UTF-8 is repaired.
+/// Returns the name of a directory entry, with invalid UTF-8 repaired.
 func entryName(_ entry: UnsafeMutablePointer<dirent>) -> String {
     withUnsafePointer(to: &entry.pointee.d_name) { pointer in
         pointer.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)) {

@@ -1,16 +1,16 @@
 internal import Linux
 
-/// The names that are links to files, and what each leads to: of its changes a watch of the link's directory says nothing.
+/// The names that are links to files, and their targets: a watch on a link's directory doesn't report changes to them.
 struct Links {
-    /// What a link led to when it was last looked at.
+    /// The target of a link when it was last checked.
     struct Target {
-        /// Its path without links, or the last one that it had; `nil` if there was nothing yet.
+        /// Its path with all links resolved, or the last one known; `nil` if it has never resolved.
         var path: String?
         var signature: FileSignature
     }
 
     private var targets: [String: Target] = [:]
-    /// The links' names by what they lead to: a directory, and a name in it.
+    /// The links' names by the directory and the entry that they lead to.
     private var names: [String: [String: Set<String>]] = [:]
 
     var isEmpty: Bool { targets.isEmpty }
@@ -18,10 +18,10 @@ struct Links {
     /// All links.
     var all: some Sequence<String> { targets.keys }
 
-    /// The directories that hold what links lead to.
+    /// The directories that hold the links' targets.
     var directories: some Sequence<String> { names.keys }
 
-    /// What a link leads to; `nil` if the name is no link.
+    /// The target of a link; `nil` if the name isn't a link.
     subscript(name: String) -> Target? {
         get { targets[name] }
         set {
@@ -37,20 +37,20 @@ struct Links {
         }
     }
 
-    /// Whether any link leads into a directory.
+    /// Returns whether any link leads into a directory.
     func lead(into directory: String) -> Bool { names[directory] != nil }
 
-    /// The links that lead into a directory.
+    /// Returns the links that lead into a directory.
     func names(into directory: String) -> Set<String> {
         names[directory]?.values.reduce(into: []) { $0.formUnion($1) } ?? []
     }
 
-    /// The links that lead to an entry of a directory.
+    /// Returns the links that lead to an entry of a directory.
     func names(to entry: String, in directory: String) -> Set<String> { names[directory]?[entry] ?? [] }
 }
 
 extension Links.Target {
-    /// The directory and the name in it.
+    /// The directory, and the name in it.
     fileprivate var location: (directory: String, entry: String)? {
         guard let path, Path.isAbsolute(path) else { return nil }
         return (Path.directory(of: path), Path.lastName(of: path))

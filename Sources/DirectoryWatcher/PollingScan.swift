@@ -1,16 +1,16 @@
 internal import Glibc
 
-/// What a listing of the directory found: for each relevant name, what `lstat` and `stat` say.
+/// A listing of the directory: the results of `lstat` and `stat` for each relevant name.
 ///
-/// Where events don't come, two listings are compared.
+/// Where no events arrive, two listings are compared.
 struct PollingScan: Equatable {
-    /// Which directory was listed; `nil` if there is none.
+    /// The identity of the listed directory; `nil` if there is none.
     var identity: DirectoryIdentity?
     var signatures: [String: FileSignature] = [:]
-    /// Who may write to the directory, and to its subdirectories by name.
+    /// The permissions of the directory and of its subdirectories, by name.
     var permissions: [String: DirectoryPermissions] = [:]
 
-    /// A listing of nothing: there is no directory.
+    /// Creates an empty listing, for a missing directory.
     init() {}
 
     /// Lists an open directory and its subdirectories.
@@ -20,7 +20,7 @@ struct PollingScan: Equatable {
         identity = directory.identity
         try list(directory.descriptor, ".", prefix: "", isRelevant: isRelevant)
         for name in subdirectories {
-            // A subdirectory that isn't there, or can't be read, has no names.
+            // A subdirectory that is missing or unreadable has no names.
             try? list(directory.descriptor, name, prefix: name + "/", isRelevant: isRelevant)
         }
     }
@@ -40,12 +40,12 @@ struct PollingScan: Equatable {
         }
     }
 
-    /// Whether the directory, or a subdirectory that is in both listings, has another owner or mode than in an older one.
+    /// Returns whether the directory, or a subdirectory in both listings, has an owner or mode other than before.
     func hasOtherPermissions(than old: PollingScan) -> Bool {
         permissions.contains { name, now in old.permissions[name].map { $0 != now } ?? false }
     }
 
-    /// The names that came, went or changed since an older listing, or may have.
+    /// Returns the names that appeared, disappeared, or may have changed since an older listing.
     func changes(since old: PollingScan) -> Set<String> {
         var names = Set(old.signatures.keys.filter { signatures[$0] == nil })
         for (name, signature) in signatures {

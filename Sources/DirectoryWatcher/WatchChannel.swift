@@ -2,13 +2,13 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// Between the watcher's callers and its thread: requests in, dirty names and status out.
+/// The connection between the watcher's callers and its thread: requests go in, dirty names and status come out.
 final class WatchChannel: Sendable {
-    /// What callers ask of the thread.
+    /// The callers' requests to the thread.
     struct Requests {
         var stop = false
         var rescan = false
-        /// Whom to call when all that has happened can be taken.
+        /// Functions to call once everything that has happened can be dequeued.
         var drains: [@Sendable () -> Void] = []
     }
 
@@ -16,15 +16,15 @@ final class WatchChannel: Sendable {
         var requests = Requests()
         var dirty = DirtyNames()
         var status = WatcherStatus(mode: .waiting(.missing))
-        /// Whether the thread takes no more requests.
+        /// Whether the thread accepts no further requests.
         var hasEnded = false
         /// Whether the descriptor is closed.
         var isClosed = false
     }
 
-    /// Guards everything that both sides touch, and the use of `wake` against its closing.
+    /// Protects everything that both sides use, and the use of `wake` against its closing.
     ///
-    /// Nothing is called under it but `write` on `wake`, which doesn't block.
+    /// The only call made under this lock is `write` on `wake`, which doesn't block.
     private let state = Mutex(State())
 
     /// An eventfd: readable when there are requests.
@@ -43,7 +43,7 @@ final class WatchChannel: Sendable {
             if wake >= 0 { Glibc.close(wake) }
             throw WatcherError(
                 .outOfResources, errno: code,
-                "The watcher gets no event descriptor (\(errorText(code))): raise the limit of open files (ulimit -n).")
+                "Can't create an event descriptor (\(errorText(code))). Raise the limit of open files (ulimit -n).")
         }
         self.wake = wake
         self.ready = ready
@@ -62,11 +62,11 @@ final class WatchChannel: Sendable {
         if !request({ $0.drains.append(then) }) { then() }
     }
 
-    func takeDirty() -> DirtyNames {
+    func dequeueDirtyNames() -> DirtyNames {
         state.withLock { state in
-            let taken = state.dirty
+            let dirty = state.dirty
             state.dirty = DirtyNames()
-            return taken
+            return dirty
         }
     }
 
@@ -75,12 +75,12 @@ final class WatchChannel: Sendable {
     /// Blocks until the thread has called `signalReady()`.
     func waitUntilReady() {
         var descriptor = pollfd(fd: ready, events: Int16(POLLIN), revents: 0)
-        while poll(&descriptor, 1, -1) < 1 {}  // a signal interrupts it
+        while poll(&descriptor, 1, -1) < 1 {}  // signals interrupt it
     }
 
     /// Closes the descriptors.
     ///
-    /// The thread must have ended, or never begun.
+    /// The thread must have ended, or never started.
     func close() {
         state.withLock { state in
             guard !state.isClosed else { return }
@@ -105,19 +105,19 @@ final class WatchChannel: Sendable {
 
     func signalReady() { Self.signal(ready) }
 
-    /// Takes the requests, and makes `wake` unreadable first: a request that comes between is not lost.
-    func takeRequests() -> Requests {
+    /// Dequeues the requests, after making `wake` unreadable: a request that arrives in between isn't lost.
+    func dequeueRequests() -> Requests {
         var counter: UInt64 = 0
         _ = read(wake, &counter, MemoryLayout.size(ofValue: counter))
         return state.withLock { state in
-            let taken = state.requests
+            let requests = state.requests
             state.requests = Requests()
-            return taken
+            return requests
         }
     }
 
-    /// Puts out what the thread has gathered.
-    func publish(_ dirty: DirtyNames, status: WatcherStatus) {
+    /// Hands over what the thread has collected.
+    func enqueue(_ dirty: DirtyNames, status: WatcherStatus) {
         state.withLock { state in
             state.dirty.merge(dirty)
             state.status = status
@@ -125,7 +125,7 @@ final class WatchChannel: Sendable {
         if !dirty.isEmpty { tick.yield() }
     }
 
-    /// Ends the stream, and lets go whoever waits still.
+    /// Finishes the stream, and completes the pending drains.
     func end() {
         let drains = state.withLock { state in
             state.hasEnded = true

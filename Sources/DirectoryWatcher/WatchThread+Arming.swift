@@ -1,12 +1,12 @@
 internal import Glibc
 internal import Linux
 
-/// Setting watches where the paths lead to now.
+/// The setting of watches on the directories that the paths currently lead to.
 ///
-/// The order is from above to below: once the directory above is watched, a directory that is made, removed or replaced
-/// after it was opened shows as an event, and the paths are looked at again.
+/// Watches are set from the top down. Once the directory above is watched, the creation, removal or replacement of a
+/// directory after it was opened causes an event, and the paths are checked again.
 extension WatchThread {
-    /// Looks at every path, and sets the watches that are missing.
+    /// Checks the directory's path, and sets the watches that are missing.
     func arm() -> WatcherStatus.Mode {
         for _ in 0..<4 {
             let ancestor = armAncestor()
@@ -14,24 +14,25 @@ extension WatchThread {
                 let directory = try OpenDirectory(directory)
                 if let mode = try arm(directory) { return mode }
             } catch {
-                // The directory the ancestor waits for was made after the ancestor was opened: there is one nearer now.
+                // The directory that the ancestor waits for was created after the ancestor was opened, so a nearer
+                // ancestor exists now.
                 if error.code == ENOENT, let ancestor, ancestor != self.directory,
                     (try? OpenDirectory(ancestor)) != nil
                 {
                     continue
                 }
-                // Nothing can be looked at: what is watched stays so until the next identity check.
+                // The directory can't be examined: keep its watches until the next identity check.
                 if error.isShortage, mode == .inotify { return .inotify }
                 loseContents(of: self.directory)
                 return .waiting(WatcherStatus.WaitingReason(errno: error.code))
             }
         }
-        // It changes as fast as we look: come back when the back-off is over.
+        // The path changes as fast as we can check it: try again after the rearm interval.
         state.requestCheck()
         return .waiting(.missing)
     }
 
-    /// Watches the directory and its subdirectories; `nil` if it was removed meanwhile.
+    /// Watches the directory and its subdirectories; returns `nil` if the directory has been removed meanwhile.
     private func arm(_ directory: borrowing OpenDirectory) throws(ErrorNumber) -> WatcherStatus.Mode? {
         do {
             return try arm(directory, at: self.directory)
@@ -49,14 +50,14 @@ extension WatchThread {
         }
     }
 
-    /// Watches a companion and its subdirectories, as far as they are there.
+    /// Watches a companion and those of its subdirectories that exist.
     ///
-    /// Nothing above it is watched: that it has come, or is another one, is for the next look at the paths to find.
+    /// Nothing above it is watched: the next check of the paths finds a companion that appeared or was replaced.
     func arm(companion path: String) -> WatcherStatus.Mode {
         do {
             return try arm(OpenDirectory(path), at: path)
         } catch {
-            // What is watched of it stays so: to end that would mark a rescan with each look at the paths.
+            // Its watches stay: ending them would mark a rescan with each check of the paths.
             if error.code == ENOSPC { return .polling(.inotifyUnavailable(.noWatch(errno: error.code))) }
             if error.isShortage, companionModes[path] == .inotify { return .inotify }
             loseContents(of: path)
@@ -72,32 +73,32 @@ extension WatchThread {
             loseContents(of: path)
             return .polling(.fileSystem(name: name))
         }
-        try arm(place(path), directory, for: .contents)
+        try arm(role(path), directory, for: .contents)
         for name in configuration.subdirectories {
-            // Opened by the path, and not below the open directory: should that have been replaced meanwhile, an
-            // event of the directory above is on its way.
+            // Opened by its path, and not relative to the open directory: if that has been replaced meanwhile, an event
+            // of the directory above is already on its way.
             let subdirectory: OpenDirectory
             do {
                 subdirectory = try OpenDirectory(path + "/" + name)
             } catch {
                 if error.isShortage { return .inotify }
-                lose(place(path, name))
+                lose(role(path, name))
                 continue
             }
-            try arm(place(path, name), subdirectory, for: .contents)
+            try arm(role(path, name), subdirectory, for: .contents)
         }
         return .inotify
     }
 
-    /// What a watch is for on a directory, the watched one or a companion, or on a subdirectory of it.
-    private func place(_ path: String, _ subdirectory: String? = nil) -> WatcherState.Place {
+    /// Returns the purpose of a watch on a directory, the main one or a companion, or on a subdirectory of it.
+    private func role(_ path: String, _ subdirectory: String? = nil) -> WatcherState.WatchRole {
         if path != directory { return .companion(path, subdirectory: subdirectory) }
         return subdirectory.map { .subdirectory($0) } ?? .directory
     }
 
-    /// The file system, if the directory or a subdirectory is on one that doesn't report every change.
+    /// Returns the file system's name if the directory or a subdirectory is on one that doesn't report every change.
     ///
-    /// Asked before any watch is set, so that a poll sets none in vain: each would mark a rescan.
+    /// This is checked before any watch is set, so that a poll sets none in vain: each would mark a rescan.
     private func unreportingFileSystem(_ directory: borrowing OpenDirectory, at path: String) -> String? {
         if let name = configuration.unreportingFileSystems[directory.fileSystem] { return name }
         for name in configuration.subdirectories {
@@ -117,7 +118,7 @@ extension WatchThread {
             state.awaitedName = Path.lastName(of: next)
             do {
                 let ancestor = try OpenDirectory(path)
-                // Without a watch here, the identity check does its work.
+                // Without a watch here, the identity check finds the changes.
                 if (try? arm(.ancestor, ancestor, for: .entries)) == nil { lose(.ancestor) }
                 return next
             } catch {
@@ -129,9 +130,9 @@ extension WatchThread {
         return nil
     }
 
-    /// Watches a place, which is this directory now, unless it is watched already, and finds the links in it.
+    /// Watches a place, which is currently this directory, unless it is already watched, and finds the links in it.
     func arm(
-        _ place: WatcherState.Place, _ directory: borrowing OpenDirectory, for mask: InotifyMask
+        _ place: WatcherState.WatchRole, _ directory: borrowing OpenDirectory, for mask: InotifyMask
     ) throws(ErrorNumber) {
         guard state.needsWatch(place, identity: directory.identity) else { return }
         guard let watch = try library?.watch(directory, for: mask) else { return }
@@ -147,11 +148,11 @@ extension WatchThread {
         if !isListed { state.doubt(place) }
     }
 
-    func lose(_ place: WatcherState.Place) { end(state.lost(place)) }
+    func lose(_ place: WatcherState.WatchRole) { end(state.lost(place)) }
 
     private func loseContents(of path: String) {
-        lose(place(path))
-        for name in configuration.subdirectories { lose(place(path, name)) }
+        lose(role(path))
+        for name in configuration.subdirectories { lose(role(path, name)) }
     }
 
     private func end(_ watch: Int32?) {
@@ -160,12 +161,12 @@ extension WatchThread {
 }
 
 extension ErrorNumber {
-    /// Whether the error says nothing about the path: descriptors or memory are short.
+    /// Whether the error says nothing about the path, because descriptors or memory have run out.
     var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(code) }
 }
 
 extension WatcherStatus.WaitingReason {
-    /// What it means that a directory can't be opened.
+    /// Creates the reason that corresponds to an error from opening a directory.
     init(errno code: Int32) {
         self =
             switch code {

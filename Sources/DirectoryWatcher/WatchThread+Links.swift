@@ -1,42 +1,42 @@
 internal import Glibc
 internal import Linux
 
-/// Links to files elsewhere: the directories that hold what they lead to are watched as well.
+/// Links to files elsewhere: the directories that hold their targets are watched as well.
 ///
-/// What no event tells, a link further on the way or a directory above that leads elsewhere now, the next look at the
-/// paths finds: it compares what `stat` says, and so it does where no watch is to be had.
+/// The next check of the paths compares the results of `stat` for each link. It finds what no event reports: a changed
+/// link further along the path, a directory above that leads elsewhere now, and a target that can't be watched.
 extension WatchThread {
-    /// Finds the links in a directory that is watched from now on.
+    /// Finds the links in a directory that has just been watched.
     ///
     /// - Returns: Whether the directory could be listed.
     func findLinks(in directory: borrowing OpenDirectory, prefix: String = "", below start: String = "") -> Bool {
         guard let stream = try? openListing(".", below: directory.descriptor) else { return false }
         defer { closedir(stream) }
         while let entry = readdir(stream) {
-            // Some file systems don't say what an entry is.
+            // Some file systems don't report an entry's type.
             guard [DT_LNK, DT_UNKNOWN].contains(Int(entry.pointee.d_type)) else { continue }
             state.noteArrival(of: prefix + entryName(entry), below: start)
         }
         return true
     }
 
-    /// Looks at all links, and at the names that may be links by now.
-    func lookAtLinks() {
-        for name in state.takeArrivals().union(state.links.all) { lookAtLink(name) }
+    /// Checks all links, and the names that may have become links.
+    func checkLinks() {
+        for name in state.dequeueArrivals().union(state.links.all) { checkLink(name) }
         armLinkDirectories(Array(state.links.directories))
     }
 
-    /// Looks at the names that may be links by now.
-    func lookAtArrivals() {
-        let names = state.takeArrivals()
+    /// Checks the names that may have become links.
+    func checkArrivals() {
+        let names = state.dequeueArrivals()
         if names.isEmpty { return }
-        for name in names { lookAtLink(name) }
+        for name in names { checkLink(name) }
         armLinkDirectories(state.unwatchedLinkDirectories)
     }
 
-    /// Watches directories that links lead into, and no longer those that none does.
+    /// Watches the directories that links lead into, and ends the watches of directories that no link leads into.
     ///
-    /// What came before a watch is found by whoever looks at the names that are reported then.
+    /// Changes before a watch was set are found by the consumer that reads the names reported then.
     private func armLinkDirectories(_ paths: [String]) {
         for path in paths {
             do {
@@ -48,13 +48,13 @@ extension WatchThread {
         for path in state.unusedLinkDirectories { lose(.linked(path)) }
     }
 
-    private func lookAtLink(_ name: String) {
+    private func checkLink(_ name: String) {
         let path = Path.isAbsolute(name) ? name : directory + "/" + name
         let signature: FileSignature
         do {
             signature = try FileSignature(path)
         } catch {
-            // While its directory can't be searched, say, nothing is known of it.
+            // The name's condition is unknown, for example while its directory can't be searched.
             if [ENOENT, ENOTDIR].contains(error.code) { state.forgetLink(name) } else { state.postpone(name) }
             return
         }

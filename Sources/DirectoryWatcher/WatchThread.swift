@@ -2,25 +2,25 @@ internal import CLinux
 internal import Glibc
 internal import Linux
 
-/// The thread that owns libinotifytools: it waits, reads events into ``WatcherState``, and looks at the paths.
+/// The thread that owns libinotifytools: it waits, passes events to ``WatcherState``, and checks the paths.
 ///
-/// A value of it exists on its thread only. What it needs no file for, is in ``WatcherState``; how it sets watches, in
+/// A value exists only on its own thread. Logic that needs no file is in ``WatcherState``; the setting of watches is in
 /// `WatchThread+Arming.swift`.
 final class WatchThread {
     let configuration: DirectoryWatcher.Configuration
     let channel: WatchChannel
-    /// The directory's absolute path, without a slash at its end.
+    /// The directory's absolute path, without a trailing slash.
     let directory: String
-    /// The companions' absolute paths, without a slash at their ends.
+    /// The companions' absolute paths, without trailing slashes.
     private let companions: [String]
 
     var library: InotifyTools?
     var state: WatcherState
     var mode = WatcherStatus.Mode.waiting(.missing)
     var companionModes: [String: WatcherStatus.Mode] = [:]
-    /// Whether listings are compared, of any directory; they are also where the mode is to wait for one without inotify.
+    /// Whether any directory is polled, including one that is missing while inotify isn't in use.
     private var isPolling = false
-    /// The last listing of each directory that is polled, by its path.
+    /// The last listing of each polled directory, by its path.
     private var listings: [String: PollingScan] = [:]
 
     private let clock = ContinuousClock()
@@ -42,7 +42,7 @@ final class WatchThread {
         lastRearm = clock.now - configuration.rearmInterval
     }
 
-    /// Starts the thread, with all signals blocked: they are for the program's other threads.
+    /// Starts the thread with all signals blocked, since they are for the program's other threads.
     static func start(
         _ configuration: DirectoryWatcher.Configuration, channel: WatchChannel
     ) throws(WatcherError) -> pthread_t {
@@ -53,7 +53,7 @@ final class WatchThread {
             parameters.release()
             throw WatcherError(
                 .outOfResources, errno: code,
-                "The watcher gets no thread (\(errorText(code))): raise the limit of processes (ulimit -u).")
+                "Can't start the watcher's thread (\(errorText(code))). Raise the limit of processes (ulimit -u).")
         }
         return thread
     }
@@ -84,17 +84,17 @@ final class WatchThread {
         state.markRescan(.started)
         var isReady = false
         while true {
-            let requests = channel.takeRequests()
+            let requests = channel.dequeueRequests()
             if requests.rescan {
                 state.markRescan(.requested)
-                // Whoever asks may have raised the limit that inotify wanted for.
+                // The caller may have raised the limit that inotify ran into.
                 lastTry = nil
             }
             readEvents()
-            // Who drains wants to know of what inotify doesn't tell, too, and doesn't wait for the next check.
+            // A drain also covers what inotify doesn't report, and doesn't wait for the next check.
             if !requests.drains.isEmpty || requests.rescan || timeToCheck() <= .zero { check() }
-            lookAtArrivals()
-            channel.publish(state.takeDirty(), status: status)
+            checkArrivals()
+            channel.enqueue(state.dequeueDirtyNames(), status: status)
             for drain in requests.drains { drain() }
             if !isReady { channel.signalReady() }
             isReady = true
@@ -103,7 +103,7 @@ final class WatchThread {
         }
     }
 
-    /// How long until the paths are to be looked at.
+    /// Returns the time until the next check of the paths.
     private func timeToCheck() -> Duration {
         if state.checkIsDue { return configuration.rearmInterval - (clock.now - lastRearm) }
         let interval = isPolling ? configuration.pollInterval : configuration.identityCheckInterval
@@ -111,7 +111,7 @@ final class WatchThread {
     }
 
     private func wait() {
-        // Rounded up: a wait that ends just before its time would be followed by waits of nothing.
+        // Rounded up: a wait that ended just before its time would be followed by waits of zero length.
         let time = max(.zero, timeToCheck())
         let milliseconds = time / .milliseconds(1) + 1
         let timeout: Int32 = mayHoldEvents || time == .zero ? 0 : Int32(min(milliseconds, 1_000_000_000))
@@ -122,10 +122,10 @@ final class WatchThread {
         _ = poll(&descriptors, nfds_t(descriptors.count), timeout)
     }
 
-    /// Reads what is queued.
+    /// Reads the queued events.
     ///
-    /// Under writers that never pause the queue may never be empty. It is enough to have read as much as was queued at
-    /// the beginning, and what the library may have held in its buffer of 128 KiB.
+    /// Under writers that never pause, the queue may never be empty. It is enough to read as much as was queued at the
+    /// beginning, plus what the library may hold in its buffer of 128 KiB.
     private func readEvents() {
         guard library != nil else { return }
         do {
@@ -141,7 +141,7 @@ final class WatchThread {
                 }
             }
         } catch {
-            // Nothing can be known of the watches; what was missed, a rescan finds.
+            // The watches' condition is unknown now. A rescan finds what was missed.
             giveUpLibrary(error)
             state.markRescan(.replaced)
             state.requestCheck()
@@ -159,13 +159,13 @@ final class WatchThread {
         for path in companions {
             companionModes[path] = pollIfNeeded(path, reason.map { .polling($0) } ?? arm(companion: path))
         }
-        lookAtLinks()
+        checkLinks()
         lastCheck = clock.now
         if state.rearms != rearms || state.checkIsDue { lastRearm = clock.now }
         configuration.onCheck()
     }
 
-    /// Why inotify isn't used for any directory; `nil` if it is.
+    /// The reason why inotify isn't used for any directory; `nil` if it is in use.
     private var reason: WatcherStatus.PollingReason? {
         if configuration.polling == .always { return .requested }
         return library == nil ? .inotifyUnavailable(libraryFailure) : nil
@@ -182,7 +182,7 @@ final class WatchThread {
         }
     }
 
-    /// Gives the library back, to be tried again after the retry interval.
+    /// Releases the library; it is retried after the retry interval.
     func giveUpLibrary(_ failure: InotifyFailure) {
         for watch in state.forgetWatches() { library?.unwatch(watch) }
         library = nil
@@ -190,9 +190,9 @@ final class WatchThread {
         lastTry = clock.now
     }
 
-    /// Compares listings of a directory, if its mode is to poll.
+    /// Compares a directory's listings if its mode is polling.
     ///
-    /// - Returns: The mode, which is to wait if there is nothing to list.
+    /// - Returns: The mode, which becomes waiting if there is nothing to list.
     private func pollIfNeeded(_ path: String, _ mode: WatcherStatus.Mode) -> WatcherStatus.Mode {
         guard case .polling = mode else {
             listings[path] = nil
@@ -211,7 +211,7 @@ final class WatchThread {
                 isRelevant: configuration.isRelevant)
         } catch {
             let reason = WatcherStatus.WaitingReason(errno: error.code)
-            // For want of descriptors, say, nothing can be known: what was known stays.
+            // When descriptors run out, for example, the listing says nothing: keep the previous one.
             if case .unreadable(let code) = reason, code != EACCES { return reason }
             obstacle = reason
         }
@@ -233,7 +233,7 @@ final class WatchThread {
             rescans: state.rescans, rearms: state.rearms, undecodableNames: state.undecodableNames)
     }
 
-    /// Gives everything back.
+    /// Releases all resources.
     ///
     /// The watches go first, so that the library's queue can be emptied for good.
     private func finish() {

@@ -1,28 +1,28 @@
-/// Why a watcher could not be started.
+/// The reason why a watcher couldn't be started.
 ///
-/// That the directory is missing, or that inotify is out, is no error: the watcher then waits, or polls, and says so in
-/// its ``WatcherStatus``.
+/// A missing directory or unavailable inotify is not an error: the watcher then waits or polls, and says so in its
+/// ``WatcherStatus``.
 package struct WatcherError: Error, Equatable, CustomStringConvertible {
-    /// What went wrong.
+    /// The kind of failure.
     package struct Code: Sendable, Hashable {
         private let name: String
         private init(_ name: String) { self.name = name }
 
-        /// Another watcher lives in this process.
+        /// Another watcher exists in this process.
         ///
-        /// Libinotifytools keeps one instance a process.
+        /// libinotifytools has one instance per process.
         package static let alreadyWatching = Code("alreadyWatching")
         /// The directory's path is empty.
         package static let noDirectory = Code("noDirectory")
-        /// The kernel refused what the watcher can't do without: a file descriptor or a thread.
+        /// The kernel refused a file descriptor or a thread that the watcher needs.
         package static let outOfResources = Code("outOfResources")
     }
 
-    /// What went wrong.
+    /// The kind of failure.
     package let code: Code
-    /// The system's error number, where there is one.
+    /// The system's error number, if there is one.
     package let errno: Int32?
-    /// What went wrong, and what to do about it, in a sentence.
+    /// A message that says what went wrong and what to do about it.
     package let description: String
 
     init(_ code: Code, errno: Int32? = nil, _ description: String) {

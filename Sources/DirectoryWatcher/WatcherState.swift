@@ -1,17 +1,18 @@
-/// What is watched, and what its events make dirty: pure, with no I/O and no clock.
+/// The current watches, and the names that their events mark as dirty: pure, with no I/O and no clock.
 ///
-/// The thread puts events in with ``receive(_:)``, and after looking at the paths says with ``armed(_:identity:watch:)``
-/// and ``lost(_:)`` what is watched now; it takes out ``takeDirty()`` and ``checkIsDue``.
+/// The thread passes events to ``receive(_:)``. After checking the paths, it reports the current watches with
+/// ``armed(_:identity:watch:)`` and ``lost(_:)``. It collects the results from ``dequeueDirtyNames()`` and
+/// ``checkIsDue``.
 struct WatcherState {
-    /// What a watch is for.
-    enum Place: Hashable, Sendable {
-        /// The nearest directory above that exists; its parent, as a rule.
+    /// The purpose of a watch.
+    enum WatchRole: Hashable, Sendable {
+        /// The nearest existing directory above; usually the parent.
         case ancestor
         case directory
         case subdirectory(String)
-        /// A companion, by its path, or a subdirectory of it.
+        /// A companion, given by its path, or a subdirectory of it.
         case companion(String, subdirectory: String?)
-        /// A directory that holds what links lead to.
+        /// A directory that holds the targets of links.
         case linked(String)
     }
 
@@ -19,18 +20,18 @@ struct WatcherState {
     private let subdirectories: Set<String>
     private let isRelevant: @Sendable (String) -> Bool
     private var dirty = DirtyNames()
-    /// Which places have ever had a watch.
-    private var known: Set<Place> = []
-    /// The names that have come, and may be links.
+    /// The places that have ever had a watch.
+    private var known: Set<WatchRole> = []
+    /// Names that have appeared and may be links.
     private var arrivals: Set<String> = []
 
     /// The names that are links.
     private(set) var links = Links()
 
-    /// The name in the ancestor whose coming and going matters.
+    /// The name in the ancestor whose appearance and disappearance matters.
     var awaitedName = ""
 
-    /// Whether the paths are to be looked at again.
+    /// Whether the paths need to be checked again.
     private(set) var checkIsDue = true
 
     private(set) var overflows = 0
@@ -43,29 +44,29 @@ struct WatcherState {
         self.isRelevant = isRelevant
     }
 
-    /// How many watches are held.
+    /// The number of watches held.
     var watchCount: Int { watches.count }
 
     // MARK: Events
 
-    /// Takes in an event.
+    /// Processes an event.
     mutating func receive(_ event: InotifyEvent) {
         if event.mask.contains(.overflow) {
             overflows += 1
             markRescan(.overflow)
-            // The end of a watch may be among what was lost, and ext4 may have given the inode to a new directory.
+            // The end of a watch may be among the lost events, and ext4 may have given the inode to a new directory.
             watches.doubt()
             checkIsDue = true
             return
         }
-        // A watch that isn't ours any more has events in the queue still: what it watched was replaced, and a rescan
-        // is marked already.
-        for place in watches.places(of: event.watch) { receive(event, at: place) }
+        // The queue may still hold events of a former watch. Its directory was replaced, and a rescan is already
+        // marked.
+        for place in watches.roles(of: event.watch) { receive(event, at: place) }
     }
 
-    private mutating func receive(_ event: InotifyEvent, at place: Place) {
+    private mutating func receive(_ event: InotifyEvent, at place: WatchRole) {
         if event.mask.contains(.ignored) {
-            // The kernel has ended the watch: its number must not be used again, not even to remove it.
+            // The kernel has ended the watch: its number must not be used again, not even to remove the watch.
             forget(place)
             noteReplacement(of: place)
             checkIsDue = true
@@ -78,7 +79,7 @@ struct WatcherState {
         }
         switch event.name {
         case .none:
-            checkIsDue = true  // the directory's own permissions
+            checkIsDue = true  // the directory's own permissions changed
             if case .companion = place { markRescan(.permissions) }
         case .undecodable:
             if place.holdsDomains { undecodableNames += 1 }
@@ -96,7 +97,7 @@ struct WatcherState {
             case .linked(let path):
                 for link in links.names(to: name, in: path) {
                     note(event.mask, of: link)
-                    // It may lead further, or nowhere, from now on.
+                    // The link may lead elsewhere or nowhere from now on.
                     if event.mask.isDisjoint(with: [.closeWrite, .modify]) { arrivals.insert(link) }
                 }
             }
@@ -106,7 +107,7 @@ struct WatcherState {
     private mutating func receive(_ mask: InotifyMask, name: String, entry: String, below start: String = "") {
         if entry == "..data", !mask.isDisjoint(with: [.create, .movedTo]) {
             markRescan(.linkSwitched)
-            // The links that lead through it lead elsewhere now.
+            // The links that lead through it now lead elsewhere.
             if !links.isEmpty { checkIsDue = true }
         } else if isRelevant(name) {
             if !mask.isDisjoint(with: [.create, .movedTo]) { arrivals.insert(start + name) }
@@ -115,7 +116,7 @@ struct WatcherState {
     }
 
     private mutating func note(_ mask: InotifyMask, of name: String) {
-        // A writer that is still at it: reading now would show the half of it.
+        // The writer hasn't closed the file: reading now would see half of its output.
         if mask.isDisjoint(with: [.closeWrite, .movedTo, .movedFrom, .delete, .create, .attributes]) {
             dirty.noteWriting(to: name)
         } else {
@@ -123,91 +124,91 @@ struct WatcherState {
         }
     }
 
-    /// What a place holds may have changed, and no event has told or tells.
-    private mutating func noteReplacement(of place: Place) {
-        switch place {
+    /// Records that a place's contents may have changed without an event.
+    private mutating func noteReplacement(of role: WatchRole) {
+        switch role {
         case .ancestor: break
         case .linked(let path): noteChanges(of: links.names(into: path))
         case .directory, .subdirectory, .companion: markRescan(.replaced)
         }
     }
 
-    /// Takes in what a comparison of listings has found.
+    /// Records the names that a comparison of listings has found.
     mutating func noteChanges(of names: some Sequence<String>) {
         for name in names { dirty.noteChange(of: name) }
     }
 
-    /// Marks everything dirty; the first reason stays.
+    /// Marks everything dirty, keeping the first reason.
     mutating func markRescan(_ reason: DirtyNames.RescanReason) {
         guard dirty.rescan == nil else { return }
         dirty.rescan = reason
         rescans += 1
     }
 
-    /// Takes what has gathered.
-    mutating func takeDirty() -> DirtyNames {
-        let taken = dirty
+    /// Returns everything that has accumulated, and clears it.
+    mutating func dequeueDirtyNames() -> DirtyNames {
+        let dequeued = dirty
         dirty = DirtyNames()
-        return taken
+        return dequeued
     }
 
     // MARK: Links
 
-    /// Takes in that a name was there before anyone watched, and may be a link.
+    /// Records a name that existed before its directory was watched and may be a link.
     mutating func noteArrival(of name: String, below start: String = "") {
         if isRelevant(name) { arrivals.insert(start + name) }
     }
 
-    /// Takes in that a name could not be looked at, and may be a link.
+    /// Records a name that couldn't be examined and may be a link.
     mutating func postpone(_ name: String) { arrivals.insert(name) }
 
-    /// Takes in what a link leads to now.
+    /// Records the current target of a link.
     mutating func noteLink(_ name: String, to target: Links.Target) {
         links[name] = target
         dirty.noteChange(of: name)
     }
 
-    /// Takes in that a name is no link.
+    /// Records that a name isn't a link.
     mutating func forgetLink(_ name: String) {
         if links[name] != nil { links[name] = nil }
     }
 
-    /// Takes the names that have come.
-    mutating func takeArrivals() -> Set<String> {
+    /// Returns the names that may be links, and clears them.
+    mutating func dequeueArrivals() -> Set<String> {
         defer { arrivals = [] }
         return arrivals
     }
 
-    /// The directories that links lead into, and which have no watch.
+    /// The directories that links lead into and that have no watch.
     var unwatchedLinkDirectories: [String] { links.directories.filter { watches[.linked($0)] == nil } }
 
-    /// The directories that are watched and that no link leads into any more.
+    /// The watched directories that no link leads into any longer.
     var unusedLinkDirectories: [String] {
-        watches.allPlaces.compactMap {
+        watches.allRoles.compactMap {
             if case .linked(let path) = $0, !links.lead(into: path) { path } else { nil }
         }
     }
 
     // MARK: Watches
 
-    /// Asks for the paths to be looked at.
+    /// Requests a check of the paths.
     mutating func requestCheck() { checkIsDue = true }
 
-    /// The paths are being looked at.
+    /// Records that a check of the paths has begun.
     mutating func beginCheck() { checkIsDue = false }
 
-    /// Whether a place, which is this directory now, has to be given a watch.
-    func needsWatch(_ place: Place, identity: DirectoryIdentity) -> Bool {
+    /// Returns whether a place, which is currently this directory, needs a watch.
+    func needsWatch(_ place: WatchRole, identity: DirectoryIdentity) -> Bool {
         guard let watch = watches[place] else { return true }
-        return watch.isDoubtful || watch.identity != identity
+        return watch.mayBeStale || watch.identity != identity
     }
 
-    /// A watch was set.
+    /// Records that a watch was set.
     ///
-    /// What happened before it, was seen by nobody: hence the rescan.
+    /// Changes before the watch went unseen, so a rescan is marked.
     ///
-    /// - Returns: The number of a watch that nothing needs any more, to be ended.
-    mutating func armed(_ place: Place, identity: DirectoryIdentity, watch number: Int32) -> Int32? {
+    /// - Returns: The number of a watch that is no longer needed and must be ended.
+    mutating func armed(_ place: WatchRole, identity: DirectoryIdentity, watch number: Int32) -> Int32? {
         let old = watches[place]
         watches[place] = Watches.Watch(identity: identity, number: number)
         guard old?.number != number || old?.identity != identity else { return nil }
@@ -216,13 +217,13 @@ struct WatcherState {
         return unneeded(old)
     }
 
-    /// Not everything was seen of a place when its watch was set: it is to be set again.
-    mutating func doubt(_ place: Place) { watches[place]?.isDoubtful = true }
+    /// Marks a place's watch for renewal, because not everything was seen when it was set.
+    mutating func doubt(_ place: WatchRole) { watches[place]?.mayBeStale = true }
 
-    /// A place is no more.
+    /// Records that a place no longer exists.
     ///
-    /// - Returns: The number of a watch that nothing needs any more, to be ended.
-    mutating func lost(_ place: Place) -> Int32? {
+    /// - Returns: The number of a watch that is no longer needed and must be ended.
+    mutating func lost(_ place: WatchRole) -> Int32? {
         guard let old = watches[place] else { return nil }
         forget(place)
         noteReplacement(of: place)
@@ -231,25 +232,25 @@ struct WatcherState {
 
     /// Forgets every watch.
     ///
-    /// - Returns: Their numbers, to be ended if the library lives on.
+    /// - Returns: The watches' numbers, which must be ended if the library stays in use.
     mutating func forgetWatches() -> Set<Int32> {
         defer { watches = Watches() }
         return watches.numbers
     }
 
-    private mutating func forget(_ place: Place) {
+    private mutating func forget(_ place: WatchRole) {
         watches[place] = nil
-        // Any number of them may come and go.
+        // Their number is unbounded over time.
         if case .linked = place { known.remove(place) }
     }
 
     private func unneeded(_ watch: Watches.Watch?) -> Int32? {
-        guard let watch, watches.places(of: watch.number).isEmpty else { return nil }
+        guard let watch, watches.roles(of: watch.number).isEmpty else { return nil }
         return watch.number
     }
 }
 
-extension WatcherState.Place {
+extension WatcherState.WatchRole {
     /// Whether names in it are reported as they are.
     fileprivate var holdsDomains: Bool {
         switch self {

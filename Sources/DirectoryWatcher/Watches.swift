@@ -1,44 +1,44 @@
-/// The watches that are set, by what they are for and by their numbers.
+/// The watches that are set, by their purpose and by their number.
 ///
-/// Two places can be one directory, and then share a watch.
+/// If two places are one directory, they share a watch.
 struct Watches {
     struct Watch {
         var identity: DirectoryIdentity
         var number: Int32
-        /// Whether the kernel may have ended the watch without our having been told.
-        var isDoubtful = false
+        /// Whether the kernel may have ended the watch without an event reaching us.
+        var mayBeStale = false
     }
 
-    private var watches: [WatcherState.Place: Watch] = [:]
-    private var places: [Int32: Set<WatcherState.Place>] = [:]
+    private var watches: [WatcherState.WatchRole: Watch] = [:]
+    private var roles: [Int32: Set<WatcherState.WatchRole>] = [:]
 
-    /// How many there are.
-    var count: Int { places.count }
+    /// The number of watches.
+    var count: Int { roles.count }
 
-    /// All places that have one.
-    var allPlaces: some Sequence<WatcherState.Place> { watches.keys }
+    /// All places that have a watch.
+    var allRoles: some Sequence<WatcherState.WatchRole> { watches.keys }
 
-    /// All numbers.
-    var numbers: Set<Int32> { Set(places.keys) }
+    /// The numbers of all watches.
+    var numbers: Set<Int32> { Set(roles.keys) }
 
-    /// The places that share a watch.
-    func places(of number: Int32) -> Set<WatcherState.Place> { places[number] ?? [] }
+    /// Returns the places that share a watch.
+    func roles(of number: Int32) -> Set<WatcherState.WatchRole> { roles[number] ?? [] }
 
-    /// The watch of a place.
-    subscript(place: WatcherState.Place) -> Watch? {
+    /// The watch of a place; `nil` if it has none.
+    subscript(place: WatcherState.WatchRole) -> Watch? {
         get { watches[place] }
         set {
             if let old = watches[place] {
-                places[old.number]?.remove(place)
-                if places[old.number]?.isEmpty == true { places[old.number] = nil }
+                roles[old.number]?.remove(place)
+                if roles[old.number]?.isEmpty == true { roles[old.number] = nil }
             }
             watches[place] = newValue
-            if let newValue { places[newValue.number, default: []].insert(place) }
+            if let newValue { roles[newValue.number, default: []].insert(place) }
         }
     }
 
-    /// Doubts every watch.
+    /// Marks every watch as possibly stale.
     mutating func doubt() {
-        for place in watches.keys { watches[place]?.isDoubtful = true }
+        for place in watches.keys { watches[place]?.mayBeStale = true }
     }
 }

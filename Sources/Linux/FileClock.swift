@@ -1,20 +1,22 @@
-/// The clocks that file systems stamp files with.
+/// The clocks that file systems use for their time stamps.
 ///
-/// They tick: the kernel's own every 1 to 10 ms, that of a file system which keeps whole seconds (ext3, ext4 with inodes of
-/// 128 bytes, some NFS servers) once a second, FAT's every two. Two changes within one tick bear the same times.
+/// They advance in ticks: the kernel's own every 1 to 10 ms; that of a file system with whole seconds (ext3, ext4 with
+/// inodes of 128 bytes, some NFS servers) once a second; FAT's every two seconds. Two changes within one tick get the
+/// same time stamps.
 package enum FileClock {
     private static let tick: Int64 = 20_000_000
     private static let second: Int64 = 1_000_000_000
 
-    /// Whether another change of a file could still bear the times that it has.
+    /// Returns whether another change to a file could still get the same time stamps.
     ///
-    /// Times in whole seconds are taken for coarse ones. A time in the future says nothing, and may be borne again.
+    /// Times in whole seconds are assumed to come from a coarse clock. A time in the future proves nothing, so it may
+    /// repeat.
     ///
     /// - Parameters:
-    ///   - modified: when its content changed, in nanoseconds since 1970.
-    ///   - changed: when its status changed.
-    ///   - now: the time at the look.
-    /// - Returns: whether they may be another change's, too.
+    ///   - modified: The time at which the contents changed, in nanoseconds since 1970.
+    ///   - changed: The time at which the status changed.
+    ///   - now: The current time.
+    /// - Returns: Whether a later change may have the same time stamps.
     package static func mayRepeat(modified: Int64, changed: Int64, now: Int64) -> Bool {
         let isCoarse = modified % second == 0 && changed % second == 0
         let (age, overflow) = now.subtractingReportingOverflow(max(modified, changed))

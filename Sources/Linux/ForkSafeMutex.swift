@@ -3,11 +3,12 @@ import Glibc
 
 /// A mutex that also works in a forked child.
 ///
-/// `Mutex` doesn't, for two reasons. It caches the thread's id, which is still the parent's in a child, so the kernel refuses
-/// the lock as soon as two threads want it. And if another thread holds it during the fork, it stays locked in the child for
-/// ever. A fork waits until no mutex of this type is held (`linux_enter`), so the value is never half changed in a child.
+/// `Mutex` doesn't, for two reasons. It caches the thread's id, which in a child is still the parent's, so the kernel
+/// refuses the lock as soon as two threads contend for it. And if another thread holds it during the fork, it stays
+/// locked in the child forever. A fork waits until no mutex of this type is held (`linux_enter`), so a child never sees
+/// a half-changed value.
 ///
-/// It is unchecked `Sendable` as `mutex` guards `value`, which the compiler can't see.
+/// The type is unchecked `Sendable` because `mutex` guards `value`, which the compiler can't see.
 package final class ForkSafeMutex<Value: ~Copyable>: @unchecked Sendable {
     private let value: UnsafeMutablePointer<Value>
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -26,9 +27,9 @@ package final class ForkSafeMutex<Value: ~Copyable>: @unchecked Sendable {
         value.deallocate()
     }
 
-    /// Runs a body with the value while no other thread has it.
+    /// Calls a closure with exclusive access to the value.
     ///
-    /// As with `Mutex`, the body must not call this again.
+    /// As with `Mutex`, the closure must not call this method again.
     package func withLock<Result: ~Copyable, Failure>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

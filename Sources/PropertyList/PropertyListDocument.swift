@@ -1,18 +1,18 @@
-/// A property list as a file has it, also one of which not all can be kept.
+/// A property list as read from a file, even if not all of its entries can be kept.
 package struct PropertyListDocument: Sendable {
     package let value: PropertyListValue
     package let format: PropertyListFormat
     /// Whether a dictionary, at any depth, has keys that differ only in Unicode normalization.
     ///
-    /// In `value` they are one key, with the value of the last one: so Swift compares strings.
+    /// In `value` they are a single key with the last one's value, because Swift compares strings that way.
     package let hasEquivalentKeys: Bool
 
     /// Reads a property list in any of the formats.
     ///
     /// - Parameters:
     ///   - bytes: The whole document.
-    ///   - limits: What to refuse for its size.
-    /// - Throws: A `PropertyListError` that says where and why; equivalent keys are no error.
+    ///   - limits: The limits that the document must not exceed.
+    /// - Throws: A `PropertyListError` that says where and why; equivalent keys are not an error.
     package init(reading bytes: [UInt8], limits: PropertyListLimits) throws(PropertyListError) {
         let format = PropertyListFormat.detect(bytes)
         let result = bytes.withUnsafeBytes { bytes in
@@ -22,7 +22,7 @@ package struct PropertyListDocument: Sendable {
         }
         let (value, hasEquivalentKeys) = try result.get()
         if format != .binary, case .uid(let number) = value {
-            // A file's outermost value is a dictionary of whatever keys, and no object's number.
+            // A file's outermost value is a dictionary with arbitrary keys, not an object number.
             self.value = .dictionary(["CF$UID": .number(number)])
         } else {
             self.value = value

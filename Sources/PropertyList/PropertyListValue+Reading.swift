@@ -3,7 +3,7 @@ extension PropertyListValue {
     ///
     /// - Parameters:
     ///   - bytes: The whole document.
-    ///   - limits: What to refuse for its size.
+    ///   - limits: The limits that the document must not exceed.
     /// - Throws: A `PropertyListError` that says where and why.
     public init(parsing bytes: [UInt8], limits: PropertyListLimits = PropertyListLimits()) throws(PropertyListError) {
         self = try Self.read(bytes, limits: limits).value
@@ -12,8 +12,8 @@ extension PropertyListValue {
     /// Reads a property list in any of the formats, in place.
     ///
     /// - Parameters:
-    ///   - bytes: The whole document; not kept.
-    ///   - limits: What to refuse for its size.
+    ///   - bytes: The whole document; the value keeps no reference to it.
+    ///   - limits: The limits that the document must not exceed.
     /// - Throws: A `PropertyListError` that says where and why.
     public init(
         parsing bytes: UnsafeRawBufferPointer, limits: PropertyListLimits = PropertyListLimits()
@@ -21,12 +21,12 @@ extension PropertyListValue {
         self = try Self.read(bytes, limits: limits).value
     }
 
-    /// Reads a property list and says in which format it is.
+    /// Reads a property list and returns it with its format.
     ///
     /// - Parameters:
     ///   - bytes: The whole document.
-    ///   - limits: What to refuse for its size.
-    /// - Returns: The value, and the format it was written in.
+    ///   - limits: The limits that the document must not exceed.
+    /// - Returns: The value, and the format in which it was written.
     /// - Throws: A `PropertyListError` that says where and why.
     public static func read(
         _ bytes: [UInt8], limits: PropertyListLimits = PropertyListLimits()
@@ -37,12 +37,12 @@ extension PropertyListValue {
         return try result.get()
     }
 
-    /// Reads a property list in place and says in which format it is.
+    /// Reads a property list in place and returns it with its format.
     ///
     /// - Parameters:
-    ///   - bytes: The whole document; not kept.
-    ///   - limits: What to refuse for its size.
-    /// - Returns: The value, and the format it was written in.
+    ///   - bytes: The whole document; the value keeps no reference to it.
+    ///   - limits: The limits that the document must not exceed.
+    /// - Returns: The value, and the format in which it was written.
     /// - Throws: A `PropertyListError` that says where and why.
     public static func read(
         _ bytes: UnsafeRawBufferPointer, limits: PropertyListLimits = PropertyListLimits()
@@ -55,8 +55,8 @@ extension PropertyListValue {
     ///
     /// - Parameters:
     ///   - bytes: The whole document.
-    ///   - format: The format; anything else in the input is an error.
-    ///   - limits: What to refuse for its size.
+    ///   - format: The expected format; a document in any other format is an error.
+    ///   - limits: The limits that the document must not exceed.
     /// - Returns: The value.
     /// - Throws: A `PropertyListError` that says where and why.
     public static func read(
@@ -71,9 +71,9 @@ extension PropertyListValue {
     /// Reads a property list of a known format in place.
     ///
     /// - Parameters:
-    ///   - bytes: The whole document; not kept.
-    ///   - format: The format; anything else in the input is an error.
-    ///   - limits: What to refuse for its size.
+    ///   - bytes: The whole document; the value keeps no reference to it.
+    ///   - format: The expected format; a document in any other format is an error.
+    ///   - limits: The limits that the document must not exceed.
     /// - Returns: The value.
     /// - Throws: A `PropertyListError` that says where and why.
     public static func read(

@@ -1,13 +1,13 @@
 extension PropertyListValue {
     /// Writes the value as a whole document.
     ///
-    /// The same value always gives the same bytes: dictionaries are written in the order of their keys' UTF-8.
+    /// The same value always gives the same bytes: dictionaries are sorted by their keys' UTF-8.
     ///
-    /// - Parameter format: How to write it. What comes back on reading is `asStored(in: format)`.
+    /// - Parameter format: The format to write. Reading the result back gives `asStored(in: format)`.
     /// - Returns: The document; text is UTF-8 and ends with a newline.
-    /// - Throws: A `PropertyListError` with code `unrepresentable` and the key path when the format can't express a
-    ///   value (XML: control characters, years beyond 9999; binary can express all), or `tooDeep` when more than 512
-    ///   containers are nested, which readers would refuse.
+    /// - Throws: A `PropertyListError`. Its code is `unrepresentable`, with the key path, if the format can't
+    ///   represent a value (XML: control characters, years beyond 9999; binary can represent everything), or
+    ///   `tooDeep` if containers are nested more than 512 levels deep, which readers would refuse.
     public func write(as format: PropertyListFormat) throws(PropertyListError) -> [UInt8] {
         switch format {
         case .xml:
@@ -22,10 +22,10 @@ extension PropertyListValue {
         }
     }
 
-    /// Writes the value as old-style text in which numbers, Booleans and dates keep their types, in GNUstep's form:
-    /// `<*I5>`, `<*R1.5>`, `<*BY>`, `<*D2001-01-01 00:00:00 +0000>`.
+    /// Writes the value as old-style text in GNUstep's form, in which numbers, Booleans and dates keep their types.
     ///
-    /// Lost are fractions of a second and the width of reals.
+    /// Examples are `<*I5>`, `<*R1.5>`, `<*BY>` and `<*D2001-01-01 00:00:00 +0000>`. Fractions of a second and the
+    /// width of reals are lost.
     ///
     /// - Returns: The text, in UTF-8.
     /// - Throws: A `PropertyListError` with code `tooDeep`.

@@ -7,18 +7,24 @@ import NIOPosix
 import PropertyList
 import ServiceLifecycle
 
-/// The agent, put together: watcher, store, engine and server, and the order in which they begin and end.
+/// The agent as a whole: the watcher, store, engine and server, and the order in which they start and stop.
 struct Agent: Sendable {
     private let directory: PreferencesDirectory
     private let system: SystemDirectories
     private let address: AgentAddress
     private let logLevel: Logger.Level?
-    /// Whether it was started for the duration of another process, and leaves its place to an agent that wasn't.
+    /// Whether the agent was started for the lifetime of another process, and hands over to an agent that wasn't.
     private let isPrivate: Bool
     private let environment: Environment
 
-    /// Takes what it serves, where it listens and keeps the change log, what is logged whatever the settings say, whether it
-    /// leaves its place to others, and the environment that names the system's directories and the service manager.
+    /// Creates an agent.
+    ///
+    /// - Parameters:
+    ///   - directory: The preferences directory to serve.
+    ///   - address: The location of the socket and the change log.
+    ///   - logLevel: The log level that overrides the settings, if any.
+    ///   - isPrivate: Whether the agent hands over to others.
+    ///   - environment: The environment, which names the system's directories and the service manager.
     init(
         _ directory: PreferencesDirectory, _ address: AgentAddress, logLevel: Logger.Level?, isPrivate: Bool,
         _ environment: Environment
@@ -31,20 +37,20 @@ struct Agent: Sendable {
         self.environment = environment
     }
 
-    /// Runs the agent until a signal ends it; the calling thread waits.
+    /// Runs the agent until a signal ends it, and blocks the calling thread.
     ///
-    /// Throws a `DefaultsError` when the directory, the socket or enough open files can't be had.
+    /// - Throws: A `DefaultsError` if the directory, the socket or enough file descriptors are unavailable.
     func run() throws {
         try OpenFiles.prepare()
         try directory.prepare()
         try address.makeDirectory()
-        // Nobody else serves the directory, or the socket, until these are let go.
+        // No other agent serves the directory or the socket until these are released.
         let claims = try AgentClaims(on: directory, at: address, asksOthers: !isPrivate)
         defer { claims.release() }
-        // The engine's loop, and every task's: see `LoopExecutor`.
+        // The loop of the engine and of all tasks; see `EventLoopExecutor`.
         let eventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
         let end = eventLoop.makePromise(of: Void.self)
-        Task(executorPreference: LoopExecutor(eventLoop)) {
+        Task(executorPreference: EventLoopExecutor(eventLoop)) {
             do {
                 try await serve(on: eventLoop, claims)
                 end.succeed()
@@ -57,7 +63,7 @@ struct Agent: Sendable {
 
     private func serve(on eventLoop: any EventLoop, _ claims: AgentClaims) async throws {
         let checks = ClaimChecks(claims)
-        // Before files and connections are opened, since libinotifytools can't use a descriptor above 1023.
+        // Runs before files and connections are opened, because libinotifytools can't use a descriptor above 1023.
         let watcher = try Self.watch(directory, system) { checks.requestIfNeeded() }
         let (settings, problems) = AgentSettings.read(from: directory)
         let log = AgentLog(level: logLevel, settings: settings)
@@ -67,9 +73,9 @@ struct Agent: Sendable {
             log.logger.warning("\(unclaimed) \(ClaimService.consequence)")
         }
 
-        // All that is there is read next: of what the watcher has seen so far nothing need be looked at twice.
-        _ = watcher.take()
-        let (store, unsettled) = try Self.open(directory, system, address, settings, log)
+        // Everything in the directory is read next, so the watcher's events so far are redundant.
+        _ = watcher.dequeue()
+        let (store, outcome) = try Self.open(directory, system, address, settings, log)
         let engine = Engine(
             store: store, watcher: watcher, settings: settings, problems: problems, log: log, on: eventLoop)
         let (events, happens) = AsyncStream<LifeEvent>.makeStream()
@@ -77,16 +83,16 @@ struct Agent: Sendable {
         let server = Server(
             store: store, engine: engine, watcher: watcher, directory: directory, address: address,
             settings: settings, log: log, ending: isPrivate ? end : nil)
-        engine.tell(server)
-        engine.tell(checks)
+        engine.setSubscribers(server)
+        engine.setClaimChecks(checks)
         checks.follow(server)
-        await engine.begin(unsettled)
+        await engine.begin(outcome)
         try await server.listen()
 
         let ready = ReadyService(
             directory: directory, address: address, watcher: watcher, log: log,
             serviceManager: ServiceManager(environment))
-        // They end in the reverse order: the server takes no more edits when the engine saves the last ones.
+        // Services stop in reverse order: the server has stopped accepting edits when the engine saves the last ones.
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [
@@ -118,13 +124,13 @@ struct Agent: Sendable {
         }
     }
 
-    /// Looks at every file for the first time, and takes up the log of an agent that ran before.
+    /// Reads every file for the first time, and resumes the change log of a previous agent.
     private static func open(
         _ directory: PreferencesDirectory, _ system: SystemDirectories, _ address: AgentAddress,
         _ settings: AgentSettings, _ log: AgentLog
-    ) throws(DefaultsError) -> (Store, Store.Unsettled) {
+    ) throws(DefaultsError) -> (Store, Store.ReloadOutcome) {
         let start = ContinuousClock.now
-        var limits = DomainFile.standardLimits
+        var limits = PropertyListLimits.domainFile
         limits.bytes = settings.maximumFileSize
         let recovered = ChangeLogFile.recover(from: address.logPath(for: directory), limits: Frame.messageLimits)
         let changeLog = ChangeLog(
@@ -132,11 +138,11 @@ struct Agent: Sendable {
             records: recovered?.records ?? [])
 
         let store = Store(directory: directory, system: system, limits: limits, log: changeLog)
-        let unsettled =
-            if let recovered { try store.resume(recovered) } else { try store.lookAtAll(isBaseline: true) }
-        // What fails is told, and tried again, by the engine.
+        let outcome =
+            if let recovered { try store.resume(recovered) } else { try store.reloadAll(isBaseline: true) }
+        // The engine reports a failure and retries.
         try? store.keepLog(at: address.logPath(for: directory))
         log.logger.debug("\(store.domains().count) domains read in \(ContinuousClock.now - start)")
-        return (store, unsettled)
+        return (store, outcome)
     }
 }

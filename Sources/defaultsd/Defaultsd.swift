@@ -8,32 +8,33 @@ import Logging
 struct Defaultsd: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "defaultsd",
-        abstract: "Keeps a directory of preferences live: watches its files, merges edits, posts changes.",
+        abstract: "Watch a directory of preferences, merge edits into its files and publish changes.",
         discussion: """
-            It serves the commands and apps of one user, from $XDG_CONFIG_HOME or ~/.config, at \
-            $XDG_RUNTIME_DIR/defaultsd/socket. SIGTERM and SIGINT save pending edits and stop the agent; repeated \
-            signals don't interrupt that. SIGHUP makes it check every file. Its settings are in the domain \
-            org.defaultsd.agent, and take effect at once.
+            The agent serves the preferences in $XDG_CONFIG_HOME or ~/.config to the commands and apps of one user, on \
+            the socket $XDG_RUNTIME_DIR/defaultsd/socket. SIGTERM and SIGINT save pending edits and stop the agent; \
+            further signals don't interrupt the saving. SIGHUP makes the agent check every file. Its settings are in \
+            the domain org.defaultsd.agent. Changes to them take effect immediately, except MaximumFileSize and \
+            Directory, which are read at startup.
             """,
         version: "0.1.0 (protocol \(Request.protocolVersion))"
     )
 
-    @Option(help: "The preferences directory, instead of DEFAULTS_DIRECTORY and the usual one.")
+    @Option(help: "The preferences directory, instead of DEFAULTS_DIRECTORY or the default directory.")
     var directory: String?
 
-    @Option(help: "The socket's path, instead of DEFAULTSD_SOCKET and the usual one.")
+    @Option(help: "The socket's path, instead of DEFAULTSD_SOCKET or the default path.")
     var socket: String?
 
-    @Option(help: "What is logged, instead of the setting LogLevel: \(LogLevelName.all).")
+    @Option(help: "The log level, instead of the setting LogLevel: \(LogLevelName.all).")
     var logLevel: LogLevelName?
 
     @Option(help: .hidden)
     var endWithParent: Int32?
 
     func run() throws {
-        // Whatever the agent makes is for its user alone; files it replaces keep their modes.
+        // Files that the agent creates are for its user alone; files that it replaces keep their modes.
         umask(0o077)
-        // A file that would grow beyond the limit (ulimit -f) fails to be written, which is reported as any other failure.
+        // A write beyond the file size limit (ulimit -f) then fails with an error like any other, instead of a signal.
         signal(SIGXFSZ, SIG_IGN)
         LifeService.blockSignals()
         do {
@@ -45,7 +46,7 @@ struct Defaultsd: ParsableCommand {
                 directory, address, logLevel: logLevel?.level, isPrivate: endWithParent != nil, environment)
             try agent.run()
         } catch let error as DefaultsError {
-            // Whoever starts an agent to end with it takes another one's as well, and needn't be told.
+            // A process that starts a private agent uses another agent just as well, so this refusal isn't reported.
             if endWithParent == nil || error.code != .agentRefused {
                 let line = Array("defaultsd: \(error)\n".utf8)
                 write(STDERR_FILENO, line, line.count)

@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Foundation
@@ -7,25 +8,25 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// An agent in whose way a crash or an error is put, at each system call of its work on files in turn.
+/// An agent that crashes or gets an error, at each system call of its work on files in turn.
 ///
-/// A run takes some of the calls and errors, each in turn. `FAULTS=all swift test --filter FaultTests` takes all of them,
-/// in three minutes.
-@Suite("An agent with a fault", .enabled(if: Injection.isPossible))
+/// A normal run covers some of the calls and errors, in rotation. `FAULTS=all swift test --filter FaultTests` covers
+/// all of them, in three minutes.
+@Suite("Faults in the agent's system calls", .enabled(if: Injection.isPossible))
 struct AgentFaultTests {
     private static let domain = "org.example.app"
     private static let before: DomainValues = ["old": "kept", "key": "before"]
     private static let after = before.merging(["key": "after"]) { $1 }
     private static let hasAll = ProcessInfo.processInfo.environment["FAULTS"] == "all"
 
-    /// A system call of the agent's: its name, and which of a thread's calls of that name it is.
+    /// A system call of the agent: its name, and its number among one thread's calls of that name.
     private struct Call: Hashable, CustomStringConvertible {
         var name: String
         var number: Int
         var description: String { "\(name) \(number)" }
     }
 
-    /// Where a fault is.
+    /// The files on which calls fail.
     private enum Spot: String, CaseIterable {
         case directory
         case file
@@ -40,7 +41,7 @@ struct AgentFaultTests {
                 let name = ContentHash(Array("\(domain).plist".utf8))
                 let new = ContentHash(try PropertyListValue.dictionary(after).write(as: .xml))
                 let old = ContentHash(try PropertyListValue.dictionary(before).write(as: .xml))
-                // Versions that were replaced a moment ago may have the first names.
+                // Files that were displaced a moment ago may have the first names.
                 return (0..<16).map { "\(agent.place.preferences)/.defaultsd.\($0).\(name).\(new).\(old)" }
             case .log: return [try agent.place.log(), try agent.place.log() + ".new-0"]
             }
@@ -49,12 +50,12 @@ struct AgentFaultTests {
 
     // MARK: A place and its agent
 
-    /// Edits wait in the agent until something asks for them.
+    /// Runs a test with an agent that keeps edits in memory until a save is requested.
     private func withAgent(_ body: (AgentProcess) throws -> Void) throws {
         try AgentProcess.withAgent(
             prepare: { place in
                 try RawFile.write(
-                    PropertyListValue.dictionary(["PublishDelay": 60_000, "PublishLimit": 60_000]).write(as: .xml),
+                    PropertyListValue.dictionary(["SaveDelay": 60_000, "SaveLimit": 60_000]).write(as: .xml),
                     to: place.path(AgentSettings.domainName))
                 try prepare(place)
             }, body)
@@ -71,26 +72,26 @@ struct AgentFaultTests {
         return values
     }
 
-    /// Makes the edit; that it is acknowledged is all that is known then.
+    /// Makes the edit, which the agent has acknowledged but may not have saved on return.
     private func edit(_ agent: AgentProcess, key value: PropertyListValue = "after") throws {
         let domain = Domain(try DomainName(Self.domain))
         try agent.connect().edit(domain, ["key": value], replacesAll: false)
     }
 
-    /// Makes the edit, and returns when it is saved.
+    /// Makes the edit and returns once it is saved.
     private func save(_ agent: AgentProcess) throws {
         try edit(agent)
         try agent.synchronize()
     }
 
-    /// The files of the directory, without copies of replaced versions, which are kept where one couldn't be read.
+    /// Returns the directory's files, without the backup copies of displaced files that couldn't be read.
     private func names(in place: AgentProcess.Place) -> [String] {
         (place.files + place.hiddenVersions).filter { !$0.contains(".plist.displaced-") }
     }
 
-    /// Nothing is left in the directory but the domains' files.
+    /// Expects nothing in the directory but the domains' files.
     private func expectNoLeftovers(_ place: AgentProcess.Place, _ comment: String) {
-        // Replaced versions are kept for a second.
+        // Displaced files are kept for a second.
         _ = eventually(within: 60) { place.hiddenVersions == [] }
         let names = Set(names(in: place))
         #expect(names == ["\(Self.domain).plist", "\(AgentSettings.domainName).plist"], "\(comment)")
@@ -98,7 +99,7 @@ struct AgentFaultTests {
         #expect(left == [], "\(comment)")
     }
 
-    /// The calls that an agent makes at some spots while something is done.
+    /// Returns the system calls that an agent makes at some spots while a body runs.
     private func calls(
         at spots: [Spot], _ agent: AgentProcess, during body: () throws -> Void
     ) throws -> [Call] {
@@ -115,7 +116,7 @@ struct AgentFaultTests {
 
     // MARK: Crashes
 
-    @Test("that crashes at any call of a save has lost nothing that it has acknowledged, and leaves nothing behind")
+    @Test("A crash at any call of a save loses no acknowledged edit, and the next agent cleans up")
     func crash() throws {
         var calls: [Call] = []
         try withAgent { agent in
@@ -154,8 +155,7 @@ struct AgentFaultTests {
         faults.expectMost()
     }
 
-    /// How many faults were put in the way, and how many of them took effect: an agent needn't make all the calls that
-    /// another one made.
+    /// The injected faults, and those without effect: an agent needn't make all the calls that another one made.
     private struct Faults {
         private var count = 0
         private var ineffective: [String] = []
@@ -165,9 +165,9 @@ struct AgentFaultTests {
             if !tookEffect { ineffective.append(fault) }
         }
 
-        /// Most took effect, or the test would be of nothing.
+        /// Expects most faults to have taken effect; otherwise the test would prove nothing.
         func expectMost() {
-            #expect(ineffective.count * 4 < count, "Of \(count) faults these took no effect: \(ineffective)")
+            #expect(ineffective.count * 4 < count, "Of \(count) faults, these had no effect: \(ineffective)")
         }
     }
 
@@ -178,7 +178,7 @@ struct AgentFaultTests {
         ("EMFILE", EMFILE), ("EINTR", EINTR),
     ]
 
-    /// Runs a test with each error at each call that an agent makes at a spot during something.
+    /// Runs a test with each error at each call that an agent makes at a spot during some work.
     private func forEachError(
         at spots: [Spot], during work: (AgentProcess) throws -> Void, reset: (AgentProcess) throws -> Void,
         _ body: (AgentProcess, (name: String, reason: String), _ inject: () throws -> AttachedFault) throws -> Void
@@ -187,14 +187,14 @@ struct AgentFaultTests {
         var faults = Faults()
         for spot in spots {
             try withAgent { agent in
-                // A `close` that fails has closed the file all the same; strace can only keep it from being made.
+                // A `close` that fails still closes the file, but strace injects an error by skipping the call.
                 let names = Set(try calls(at: [spot], agent) { try work(agent) }.map(\.name)).subtracting(["close"])
                     .sorted()
                 #expect(!names.isEmpty)
                 for name in names {
                     turn += 1
                     for error in Self.hasAll ? Self.errors : [Self.errors[turn % Self.errors.count]] {
-                        // What is interrupted is done in the end, or nothing would ever be.
+                        // An interrupted call must succeed eventually, as it does in reality.
                         let when = error.number == EINTR ? ":when=1+2" : ""
                         try reset(agent)
                         try agent.synchronize()
@@ -209,14 +209,14 @@ struct AgentFaultTests {
                         faults.add(what, tookEffect: fault?.tookEffect == true)
                     }
                 }
-                // Replaced versions are kept for a second, which isn't waited for each time.
+                // Checked only once per spot: displaced files are kept for a second.
                 expectNoLeftovers(agent.place, "\(spot)")
             }
         }
         faults.expectMost()
     }
 
-    /// What is told of a domain besides its changes is told once.
+    /// Expects that each report about the domain, other than its changes, occurs once.
     private func expectOnce(_ events: [String], _ what: String) {
         let told = events.filter { !$0.hasSuffix(")") }
         let troubles = told.filter { $0 != "\(Self.domain): recovered" }
@@ -225,9 +225,9 @@ struct AgentFaultTests {
         #expect(told.count - troubles.count <= 1, "\(what): \(told)")
     }
 
-    @Test("in saving says why, keeps the edits, and saves them when it is gone")
+    @Test("An error in a save is reported with its reason, and the edits are kept and saved once it is gone")
     func saving() throws {
-        // Not as a foreign writer would: what is set back to what it was before our edit is set again.
+        // The reset is an edit. If a foreign writer restored the old value, the agent would apply its edit again.
         let reset = { (agent: AgentProcess) in try edit(agent, key: "before") }
         try forEachError(at: [.directory, .file, .temporary], during: save, reset: reset) { agent, error, inject in
             let follower = try agent.follow()
@@ -237,7 +237,7 @@ struct AgentFaultTests {
             let outcome = try agent.defaults("write", Self.domain, "key", "after")
             let isSaved = outcome.status == 0
             if isSaved {
-                #expect(try values(agent.place) == Self.after, "\(error.name): it said that it was saved.")
+                #expect(try values(agent.place) == Self.after, "\(error.name): The command reported a save.")
             } else {
                 #expect(outcome.status == 74 && outcome.errors.contains(error.reason), "\(error.name): \(outcome)")
                 for _ in 0..<2 {
@@ -263,7 +263,7 @@ struct AgentFaultTests {
         }
     }
 
-    @Test("that makes a save fail on its own file is met again at the agent's pace, not at each event of the attempts")
+    @Test("A failing save is retried with backoff, not at each file event that its attempts cause")
     func pace() throws {
         try withAgent { agent in
             let fault = try AttachedFault(agent.pid, at: [agent.place.preferences], "fsync:error=EIO")
@@ -281,12 +281,12 @@ struct AgentFaultTests {
         }
     }
 
-    /// How often an agent made a certain call that is noted.
+    /// Returns the number of lines in a trace that contain a call.
     private func count(_ call: String, in trace: String) throws -> Int {
         try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n").count { $0.contains(call) }
     }
 
-    @Test("that makes a save fail is met once by an edit on a condition, and then at the agent's pace")
+    @Test("A conditional edit attempts a failing save once, and retries follow the backoff")
     func conditionalEdits() throws {
         try withAgent { agent in
             let trace = agent.place.root + "/trace"
@@ -300,7 +300,7 @@ struct AgentFaultTests {
                     expecting: ["number": number == 0 ? nil : .integer(number - 1)])
             }
             fault.end()
-            // Those after 1, 2, 4 s … among them.
+            // One for each edit, and the retries after 1, 2, 4 s …
             let attempts = try count("fsync(", in: trace)
             #expect(attempts >= 10 && attempts < 18, "\(attempts)")
             try agent.synchronize()
@@ -308,7 +308,7 @@ struct AgentFaultTests {
         }
     }
 
-    @Test("in the file system that has no fsync of directories isn't one")
+    @Test("A save succeeds on a file system that can't sync directories")
     func noDirectorySync() throws {
         try withAgent { agent in
             let fault = try AttachedFault(agent.pid, at: [agent.place.preferences], "fsync:error=EINVAL")
@@ -320,14 +320,14 @@ struct AgentFaultTests {
         }
     }
 
-    @Test("that ends it while it saves leaves who asked for that with the truth: the edit was made")
+    @Test("A command whose agent dies during a save reports that the edit was made but may not be on disk")
     func endWhileSaving() throws {
         try withAgent { agent in
             let fault = try AttachedFault(agent.pid, at: Spot.temporary.paths(of: agent), "fsync:signal=KILL")
             let outcome = try agent.defaults("write", Self.domain, "key", "after")
             fault.end(afterDeath: true)
             #expect(outcome.status == 69)
-            #expect(outcome.errors.hasSuffix("The edit was made, but may not be on the disk yet.\n"), "\(outcome)")
+            #expect(outcome.errors.hasSuffix("The edit was made but may not be on disk yet.\n"), "\(outcome)")
             let next = try AgentProcess(agent.place)
             defer { next.kill() }
             try next.synchronize()
@@ -335,7 +335,7 @@ struct AgentFaultTests {
         }
     }
 
-    @Test("in reading says why, keeps the last values, and takes the new ones when it is gone")
+    @Test("An error in reading is reported, the last values stay, and the new ones are read once it is gone")
     func reading() throws {
         let new = try PropertyListValue.dictionary(Self.after).write(as: .xml)
         try forEachError(
@@ -371,7 +371,7 @@ struct AgentFaultTests {
         }
     }
 
-    @Test("in the change log says why, saves all the same, and goes on with the log when it is gone")
+    @Test("An error in the change log is reported, saves still succeed, and the log resumes once it is gone")
     func logging() throws {
         try forEachError(at: [.log], during: save, reset: { try edit($0, key: "before") }) { agent, error, inject in
             let follower = try agent.follow()
@@ -386,7 +386,7 @@ struct AgentFaultTests {
             fault.end()
             #expect(status.contains("errors       none") || fault.tookEffect, "\(error.name): \(status)")
 
-            // Its file may be begun again a while later, but for who asks for a look at everything.
+            // The log's file may be recreated only at a later retry, but SIGHUP makes the agent try immediately.
             agent.signal(SIGHUP)
             let isClean = try eventually { try agent.status()["errors"] == [] }
             #expect(isClean, "\(error.name)")
@@ -397,7 +397,7 @@ struct AgentFaultTests {
         }
     }
 
-    /// However often an agent is asked to save, it tries at its own pace to begin its change log; and does, when it can.
+    /// Expects the agent to retry its change log with backoff, however often it saves, and to succeed once it can.
     private func expectPaceOfLog(_ agent: AgentProcess, _ injection: String?, mend: () -> Void = {}) throws {
         let trace = agent.place.root + "/trace"
         let tracing = try AttachedFault(agent.pid, at: Spot.log.paths(of: agent), injection, output: trace)
@@ -409,7 +409,7 @@ struct AgentFaultTests {
         }
         #expect(try agent.status()["errors"] != [])
         tracing.end()
-        // After 1, 2, 4 s …
+        // The retries come after 1, 2, 4 s …
         let attempts = try count("O_EXCL", in: trace)
         #expect(attempts < 15, "\(attempts)")
         mend()
@@ -419,12 +419,12 @@ struct AgentFaultTests {
         #expect(isKept)
     }
 
-    @Test("in the change log is met again at the agent's pace, and not by all who have something saved")
+    @Test("A change log that can't be written is retried with backoff, not at every save")
     func paceOfLog() throws {
         try withAgent { try expectPaceOfLog($0, "write:error=ENOSPC") }
     }
 
-    @Test("that keeps the change log from being begun at all is met again at the agent's pace")
+    @Test("A change log that can't be created is retried with backoff, not at every save")
     func paceOfNewLog() throws {
         try AgentProcess.withPlace { place in
             let log = try place.log()
@@ -434,11 +434,11 @@ struct AgentFaultTests {
             try expectPaceOfLog(agent, nil) { rmdir(log) }
             agent.terminate()
             let lines = agent.complaints().split(separator: "\n")
-            #expect(lines.count { $0.contains("change log can't be kept") } == 1, "\(lines)")
+            #expect(lines.count { $0.contains("change log can't be written") } == 1, "\(lines)")
         }
     }
 
-    @Test("A fault of the disk is tried again without being asked, and each turn of it is logged once")
+    @Test("The agent retries by itself after a disk error, and logs the failure and the recovery once each")
     func unasked() throws {
         try withAgent { agent in
             let fault = try AttachedFault(
@@ -447,7 +447,7 @@ struct AgentFaultTests {
             defer { fault.end() }
             let logFault = try agent.defaults("write", Self.domain, "key", "after")
             #expect(logFault.status == 74)
-            // Tried again after 1 s, then 2 s.
+            // The agent retries after 1 s, then after 2 s.
             let end = ContinuousClock.now + .seconds(2)
             repeat { #expect(try agent.status()["errors"] != []) } while ContinuousClock.now < end
             fault.end()
@@ -458,13 +458,13 @@ struct AgentFaultTests {
             agent.terminate()
             let lines = agent.complaints().split(separator: "\n")
             #expect(lines.count { $0.contains("could not be saved") && $0.contains("No space left") } == 1, "\(lines)")
-            #expect(lines.count { $0.contains("in order again") } == 1, "\(lines)")
-            #expect(lines.count { $0.contains("change log can't be kept") } == 1, "\(lines)")
-            #expect(lines.count { $0.contains("change log is kept in its file again") } == 1, "\(lines)")
+            #expect(lines.count { $0.contains("recovered") } == 1, "\(lines)")
+            #expect(lines.count { $0.contains("change log can't be written") } == 1, "\(lines)")
+            #expect(lines.count { $0.contains("change log is saved to its file again") } == 1, "\(lines)")
         }
     }
 
-    @Test("A file that can't be read for a while is read without being asked, and each turn of it is logged once")
+    @Test("The agent retries an unreadable file by itself, and logs the failure and the recovery once each")
     func unaskedReading() throws {
         try withAgent { agent in
             let fault = try AttachedFault(agent.pid, at: Spot.file.paths(of: agent), "read,openat:error=EIO")
@@ -475,7 +475,7 @@ struct AgentFaultTests {
                 try agent.defaults("status").output.contains("can't be read: Input/output error")
             }
             #expect(isTold)
-            // Tried again after 1 s.
+            // The agent retries after 1 s.
             let end = ContinuousClock.now + .seconds(2)
             repeat { #expect(try agent.status()["errors"] != []) } while ContinuousClock.now < end
             fault.end()
@@ -485,18 +485,18 @@ struct AgentFaultTests {
             agent.terminate()
             let lines = agent.complaints().split(separator: "\n")
             #expect(lines.count { $0.contains("can't be read: Input/output error") } == 1, "\(lines)")
-            #expect(lines.count { $0.contains("in order again") } == 1, "\(lines)")
+            #expect(lines.count { $0.contains("recovered") } == 1, "\(lines)")
         }
     }
 
-    @Test("A replaced version whose hidden name can't be removed for a while is removed when it can")
+    @Test("A displaced file whose hidden name can't be removed for a while is removed once it can")
     func hiddenName() throws {
         try withAgent { agent in
             let fault = try AttachedFault(
                 agent.pid, at: Spot.temporary.paths(of: agent), "unlink,unlinkat:error=EACCES")
             defer { fault.end() }
             #expect(try agent.defaults("write", Self.domain, "key", "after").status == 0)
-            // It is looked at once more after a second.
+            // The agent checks the displaced file again after a second.
             let end = ContinuousClock.now + .seconds(2)
             repeat { #expect(agent.place.hiddenVersions.count == 1) } while ContinuousClock.now < end
             fault.end()
@@ -506,7 +506,7 @@ struct AgentFaultTests {
         }
     }
 
-    @Test("What an agent couldn't save the next one saves, and tells those who were told")
+    @Test("The next agent saves an edit that its predecessor couldn't, and reports the recovery to followers")
     func recoveryByTheNext() throws {
         try withAgent { agent in
             let follower = try agent.follow()
@@ -526,7 +526,7 @@ struct AgentFaultTests {
         }
     }
 
-    @Test("Files that couldn't be listed for a while are found when they can")
+    @Test("Files of a directory that can't be listed for a while are found once it can")
     func listing() throws {
         try withAgent { agent in
             let fault = try AttachedFault(agent.pid, at: Spot.directory.paths(of: agent), "getdents64:error=EIO")
@@ -536,19 +536,20 @@ struct AgentFaultTests {
             #expect(try agent.defaults("read", "new", "a").status == 1)
             #expect(try agent.defaults("read", Self.domain, "key").output == "before\n")
             fault.end()
-            // After 1 s, or 2 s; nobody asks for it.
+            // The agent's own retry, after 1 s or 2 s, finds the file.
             let isFound = try eventually(within: 60) { try agent.defaults("read", "new", "a").output == "1\n" }
             #expect(isFound)
             agent.terminate()
             let lines = agent.complaints().split(separator: "\n")
-            // Gone for a moment, and then not to be listed: it is told once, of it or of what it has for hosts.
+            // The directory is gone for a moment and then can't be listed. Only one warning is logged, about it or
+            // about its ByHost directory.
             let directory = "The directory \(agent.place.preferences)"
             #expect(lines.count { $0.contains(" warning ") && $0.contains(directory) } == 1, "\(lines)")
             #expect(lines.count { $0.contains("The directory can be read again") } == 1, "\(lines)")
         }
     }
 
-    @Test("A change log that can neither be written nor removed is not taken up by the next agent for the whole one")
+    @Test("A stale change log that can't be removed gives a follower of the next agent a gap, not a wrong history")
     func staleLog() throws {
         try withAgent { agent in
             let follower = try agent.follow()

@@ -4,13 +4,13 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// Ansible's module `community.general.osx_defaults`, run by Ansible with our command for Apple's.
+/// Ansible's module `community.general.osx_defaults`, run by Ansible with our `defaults` in place of Apple's.
 @Suite("Ansible's osx_defaults")
 struct AnsibleTests {
     private static let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../.build-ansible").standardizedFileURL.path
 
-    /// Whether `.ci/ansible` has put Ansible there.
+    /// Whether `.ci/ansible` has installed Ansible.
     private static let isThere = RawFile.exists(directory + "/ready")
 
     /// The outcome of a task, as Ansible prints it.
@@ -18,17 +18,17 @@ struct AnsibleTests {
 
     private typealias Task = (arguments: [String: Any], outcome: Outcome, checks: Bool)
 
-    /// A task whose module says that it has changed something.
+    /// Returns a task whose module should report a change.
     private static func changes(_ arguments: [String: Any], checks: Bool = false) -> Task {
         (arguments, .changed, checks)
     }
 
-    /// A task whose module finds everything as it should be.
+    /// Returns a task whose module should find nothing to change.
     private static func keeps(_ arguments: [String: Any], checks: Bool = false) -> Task {
         (arguments, .ok, checks)
     }
 
-    /// Arguments that set a key of a domain.
+    /// Returns a module's arguments that set a key of a domain.
     private static func set(
         _ key: String, _ type: String, _ value: Any, in domain: String? = "org.example.app", _ more: [String: Any] = [:]
     ) -> [String: Any] {
@@ -37,7 +37,7 @@ struct AnsibleTests {
         return arguments.merging(more) { $1 }
     }
 
-    /// Runs tasks in one play, and expects the outcome of each.
+    /// Runs tasks in one play and expects the outcome of each.
     private static func play(_ tasks: [Task], _ agent: AgentProcess) throws {
         let play: [String: Any] = [
             "hosts": "localhost", "gather_facts": false,
@@ -68,8 +68,8 @@ struct AnsibleTests {
     }
 
     @Test(
-        "Keys are written, changed, added to and deleted, once each, and not in check mode",
-        .enabled(if: isThere, "Run .ci/ansible to bring it."))
+        "Ansible writes, changes, appends to and deletes keys once each, and none of that in check mode",
+        .enabled(if: isThere, "Run .ci/ansible to install Ansible."))
     func tasks() throws {
         try AgentProcess.withAgent { agent in
             let file = agent.place.root + "/other.plist"

@@ -4,12 +4,12 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// A file that can't be taken changes nothing, is told of once, and isn't lost.
+/// Files that can't be read or parsed: each changes nothing, is reported once, and is kept.
 @Suite("Bad files")
 struct BadFileTests {
     static let good = #"<plist version="1.0"><dict><key>size</key><integer>12</integer></dict></plist>"#
 
-    /// A way to be damaged, and what the reason says besides the file's path.
+    /// A kind of damage: its description, the file's bytes, and a part of the reason that is reported.
     struct Damage: CustomTestStringConvertible {
         let testDescription: String
         let bytes: [UInt8]
@@ -25,19 +25,19 @@ struct BadFileTests {
     }
 
     static let damages: [Damage] = [
-        Damage("XML that breaks off", "<plist>\n<dict>\n<key>size</key><integer>1", "line 3"),
+        Damage("truncated XML", "<plist>\n<dict>\n<key>size</key><integer>1", "line 3"),
         Damage("XML with a wrong tag", "<plist>\n<dict>\n<kee>size</kee>\n</dict></plist>", "line 3"),
-        Damage("XML with no value", "<plist><dict>\n<key>size</key></dict></plist>", "line 2"),
-        Damage("a binary file that breaks off", Array("bplist00".utf8) + [0xD1, 1, 2, 0x51, 0x61], "byte"),
+        Damage("XML with a key but no value", "<plist><dict>\n<key>size</key></dict></plist>", "line 2"),
+        Damage("a truncated binary file", Array("bplist00".utf8) + [0xD1, 1, 2, 0x51, 0x61], "byte"),
         Damage("a binary file of noise", Array("bplist00".utf8) + [UInt8](repeating: 0xFF, count: 64), "byte"),
-        Damage("old-style text with no end", "{\n size = 12;\n name = \"", "line 3"),
+        Damage("truncated old-style text", "{\n size = 12;\n name = \"", "line 3"),
         Damage("plain text", "size: 12\nname: old\n", "line 1"),
-        Damage("no UTF-8", [0x7B, 0xFF, 0xFE, 0x00, 0x7D], "byte"),
+        Damage("text that is not UTF-8", [0x7B, 0xFF, 0xFE, 0x00, 0x7D], "byte"),
         Damage("an array at the top", "<plist><array/></plist>", "dictionary"),
-        Damage("nothing", "", "empty"),
+        Damage("an empty file", "", "empty"),
     ]
 
-    @Test("A damaged file is told of once, its last good values stay, and a write keeps its bytes", arguments: damages)
+    @Test("A damaged file is reported once, its last good values stay, and a write copies it", arguments: damages)
     func damaged(_ damage: Damage) throws {
         try AgentProcess.withAgent(prepare: { try RawFile.write(Self.good, to: $0.path("a.b")) }) { agent in
             let path = agent.place.path("a.b")
@@ -51,7 +51,7 @@ struct BadFileTests {
             let reading = try agent.defaults("read", "a.b", "size")
             #expect(reading.status == 0 && reading.output == "12\n")
             #expect(reading.errors.hasPrefix("defaults: \(path)"))
-            #expect(reading.errors.hasSuffix("What follows is the last good state.\n"))
+            #expect(reading.errors.hasSuffix("The last good values follow.\n"))
             #expect(reading.errors.split(separator: "\n").count == 1)
             #expect(try agent.defaults("status").output.contains(path))
 
@@ -69,7 +69,7 @@ struct BadFileTests {
         }
     }
 
-    @Test("A damaged file that is repaired is a change, or nothing, and no error any more", arguments: damages)
+    @Test("Repairing a damaged file clears the error and publishes only what changed", arguments: damages)
     func repaired(_ damage: Damage) throws {
         try AgentProcess.withAgent(prepare: { try RawFile.write(Self.good, to: $0.path("a.b")) }) { agent in
             let path = agent.place.path("a.b")
@@ -85,7 +85,7 @@ struct BadFileTests {
         }
     }
 
-    @Test("Touching a damaged file tells nothing new")
+    @Test("Touching a damaged file reports nothing new")
     func touched() throws {
         try AgentProcess.withAgent(prepare: { try RawFile.write(Self.good, to: $0.path("a.b")) }) { agent in
             let follower = try agent.follow()
@@ -94,7 +94,7 @@ struct BadFileTests {
         }
     }
 
-    @Test("A file that is damaged from the start is told by every command, and kept by a write", arguments: damages)
+    @Test("Commands report a file that is damaged from the start, and a write copies it", arguments: damages)
     func damagedFromTheStart(_ damage: Damage) throws {
         try AgentProcess.withAgent(prepare: { try RawFile.write(damage.bytes, to: $0.path("a.b")) }) { agent in
             let path = agent.place.path("a.b")
@@ -105,13 +105,13 @@ struct BadFileTests {
             }
             let outcome = try agent.defaults("write", "a.b", "color", "red")
             #expect(outcome.status == 0)
-            #expect(outcome.errors.contains("it is copied beside itself"))
+            #expect(outcome.errors.contains("a backup copy is kept beside it"))
             #expect(try RawFile.read("\(path).damaged-1") == damage.bytes)
             #expect(try values(path) == ["color": "red"])
         }
     }
 
-    @Test("A file that is damaged again and again is kept each time")
+    @Test("A file that is damaged repeatedly is copied each time")
     func again() throws {
         try AgentProcess.withAgent { agent in
             let path = agent.place.path("a.b")
@@ -125,7 +125,7 @@ struct BadFileTests {
         }
     }
 
-    @Test("A file that is too large is left alone, and edits of it wait until it is smaller")
+    @Test("A file that is too large is left alone, and edits of it are kept until it is smaller")
     func tooLarge() throws {
         try AgentProcess.withAgent(prepare: {
             try RawFile.write(
@@ -153,21 +153,23 @@ struct BadFileTests {
         }
     }
 
-    /// Something in a domain's place that no file is, and how to make it.
+    /// Shell commands that put something other than a regular file in a domain's place.
     static let obstacles =
         [
             "mkdir a.b.plist", "mkfifo a.b.plist", "ln -s a.b.plist a.b.plist",
             "mkfifo ../fifo; ln -s ../fifo a.b.plist", "ln -s ../nowhere/target a.b.plist",
         ] + (canMakeDevices ? ["mknod a.b.plist c 1 5", "mknod ../zero c 1 5; ln -s ../zero a.b.plist"] : [])
 
-    /// Whether a device can be made; the system's own are left out of this, since a link to one leads there.
+    /// Whether the test can create devices.
+    ///
+    /// It never links to the system's own, so that nothing can write to them.
     private static let canMakeDevices =
         (try? withTemporaryDirectory { mknod($0 + "/zero", S_IFCHR | 0o600, makedev(1, 5)) == 0 }) == true
 
     private static func makedev(_ major: dev_t, _ minor: dev_t) -> dev_t { major << 8 | minor }
 
     @Test(
-        "What is no file in a domain's place is told, blocks nobody, and edits wait until it is gone",
+        "Anything but a regular file in a domain's place is reported and blocks nothing, and edits are kept",
         arguments: obstacles)
     func noFile(_ script: String) throws {
         try AgentProcess.withAgent(prepare: { try RawFile.write(Self.good, to: $0.path("a.b")) }) { agent in
@@ -184,7 +186,7 @@ struct BadFileTests {
             let pending = try agent.status()["pending"]
             #expect(pending == [["domain": "a.b", "edits": 1]])
 
-            // The last good values went with the file; the edit didn't.
+            // The last good values are gone with the file, but the edit was kept.
             _ = try follower.changes { try agent.shell("rm -r a.b.plist") }
             #expect(try values(path) == ["color": "red"])
             let status = try agent.status()
@@ -193,14 +195,15 @@ struct BadFileTests {
     }
 
     @Test(
-        "A file that the agent's user may not read is told, and read when it may", .enabled(if: AgentProcess.hasNobody))
+        "A file without read permission is reported, and read once the permission returns",
+        .enabled(if: AgentProcess.hasNobody))
     func unreadable() throws {
         try AgentProcess.withPlace { place in
             try place.giveToNobody()
             try RawFile.write(Self.good, to: place.path("a.b"))
             let agent = try AgentProcess(place, launcher: AgentProcess.asNobody)
             defer { agent.kill() }
-            // Another user's agent is told nothing, by root neither; so all goes by commands of its user.
+            // A client doesn't talk to another user's agent, not even root's, so all commands run as the agent's user.
             try agent.shell("chmod 000 a.b.plist")
             let isTold = try eventually {
                 try agent.defaults("status").output.contains("a.b.plist can't be read: Permission denied")
@@ -220,7 +223,7 @@ struct BadFileTests {
     }
 
     @Test(
-        "A file of another user's that may not be read is told, and taken when it may",
+        "An unreadable file of another user is reported, and loaded once it can be read",
         .enabled(if: AgentProcess.hasNobody))
     func foreign() throws {
         try AgentProcess.withPlace { place in
@@ -228,7 +231,7 @@ struct BadFileTests {
             try RawFile.write(Self.good, to: place.path("a.b"))
             let agent = try AgentProcess(place, launcher: AgentProcess.asNobody)
             defer { agent.kill() }
-            // One that may be read is taken, and a save makes it the agent's user's.
+            // A readable file is loaded, and a save makes the agent's user its owner.
             #expect(try agent.defaults("write", "a.b", "color", "red").status == 0)
             #expect(try values(place.path("a.b")) == ["size": 12, "color": "red"])
             #expect(try RawFile.status(place.path("a.b")).st_uid == 65_534)
@@ -245,12 +248,12 @@ struct BadFileTests {
                 return text.contains("errors       none") && text.contains("pending      none")
             }
             #expect(isSaved)
-            // Its writer had loaded the file as it was before "color" came.
+            // "color" stays: the writer of the new file must have loaded the version before that key was set.
             #expect(try values(place.path("a.b")) == ["size": "14", "color": "red", "shape": "round"])
         }
     }
 
-    @Test("A name of any bytes is a domain's, or is passed over, and what is told of it stays in its line")
+    @Test("A file name of any bytes names a domain or is ignored, and reports about it stay on one line")
     func bytesOfNames() throws {
         try AgentProcess.withAgent { agent in
             let follower = try agent.follow()
@@ -275,17 +278,17 @@ struct BadFileTests {
             #expect(try values(agent.place.path("two\nlines")) == ["a": "2"])
 
             let reasons = try follower.damages { try RawFile.write("oops", to: agent.place.path("two\nlines")) }
-            #expect(reasons.count == 2, "the change before, and the damage: \(reasons)")
+            #expect(reasons.count == 2, "The earlier change and the damage: \(reasons)")
             let status = try agent.defaults("status").output
             #expect(status.contains("two\\nlines"), "\(status)")
             #expect(!status.contains("two\nlines") && !status.contains("\u{1B}"), "\(status)")
-            // Neither can break the log's lines up.
+            // The name can't break up the log's lines either.
             let log = agent.complaints()
             #expect(log.contains("two") && !log.contains("two\nlines") && !log.contains("\u{1B}"), "\(log)")
         }
     }
 
-    @Test("Names that no domain has are passed over")
+    @Test("File names that no domain can have are ignored")
     func otherNames() throws {
         try AgentProcess.withAgent { agent in
             let follower = try agent.follow()
@@ -308,7 +311,7 @@ struct BadFileTests {
     private let longest = String(repeating: "x", count: 200)
 
     @Test(
-        "A file that its writer holds open half-written is never told to be damaged",
+        "A half-written file that its writer holds open is never reported as damaged",
         .enabled(if: ForeignProcess.hasPython))
     func halfWritten() throws {
         try AgentProcess.withAgent(prepare: { try RawFile.write(Self.good, to: $0.path("a.b")) }) { agent in
@@ -327,7 +330,7 @@ struct BadFileTests {
                     """, [agent.place.path("a.b"), agent.place.path("c.d")])
             for expected in ["a.b: size 12>14 (file)", "c.d: size ->14 (file)"] {
                 #expect(writer.line() == "half")
-                // Through the time after which a file is believed to be finished although someone has it open.
+                // Longer than the delay after which a file that has an open writer is read anyway.
                 let end = ContinuousClock.now + .milliseconds(700)
                 repeat { try follower.expect([]) } while ContinuousClock.now < end
                 #expect(try agent.status()["errors"] == [])

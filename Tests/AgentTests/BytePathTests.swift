@@ -3,10 +3,11 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// Files whose names are not UTF-8, as those from other systems and old archives are.
+/// Files whose names are not UTF-8, such as files from other systems and old archives.
 @Suite("Files whose names are not UTF-8")
 struct BytePathTests {
-    /// Runs a script in which `$e` is "é" in Latin-1, `$y` another such byte, and `defaults` the command.
+    /// Runs a script in which `$e` is "é" in Latin-1, `$y` is another byte that isn't UTF-8, and `defaults` is the
+    /// command.
     private func run(_ script: String, _ body: (Programs.Outcome, AgentProcess.Place) throws -> Void) throws {
         try AgentProcess.withPlace { place in
             let names = "e=$(printf '\\351'); y=$(printf '\\377'); defaults() { '\(Programs.defaults)' \"$@\"; }"
@@ -17,9 +18,9 @@ struct BytePathTests {
     }
 
     @Test(
-        "Their bytes reach the system as they are",
+        "A path's bytes reach the system unchanged",
         arguments: [
-            // Both would be the same text with the bytes repaired.
+            // With invalid bytes repaired, both names would be the same text.
             (
                 "echo '(1)' >c$e; echo '(2)' >c$y; defaults convert --to json c$e; defaults convert --to json c$y",
                 "[\"1\"]\n[\"2\"]"
@@ -30,7 +31,7 @@ struct BytePathTests {
                 "mkdir d$e; echo '(1)' >d$e/in; defaults convert --to json d$e/in \"$PWD/d$e/out\"; cat d$e/out",
                 "[\"1\"]"
             ),
-            // The name that messages show is another file's.
+            // The second file has the name that messages show for the first.
             ("echo '(1)' >c$e; echo '(2)' >'c\\xe9'; defaults convert c$e o.json; cat o.json", "[\"1\"]"),
             ("echo '{k = v;}' >c$e; defaults import a.b ./c$e; defaults read a.b k", "v"),
             ("echo '{k = v;}' >c$e; defaults IMPORT a.b c$e; defaults read a.b k", "v"),
@@ -45,7 +46,7 @@ struct BytePathTests {
     }
 
     @Test(
-        "Messages show their bytes as escapes",
+        "Messages show a path's invalid bytes as escapes",
         arguments: [
             ("defaults convert é$e", 66, "é\\xe9 can't be read: No such file or directory."),
             ("defaults import a.b \"$PWD\"/$y$e", 66, "$T/\\xff\\xe9 can't be read: No such file or directory."),
@@ -62,7 +63,7 @@ struct BytePathTests {
     }
 
     @Test(
-        "What is no path of a file must be UTF-8",
+        "An argument that is not a file's path must be UTF-8",
         arguments: [
             "write a.b k -string c$e", "write a.b k c$e", "write import k c$e", "write ./c$e k v", "read $PWD/c$e",
             "export c$e -", "export ./c$e -", "import --force c$e -", "convert --to c$e in", "convert -$e in",

@@ -4,13 +4,14 @@ import ProgramSupport
 import TestSupport
 import Testing
 
+@testable import DefaultsClient
 @testable import DefaultsKit
 
-/// A directory has one agent, and so has a socket, whatever namespaces and names they are reached by.
+/// The claims that give a directory and a socket a single agent, whatever namespaces and names they are reached by.
 @Suite("Claims of an agent")
 struct ClaimTests {
     private static let unshare = "/usr/bin/unshare"
-    /// Whether namespaces can be made.
+    /// Whether the test can create namespaces.
     private static let hasNamespaces = (try? Programs.run(unshare, ["-Urmn", "true"]).status) == 0
 
     @Test(
@@ -30,7 +31,7 @@ struct ClaimTests {
         }
     }
 
-    @Test("An agent on a bind mount of the directory is refused", .enabled(if: hasNamespaces))
+    @Test("An agent on a bind mount of a claimed directory is refused", .enabled(if: hasNamespaces))
     func bindMount() throws {
         try AgentProcess.withAgent { agent in
             let other = agent.place.root + "/other"
@@ -46,7 +47,7 @@ struct ClaimTests {
         }
     }
 
-    @Test("The files of a claim are the user's alone, name the agent, disturb nothing, and go with it")
+    @Test("Claim files are private, name the agent, are not taken for domains, and are removed when it exits")
     func files() throws {
         try AgentProcess.withAgent { agent in
             let files = [agent.place.preferences + "/.defaultsd.agent", agent.place.socket + ".lock"]
@@ -62,7 +63,7 @@ struct ClaimTests {
         }
     }
 
-    @Test("The files that a killed agent left are taken over")
+    @Test("An agent takes over the claim files of a killed one")
     func leftover() throws {
         try AgentProcess.withAgent { first in
             first.kill()
@@ -75,7 +76,7 @@ struct ClaimTests {
     }
 
     @Test(
-        "A link in the place of a claim's file is neither followed nor removed",
+        "A link in place of a claim file is refused, and its target is left alone",
         arguments: ["p/.defaultsd.agent", "r/socket.lock"])
     func link(name: String) throws {
         try AgentProcess.withPlace { place in
@@ -84,12 +85,12 @@ struct ClaimTests {
             let outcome = try Programs.run(Programs.defaultsd, [], environment: place.environment)
             #expect(outcome.status == 69)
             #expect(outcome.errors.contains("\(place.root)/\(name)"))
-            #expect(outcome.errors.contains("is another file, or another user's"))
+            #expect(outcome.errors.contains("is another file or belongs to another user"))
             #expect(try RawFile.read(place.root + "/victim") == Array("precious".utf8))
         }
     }
 
-    @Test("A file of the user's own that has the name of a claim's file is left alone")
+    @Test("A user's own file that has the name of a claim file is left alone")
     func ownFile() throws {
         try AgentProcess.withPlace { place in
             let lock = place.root + "/yarn.lock"
@@ -102,7 +103,7 @@ struct ClaimTests {
     }
 
     @Test(
-        "A directory in which no file can be made is served, with a warning, and claimed when one can",
+        "A directory that isn't writable is served with a warning, and claimed once it is writable",
         .enabled(if: AgentProcess.hasNobody))
     func readOnly() throws {
         try AgentProcess.withPlace { place in
@@ -114,7 +115,7 @@ struct ClaimTests {
             defer { agent.kill() }
             let outcome = try agent.defaults("read", "a.b", "one")
             #expect(outcome.output == "1\n", "\(outcome)")
-            // At the same socket there is still one.
+            // The socket's claim still refuses a second agent.
             let second = AgentProcess.asNobody + [Programs.defaultsd]
             let refused = try Programs.run(second[0], Array(second[1...]), environment: place.environment)
             #expect(refused.status == 75 && refused.errors.contains("serves the socket"), "\(refused)")
@@ -129,7 +130,7 @@ struct ClaimTests {
 
     // MARK: While the agent runs
 
-    /// Expects that another agent is refused on the directory, at a socket of its own.
+    /// Expects that another agent, at a socket of its own, is refused on the directory.
     private static func expectRefusal(_ place: AgentProcess.Place, of pid: pid_t) throws {
         let second = try RunningProgram(
             Programs.defaultsd, ["--socket", place.runtime + "/second"], environment: place.environment)
@@ -139,7 +140,7 @@ struct ClaimTests {
     }
 
     @Test(
-        "A directory in another's place, or whose claim was removed, is claimed again",
+        "A directory that was replaced, or whose claim was removed, is claimed again",
         arguments: ["mv p q; mkdir p", "mv p q; cp -r q p", "rm p/.defaultsd.agent", "mv p q; ln -s q p"])
     func claimedAgain(script: String) throws {
         try AgentProcess.withAgent { agent in
@@ -155,7 +156,7 @@ struct ClaimTests {
     }
 
     @Test(
-        "An agent ends whose directory's place another takes that an agent serves",
+        "An agent exits when its directory is replaced by one that another agent serves",
         .enabled(if: ForeignProcess.hasPython))
     func lost() throws {
         try AgentProcess.withAgent { agent in
@@ -169,7 +170,7 @@ struct ClaimTests {
         }
     }
 
-    @Test("A claim's file whose mode someone widens is the user's alone again")
+    @Test("A claim file whose permissions are widened becomes private again")
     func widened() throws {
         try AgentProcess.withAgent { agent in
             let file = agent.place.preferences + "/.defaultsd.agent"
@@ -180,7 +181,7 @@ struct ClaimTests {
     }
 
     @Test(
-        "A claim's file that was left open to others, and that one of them has locked, is replaced",
+        "A leftover claim file that others could open, and that one of them has locked, is replaced",
         .enabled(if: ForeignProcess.hasPython), arguments: [false, true])
     func lockedByOthers(isForeign: Bool) throws {
         // Only root can give a file away.
@@ -200,7 +201,7 @@ struct ClaimTests {
         }
     }
 
-    @Test("Where others may write to the directory, the log and the status say so")
+    @Test("A directory that other users may write to is reported in the log and the status")
     func exposed() throws {
         try AgentProcess.withPlace { place in
             chmod(place.preferences, 0o777)
@@ -213,7 +214,7 @@ struct ClaimTests {
         }
     }
 
-    @Test("The holder of a claim is named as long as it holds it")
+    @Test("A claim has a holder only as long as its agent runs")
     func holder() throws {
         try AgentProcess.withAgent { agent in
             let directory = PreferencesDirectory(path: agent.place.preferences)
@@ -225,7 +226,7 @@ struct ClaimTests {
     }
 
     @Test(
-        "A claim's file that was made read-only names its next holder", .enabled(if: AgentProcess.hasNobody))
+        "A claim file that was made read-only names its next holder", .enabled(if: AgentProcess.hasNobody))
     func readOnlyFile() throws {
         try AgentProcess.withPlace { place in
             try place.giveToNobody()
@@ -239,7 +240,7 @@ struct ClaimTests {
         }
     }
 
-    /// Another program that has a file locked.
+    /// Starts another program that locks a file.
     private static func lockHolder(of file: String, _ flags: String) throws -> ForeignProcess {
         let holder = try ForeignProcess(
             python: """
@@ -255,7 +256,7 @@ struct ClaimTests {
 
     // MARK: Sockets
 
-    @Test("A socket at which another program listens stays, and is told of", .enabled(if: ForeignProcess.hasPython))
+    @Test("A socket on which another program listens is reported and kept", .enabled(if: ForeignProcess.hasPython))
     func livingSocket() throws {
         try AgentProcess.withPlace { place in
             let other = try Self.listener(at: place.socket)
@@ -268,7 +269,7 @@ struct ClaimTests {
     }
 
     @Test(
-        "An agent that ends leaves a socket alone that has taken the place of its own",
+        "An agent that exits leaves alone a socket that has replaced its own",
         .enabled(if: ForeignProcess.hasPython))
     func replacedSocket() throws {
         try AgentProcess.withAgent { agent in
@@ -296,7 +297,7 @@ struct ClaimTests {
 
     // MARK: The runtime directory
 
-    @Test("A link in the usual place of the socket is not followed; clients do without an agent")
+    @Test("A link in place of the runtime directory is not followed, and clients work without an agent")
     func linkedRuntimeDirectory() throws {
         try AgentProcess.withPlace { place in
             let victim = place.root + "/victim"
@@ -317,7 +318,7 @@ struct ClaimTests {
         }
     }
 
-    @Test("A runtime directory whose path is too long for a socket takes the agent away, and no preferences")
+    @Test("A runtime directory whose path is too long for a socket costs the agent but not the preferences")
     func longRuntimeDirectory() throws {
         try AgentProcess.withPlace { place in
             let runtime = place.runtime + "/" + String(repeating: "r", count: 100)
@@ -329,13 +330,13 @@ struct ClaimTests {
             }
             for arguments in [[Programs.defaultsd], [Programs.defaults, "tail"], [Programs.defaults, "status"]] {
                 let outcome = try Programs.run(arguments[0], Array(arguments[1...]), environment: environment)
-                #expect(outcome.status != 0 && outcome.errors.contains("at most 103"), "\(arguments): \(outcome)")
+                #expect(outcome.status != 0 && outcome.errors.contains("the limit is 103"), "\(arguments): \(outcome)")
             }
             for socket in ["", runtime + "/socket"] {
                 let variables = environment.merging(["DEFAULTSD_SOCKET": socket]) { $1 }
-                let live = LiveDomains(.success(try LivePlace(environment: Environment(variables))))
-                defer { live.close() }
-                let defaults = try #require(UserDefaults(suiteName: "a.b", in: live))
+                let client = Client(.success(try Location(environment: Environment(variables))))
+                defer { client.close() }
+                let defaults = try #require(UserDefaults(suiteName: "a.b", in: client))
                 #expect(defaults.string(forKey: "k") == "v")
                 defaults.set(socket, forKey: "socket")
                 try defaults.save()

@@ -4,12 +4,13 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// Commands that make a new value of an old one, at the same time.
-@Suite("Commands at once")
+/// Concurrent commands that derive a new value from the old one.
+@Suite("Concurrent commands")
 struct CommandAtOnceTests {
-    /// Runs eight shells at once, each of which runs a command a number of times, and gives what the domain holds then.
+    /// Runs eight shells concurrently, each of which runs a command several times, and returns the domain's values.
     ///
-    /// In the command `$P` is the shell's number and `$N` the number of the round. Every second shell may go without the agent.
+    /// In the command, `$P` is the shell's number and `$N` the number of the iteration. With `isMixed`, every second
+    /// shell works without the agent.
     private func values(
         after command: String, times: Int, from start: String, hasAgent: Bool, isMixed: Bool = false
     ) throws -> PropertyListValue {
@@ -23,7 +24,8 @@ struct CommandAtOnceTests {
                     "/bin/sh",
                     [
                         "-ec",
-                        "P=\(number); N=0; while [ $N -lt \(times) ]; do '\(Programs.defaults)' \(command); N=$((N+1)); done",
+                        "P=\(number); N=0; while [ $N -lt \(times) ]; do "
+                            + "'\(Programs.defaults)' \(command); N=$((N+1)); done",
                     ],
                     environment: isMixed && number % 2 == 0
                         ? environment.merging(["DEFAULTS_NO_AGENT": "1"]) { $1 } : environment)
@@ -37,14 +39,14 @@ struct CommandAtOnceTests {
     }
 
     @Test(
-        "Elements that are added are all there, with an agent, without, and where some go without it",
+        "Concurrent `-array-add` commands lose no element, with an agent, without one, and mixed",
         arguments: [(true, false), (false, false), (true, true)])
     func arrays(_ hasAgent: Bool, _ isMixed: Bool) throws {
         let values = try values(
             after: "write a.b k -array-add $P-$N", times: 25, from: "{other = 1;}", hasAgent: hasAgent, isMixed: isMixed
         )
         guard case .dictionary(let entries) = values, case .array(let elements)? = entries["k"] else {
-            Issue.record("It holds \(values).")
+            Issue.record("The domain holds \(values).")
             return
         }
         let expected = (1...8).flatMap { process in (0..<25).map { PropertyListValue.string("\(process)-\($0)") } }
@@ -53,7 +55,9 @@ struct CommandAtOnceTests {
         #expect(entries["other"] == "1")
     }
 
-    @Test("Entries that are added, also by a path, are all there, with an agent and without", arguments: [true, false])
+    @Test(
+        "Concurrent `-dict-add` commands at key paths lose no entry, with and without an agent",
+        arguments: [true, false])
     func dictionaries(_ hasAgent: Bool) throws {
         let values = try values(
             after: "write a.b k.x.p$P -dict-add n$N v", times: 5, from: "{k = {};}", hasAgent: hasAgent)
@@ -62,16 +66,16 @@ struct CommandAtOnceTests {
         #expect(values == ["k": ["x": .dictionary(outer)]])
     }
 
-    @Test("A value is renamed once, whoever was first, with an agent and without", arguments: [true, false])
+    @Test("Concurrent renames neither lose nor duplicate a value", arguments: [true, false])
     func rename(_ hasAgent: Bool) throws {
-        // Eight take one value away from each other: it goes to one of them each time, and never gets lost or doubled.
+        // Eight shells take one value from each other. Each time one of them gets it, and it is never lost or doubled.
         let values = try values(
             after: "rename a.b k p$P 2>/dev/null || true; '\(Programs.defaults)' rename a.b p$P k 2>/dev/null || true",
             times: 5, from: "{k = v;}", hasAgent: hasAgent)
         #expect(values == ["k": "v"])
     }
 
-    @Test("An element is added to what a foreign writer has just renamed into place", arguments: [true, false])
+    @Test("`-array-add` appends to what a foreign writer has just renamed into place", arguments: [true, false])
     func foreign(_ hasAgent: Bool) throws {
         try AgentProcess.withPlace { place in
             let path = place.path("a.b")

@@ -3,8 +3,8 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// Files that can't be taken.
-@Suite("The command and damaged domains")
+/// Commands on a domain whose file can't be parsed.
+@Suite("Commands on damaged domains")
 struct CommandDamageTests {
     private static let damage =
         "$P/bad.plist: Old-style property list, line 1, column 2 (byte 1): expected a key or }, found the end of "
@@ -16,7 +16,7 @@ struct CommandDamageTests {
         ["export", "bad", "$T/e"],
     ].map { .fails($0, status: 65, damage) }
 
-    @Test("What needs values says what is wrong with the file, and leaves it", arguments: refusals)
+    @Test("A command that needs values reports what is wrong with the file and leaves it alone", arguments: refusals)
     func refuse(_ row: CommandCase) throws {
         let files = try row.check { try RawFile.write("{", to: $0.path("bad")) }
         #expect(files == ["bad.plist": Array("{".utf8)])
@@ -28,11 +28,11 @@ struct CommandDamageTests {
     ].map {
         CommandCase(
             commands: [$0], input: "{k = v;}",
-            errors: "defaults: \(damage) If it can be replaced, it is copied beside itself before.\n",
+            errors: "defaults: \(damage) If it is replaced, a backup copy is kept beside it.\n",
             furtherErrors: "defaults: Content that could not be merged was saved to $P/bad.plist.damaged-1.\n")
     }
 
-    @Test("What sets values keeps a copy of the file, and says so", arguments: replacements)
+    @Test("A command that sets values keeps a copy of the damaged file and says so", arguments: replacements)
     func replace(_ row: CommandCase) throws {
         let files = try row.check { try RawFile.write("{", to: $0.path("bad")) }
         #expect(files.keys.sorted() == ["bad.plist", "bad.plist.damaged-1"])
@@ -40,7 +40,7 @@ struct CommandDamageTests {
         #expect(try PropertyListValue(parsing: files["bad.plist"] ?? []) != [:])
     }
 
-    @Test("What is damaged is told of by what reads everything", arguments: [true, false])
+    @Test("A command that reads all domains reports a damaged one and leaves it out", arguments: [true, false])
     func damaged(_ hasAgent: Bool) throws {
         try AgentProcess.withPlace { place in
             try RawFile.write("{", to: place.path("bad"))
@@ -62,7 +62,7 @@ struct CommandDamageTests {
     }
 
     @Test(
-        "What changes the last good state of a damaged domain says that its file is replaced, and keeps a copy",
+        "A command that changes the last good values of a damaged domain says so and keeps a copy of the file",
         arguments: [
             ["delete", "bad", "k"], ["delete", "bad"], ["rename", "bad", "k", "l"], ["delete-all", "bad", "k"],
         ])
@@ -71,11 +71,11 @@ struct CommandDamageTests {
             let path = agent.place.path("bad")
             try agent.defaults("write", "bad", "{k = v; other = w;}")
             try RawFile.write("{", to: path)
-            #expect(try eventually { try agent.defaults("read", "bad").errors.contains("last good state") })
+            #expect(try eventually { try agent.defaults("read", "bad").errors.contains("last good values") })
             let outcome = try Programs.run(Programs.defaults, arguments, environment: agent.place.environment)
             #expect(outcome.status == 0)
             #expect(outcome.errors.hasPrefix("defaults: \(path): Old-style property list, line 1"))
-            #expect(outcome.errors.hasSuffix(" If it can be replaced, it is copied beside itself before.\n"))
+            #expect(outcome.errors.hasSuffix(" If it is replaced, a backup copy is kept beside it.\n"))
             #expect(try RawFile.read("\(path).damaged-1") == Array("{".utf8))
         }
     }

@@ -4,18 +4,19 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// What the command takes from files and writes to them.
+/// The verbs `import` and `export`.
 @Suite("The command's imports and exports")
 struct CommandFileTests {
     private static let ab = ["write", "a.b", "{a = 1; b = 2;}"]
 
-    /// A dictionary with so many containers nested, itself included.
+    /// Returns a dictionary that nests containers to a depth, itself included.
     private static func nested(_ depth: Int) -> String {
         "{k = " + String(repeating: "(", count: depth - 1) + String(repeating: ")", count: depth - 1) + ";}"
     }
 
     private static let tooDeep =
-        "Standard input: Old-style property list, line 1, column 505 (byte 504): more than 500 containers are nested."
+        "Standard input: Old-style property list, line 1, column 505 (byte 504): "
+        + "containers are nested more than 500 levels deep."
 
     static let moving: [CommandCase] = [
         .isSilent(["import", "a.b", "-"], input: "{k = v;}"),
@@ -47,7 +48,8 @@ struct CommandFileTests {
         .fails(ab, ["import", "a.b", "$T"], status: 66, "$T can't be read: Is a directory."),
         .fails(
             ab, ["import", "a.b", "-"], status: 65,
-            "Standard input holds no dictionary but a value of type array, so it has no keys; the domain a.b is unchanged.",
+            "Standard input holds a value of type array, not a dictionary, so it has no keys; "
+                + "the domain a.b is unchanged.",
             input: "(1)"),
         .fails(
             ab, ["import", "a.b", "-"], status: 65,
@@ -70,14 +72,15 @@ struct CommandFileTests {
         .fails(ab, ["export", "a.b", "$T"], status: 73, "$T can't be written: Is a directory."),
         .fails(
             ["write", "a.b", "k", #"\001"#], ["export", "a.b", "-"], status: 65,
-            "XML property list, value of k: the text holds U+0001, which XML cannot express; the binary format can. "
-                + "It can be exported to a file, or had with `read --plist binary`."),
+            "XML property list, value of k: "
+                + "the text contains U+0001, which XML cannot represent; the binary format can. "
+                + "Export it to a file, or use `read --plist binary`."),
     ]
 
-    @Test("Importing and exporting", arguments: moving)
+    @Test("An import or export gives the expected output, status and message", arguments: moving)
     func move(_ row: CommandCase) throws { try row.check() }
 
-    @Test("An import merges, as one change set")
+    @Test("An import merges its keys as one change set")
     func oneChangeSet() throws {
         try AgentProcess.withAgent { agent in
             try agent.defaults("write", "a.b", "{a = 1; b = 2;}")
@@ -90,7 +93,7 @@ struct CommandFileTests {
         }
     }
 
-    @Test("An exported file is binary, replaces a file whole with its mode, and leaves nothing beside it")
+    @Test("An exported file is binary, keeps the mode of a file it replaces, and leaves nothing beside it")
     func exported() throws {
         try AgentProcess.withAgent { agent in
             try agent.defaults("write", "a.b", "k", "v")

@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import ProgramSupport
@@ -5,8 +6,8 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// What looks at all domains.
-@Suite("The command over all domains")
+/// The verbs `domains` and `find`.
+@Suite("Commands over all domains")
 struct CommandFindTests {
     private static let kv = ["write", "a.b", "k", "v"]
 
@@ -53,10 +54,10 @@ struct CommandFindTests {
         .fails(["find"], status: 64, "Missing expected argument '<word>'. See `defaults help find`."),
     ]
 
-    @Test("Listing and finding", arguments: finding)
+    @Test("`domains` and `find` print what they find, or report that there is nothing", arguments: finding)
     func find(_ row: CommandCase) throws { try row.check() }
 
-    @Test("What the agent hasn't saved yet is found")
+    @Test("`find` finds values that the agent hasn't saved yet")
     func unsaved() throws {
         try AgentProcess.withAgent { agent in
             try agent.holdEdits()
@@ -70,7 +71,7 @@ struct CommandFindTests {
     }
 
     @Test(
-        "A name has no power over the terminal",
+        "A domain's name can't send control sequences to the terminal",
         arguments: [("x\u{1B}[31my", #"x\u001b[31my"#), ("x\u{9B}31my", #"x\u009b31my"#), ("x\u{202E}y", #"x\u202ey"#)])
     func terminal(name: String, shown: String) throws {
         try AgentProcess.withPlace { place in

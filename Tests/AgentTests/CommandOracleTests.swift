@@ -5,10 +5,10 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// Other programs take what the command prints and writes for what it is.
-@Suite("Others read what the command prints and writes")
+/// Other programs that read what the command prints and writes.
+@Suite("The command's output in other programs")
 struct CommandOracleTests {
-    /// Imports values into the domain `a.b` of a place without an agent.
+    /// Imports values into the domain `a.b` without an agent, and runs a test there.
     private func withValues(
         _ values: DomainValues, _ body: (AgentProcess.Place, _ defaults: ([String]) throws -> String) throws -> Void
     ) throws {
@@ -27,7 +27,7 @@ struct CommandOracleTests {
     }
 
     @Test(
-        "GNUstep reads the text back",
+        "GNUstep's tools read back the text that `read` prints",
         .enabled(if: RawFile.exists(Programs.plmerge) && RawFile.exists(Programs.plparse)))
     func gnustepText() throws {
         let values = HostileValues.domain(withControls: true)
@@ -38,7 +38,7 @@ struct CommandOracleTests {
             let theirs = try PropertyListValue(parsing: RawFile.read(merged))
             #expect(theirs == PropertyListValue.dictionary(values).asStored(in: .oldStyle))
         }
-        // plparse takes ASCII alone, whatever GNUstep's reader does.
+        // plparse accepts only ASCII, unlike GNUstep's reader.
         let plain = HostileValues.domain(withControls: true, where: { $0.utf8.allSatisfy { $0 < 0x80 } })
         try withValues(plain) { place, defaults in
             let text = place.runtime + "/text"
@@ -48,13 +48,13 @@ struct CommandOracleTests {
         }
     }
 
-    @Test("GNUstep's defaults reads the files", .enabled(if: RawFile.exists(Programs.gnustepDefaults)))
+    @Test("GNUstep's `defaults` reads the files", .enabled(if: RawFile.exists(Programs.gnustepDefaults)))
     func gnustepFiles() throws {
-        // In XML too it takes "\U" for an escape.
+        // GNUstep takes "\U" for an escape even in XML.
         let texts = HostileValues.strings.filter { !$0.contains("\\U") }
         let strings = PropertyListValue.array(texts.map { .string($0) })
         try withValues(["strings": strings, "number": 5, "flag": true, "word": "text"]) { place, _ in
-            // Below the user's own directory, as the user database has it.
+            // GNUstep takes the path as relative to the home directory in the user database.
             let home = String(repeating: "../", count: 20) + place.preferences.dropFirst()
             let configuration = place.runtime + "/gnustep.conf"
             try RawFile.write("GNUSTEP_USER_DEFAULTS_DIR=\(home)\n", to: configuration)
@@ -77,11 +77,11 @@ struct CommandOracleTests {
         }
     }
 
-    @Test("plistutil reads the exports", .enabled(if: RawFile.exists(Programs.plistutil)))
+    @Test("`plistutil` reads exported files", .enabled(if: RawFile.exists(Programs.plistutil)))
     func plistutil() throws {
-        // It writes a carriage return as it is, which XML takes for a line feed.
+        // plistutil doesn't escape a carriage return, which XML then reads as a line feed.
         var values = HostileValues.domain(withControls: false, where: { !$0.utf8.contains(0x0D) })
-        // libplist's XML has fewer digits for reals, no unsigned numbers, and its own way with old dates.
+        // libplist's XML has fewer digits for reals, no unsigned numbers, and its own treatment of dates.
         for key in ["real", "small", "large", "tenth", "minus zero", "whole", "unsigned", "old date", "date"] {
             values[key] = nil
         }
@@ -96,7 +96,7 @@ struct CommandOracleTests {
         }
     }
 
-    @Test("python's plistlib reads the exports", .enabled(if: ForeignProcess.hasPython))
+    @Test("Python's plistlib reads exported files", .enabled(if: ForeignProcess.hasPython))
     func python() throws {
         let values = HostileValues.domain(withControls: false)
         let script = """

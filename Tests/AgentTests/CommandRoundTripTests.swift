@@ -4,10 +4,10 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// What goes in comes out, whatever it holds and by whatever way.
+/// Values that come out of the command as they went in, whatever they hold and whatever verbs they pass.
 @Suite("Round trips through the command")
 struct CommandRoundTripTests {
-    /// A place, and how to run the command there.
+    /// A runner of the command in one place and environment.
     private struct Run {
         let place: AgentProcess.Place
         let environment: [String: String]
@@ -18,7 +18,7 @@ struct CommandRoundTripTests {
             return outcome.output
         }
 
-        /// Gives the command a file with a value to import.
+        /// Imports values into a domain from a file in a format.
         func load(_ values: DomainValues, as format: PropertyListFormat, into domain: String) throws {
             let path = place.runtime + "/in"
             try RawFile.write(PropertyListValue.dictionary(values).write(as: format), to: path)
@@ -37,11 +37,11 @@ struct CommandRoundTripTests {
         }
     }
 
-    @Test("Text is written and read as it is, as a value and as a key", arguments: [true, false])
+    @Test("Text is written and read back unchanged, as a value and as a key", arguments: [true, false])
     func strings(_ hasAgent: Bool) throws {
         try run(withAgent: hasAgent) { run in
             var expected: DomainValues = [:]
-            // No argument holds a NUL.
+            // An argument can't contain NUL.
             for text in HostileValues.strings + HostileValues.controls where !text.utf8.contains(0) {
                 let key = text.map { $0 == "\\" || $0 == "." ? "\\\($0)" : "\($0)" }.joined()
                 _ = try run("write", "a.b", "--", key, "-string", text)
@@ -54,7 +54,7 @@ struct CommandRoundTripTests {
     }
 
     @Test(
-        "Values of every type are imported, exported and read without a loss",
+        "Values of every type are imported, exported and read without loss",
         arguments: [true, false], [PropertyListFormat.xml, .binary, .oldStyle])
     func values(_ hasAgent: Bool, _ format: PropertyListFormat) throws {
         try run(withAgent: hasAgent) { run in
@@ -71,7 +71,7 @@ struct CommandRoundTripTests {
                 #expect(try PropertyListValue(parsing: Array(run("export", "a.b", "-").utf8)) == value)
                 #expect(try PropertyListValue(parsing: Array(run("read", "--plist", "xml", "a.b").utf8)) == value)
             }
-            // Through another domain, and through a file that is none of the preferences.
+            // Through another domain, and through a file outside the preferences.
             for domain in ["c.d", run.place.runtime + "/e"] {
                 _ = try run("import", domain, path)
                 #expect(try Array(run("read", domain).utf8) == text)
@@ -81,7 +81,7 @@ struct CommandRoundTripTests {
         }
     }
 
-    @Test("What read prints, write takes", arguments: [true, false])
+    @Test("`write` accepts what `read` prints", arguments: [true, false])
     func text(_ hasAgent: Bool) throws {
         try run(withAgent: hasAgent) { run in
             try run.load(HostileValues.domain(withControls: true), as: .binary, into: "a.b")
@@ -96,7 +96,7 @@ struct CommandRoundTripTests {
         }
     }
 
-    @Test("Bytes and text are had raw")
+    @Test("`read --raw` prints data and text unchanged")
     func raw() throws {
         try run(withAgent: false) { run in
             try run.load(["d": .data(Array("a\0é\n".utf8)), "s": "\u{0}x"], as: .binary, into: "a.b")

@@ -6,10 +6,10 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// What `defaults` does around its verbs.
-@Suite("The command")
+/// The parts of `defaults` around its verbs.
+@Suite("The command `defaults`")
 struct CommandTests {
-    @Test("-currentHost is this machine's file", .enabled(if: HostIdentifier.current() != nil))
+    @Test("`-currentHost` selects this machine's file", .enabled(if: HostIdentifier.current() != nil))
     func currentHost() throws {
         try AgentProcess.withAgent { agent in
             try agent.defaults("-currentHost", "write", "a.b", "k", "here")
@@ -23,7 +23,7 @@ struct CommandTests {
         }
     }
 
-    @Test("Usage that is wrong is told, with status 64, and help with 0")
+    @Test("Wrong usage gives a one-line error and status 64, and help gives status 0")
     func usage() throws {
         for arguments in [
             ["read", "a", "b", "c"], ["write"], ["delete"], ["read", "--what"], ["tail", "-x"], ["-app"],
@@ -49,7 +49,7 @@ struct CommandTests {
     }
 
     @Test(
-        "Each verb's help has examples",
+        "Each verb's help shows its usage and examples",
         arguments: [
             "read", "read-type", "write", "rename", "delete", "delete-all", "domains", "find", "import", "export",
             "convert", "diff", "edit", "explain", "tail", "status", "sync",
@@ -65,7 +65,7 @@ struct CommandTests {
         }
     }
 
-    @Test("An argument that isn't UTF-8 is refused, and nothing else is written in its place")
+    @Test("An argument that isn't UTF-8 is refused and nothing is written")
     func notText() throws {
         try AgentProcess.withPlace { place in
             let outcome = try Programs.shell(
@@ -77,11 +77,11 @@ struct CommandTests {
         }
     }
 
-    /// Whether this process may have mounts of its own, which containers often forbid.
+    /// Whether the test can create a mount namespace, which containers often forbid.
     private static let mayUnshare =
         (try? Programs.run("/usr/bin/unshare", ["--mount", "/bin/sh", "-c", "umount -l /proc"]).status) == 0
 
-    @Test("Without /proc no argument is read, and that is told", .enabled(if: mayUnshare))
+    @Test("A missing /proc is reported, since arguments can't be read without it", .enabled(if: mayUnshare))
     func noProc() throws {
         let outcome = try Programs.run(
             "/usr/bin/unshare",
@@ -90,13 +90,13 @@ struct CommandTests {
         #expect(outcome.errors == "defaults: The arguments can't be read; is /proc mounted?\n")
     }
 
-    @Test("This host's identifier is printed as Apple's tool does", .enabled(if: HostIdentifier.current() != nil))
+    @Test("`printHostIdentifier` prints this host's identifier", .enabled(if: HostIdentifier.current() != nil))
     func hostIdentifier() throws {
         let outcome = try Programs.run(Programs.defaults, ["printHostIdentifier"])
         #expect(outcome.output == HostIdentifier.current().map { $0 + "\n" } && outcome.status == 0)
     }
 
-    @Test("A socket that was named and doesn't answer is told of, and so is a directory that isn't there")
+    @Test("A named socket without an agent is reported, and so is a missing directory")
     func noAgent() throws {
         try AgentProcess.withPlace { place in
             for arguments in [["read", "a.b"], ["write", "a.b", "k", "v"], ["delete", "a.b"], ["domains"]] {
@@ -115,21 +115,21 @@ struct CommandTests {
         }
     }
 
-    @Test("An agent that keeps another directory is told of, not written to")
+    @Test("An agent that serves another directory is reported and not written to")
     func otherDirectory() throws {
         try AgentProcess.withAgent { agent in
             let outcome = try agent.defaults("--directory", agent.place.runtime, "write", "a.b", "k", "v")
             #expect(outcome.status == 75)
-            #expect(outcome.errors.contains("keeps \(agent.place.preferences), not \(agent.place.runtime)"))
+            #expect(outcome.errors.contains("serves \(agent.place.preferences), not \(agent.place.runtime)"))
             #expect(try agent.defaults("domains").output == "")
         }
     }
 
-    @Test("What write has acknowledged is in the file, whatever happens to the agent then")
+    @Test("A write that has succeeded is in the file, even if the agent is killed right after")
     func durable() throws {
         try AgentProcess.withPlace { place in
             try RawFile.write(
-                "<plist><dict><key>PublishDelay</key><integer>60000</integer></dict></plist>",
+                "<plist><dict><key>SaveDelay</key><integer>60000</integer></dict></plist>",
                 to: place.path(AgentSettings.domainName))
             for number in 1...5 {
                 let agent = try AgentProcess(place)
@@ -142,7 +142,7 @@ struct CommandTests {
         }
     }
 
-    @Test("Commands at once lose nothing, with an agent and without", arguments: [true, false])
+    @Test("Concurrent writes lose no key, with and without an agent", arguments: [true, false])
     func atOnce(_ hasAgent: Bool) throws {
         try AgentProcess.withPlace { place in
             let agent = hasAgent ? try AgentProcess(place) : nil
@@ -162,7 +162,7 @@ struct CommandTests {
     }
 
     @Test(
-        "What is written just after the file was removed is kept, with an agent and without", arguments: [true, false])
+        "A write just after the file was removed is kept, with and without an agent", arguments: [true, false])
     func afterRemoval(_ hasAgent: Bool) throws {
         try AgentProcess.withPlace { place in
             let agent = hasAgent ? try AgentProcess(place) : nil

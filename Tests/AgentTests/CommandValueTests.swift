@@ -2,15 +2,15 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// The values that `defaults write` takes, and those that it doesn't.
-@Suite("What the command writes")
+/// The values that `defaults write` accepts, and those that it refuses.
+@Suite("Values for `defaults write`")
 struct CommandValueTests {
-    /// Writes a value in some way, and reads it back.
+    /// Returns a case that writes a value and reads it back.
     private static func value(_ arguments: [String], _ output: String) -> CommandCase {
         .prints(["write", "a.b", "k"] + arguments, ["read", "a.b", "k"], output: output)
     }
 
-    /// Writes a value in some way, and reads its JSON, which tells its type.
+    /// Returns a case that writes a value and reads it as JSON, which shows its type.
     private static func typed(_ arguments: [String], _ json: String) -> CommandCase {
         .prints(["write", "a.b", "k"] + arguments, ["read", "--json", "a.b", "k"], output: json)
     }
@@ -21,7 +21,8 @@ struct CommandValueTests {
         value(["-string", #"C:\new"#], #"C:\new"#), value([#"a\tb\\c\U00e9\101"#], "a\tb\\c\u{E9}A"),
         value(["Apple Global Domain"], "Apple Global Domain"), value(["-globalDomain"], "-globalDomain"),
         value(["-string", "Apple Global Domain"], "Apple Global Domain"), value(["-string", "-g"], "-g"),
-        value(["--json"], "--json"), value(["-string", "--key-path"], "--key-path"), value(["é ß 漢 🎉"], "é ß 漢 🎉"),
+        value(["--json"], "--json"), value(["-string", "--key-path"], "--key-path"),
+        value(["é ß 漢 🎉"], "é ß 漢 🎉"),
         value(["\"quoted\""], "quoted"), typed(["5"], #""5""#), typed(["-string", "5"], #""5""#),
     ]
 
@@ -74,16 +75,17 @@ struct CommandValueTests {
 
     private static func noValue(_ option: String, _ text: String, _ remedy: String) -> CommandCase {
         refused(
-            [option, text], 64, "\"\(text)\" is no value for \(option), which takes \(remedy); nothing is written.")
+            [option, text], 64,
+            "\"\(text)\" is not a valid value for \(option), which takes \(remedy); nothing is written.")
     }
 
-    private static let wholeNumber = "a whole number from -9223372036854775808 to 18446744073709551615"
-    private static let number = "a finite number that fits 64 bits, such as 1.5 or 2e-3"
-    private static let date = "YYYY-MM-DD, \"YYYY-MM-DD HH:MM:SS\" or either with T, Z or a zone such as +0100"
+    private static let wholeNumber = "an integer from -9223372036854775808 to 18446744073709551615"
+    private static let number = "a finite 64-bit number such as 1.5 or 2e-3"
+    private static let date = "a date such as 2019-02-19, \"2019-02-19 10:10:10\" or 2019-02-19T10:10:10Z"
     private static let nesting =
-        "Cannot nest composite types: an array or dictionary inside another is written as a property list, "
-        + "such as '(a, b)' or '{k = v;}'."
-    private static let plainText = "If it is meant as plain text, write -string before it."
+        "Cannot nest composite types. Write an array or dictionary inside another as a property list, such as "
+        + "'(a, b)' or '{k = v;}'."
+    private static let plainText = "For plain text, put -string before it."
 
     static let refusals: [CommandCase] =
         ["x", "", "1.5", "0x10", "18446744073709551616", " 5"].flatMap {
@@ -98,7 +100,7 @@ struct CommandValueTests {
                 noValue("-boolean", $0, "true, false, yes or no"),
             ]
         }
-        + ["0g", "0a 0b", "<0a>", "０１"].map { noValue("-data", $0, "hexadecimal digits, two a byte") }
+        + ["0g", "0a 0b", "<0a>", "０１"].map { noValue("-data", $0, "hexadecimal digits, two per byte") }
         + [
             "soon", "", "2020-1-2", "2020-02-30", "2020-02-30 00:00:00 +0000", "2020-01-02 24:00:00",
             "2020-01-02 03:04:05 +2400", "2020-01-02 03:04:05.", "2020-01-02 03", "2020-01-02 03:04:05 CET",
@@ -115,30 +117,30 @@ struct CommandValueTests {
             refused(["-dict", "-int", "5", "v"], 64, "The keys of a dictionary must be strings; nothing is written."),
             refused(
                 ["-array", "-int", "x"], 64,
-                "\"x\" is no value for -int, which takes \(wholeNumber); nothing is written."),
-            refused(["-foo", "3"], 64, "\"-foo\" is no type of a value; leaving defaults unchanged."),
+                "\"x\" is not a valid value for -int, which takes \(wholeNumber); nothing is written."),
+            refused(["-foo", "3"], 64, "Unknown type \"-foo\"; leaving defaults unchanged."),
             refused(["v", "w"], 64, "Unexpected argument \"w\"; leaving defaults unchanged."),
             refused(["-int", "5", "6"], 64, "Unexpected argument \"6\"; leaving defaults unchanged."),
             refused(
                 ["(a"], 65,
-                "Could not parse \"(a\": Old-style property list, line 1, column 3 (byte 2): expected , or ), found the end "
-                    + "of the text. \(plainText)"),
+                "Could not parse \"(a\": Old-style property list, line 1, column 3 (byte 2): "
+                    + "expected , or ), found the end of the text. \(plainText)"),
             refused(
                 [#"a\"#], 65,
-                #""a\" has a backslash that begins no escape; leaving defaults unchanged. "# + plainText),
+                #""a\" has an invalid escape sequence; leaving defaults unchanged. "# + plainText),
             refused(
                 [#"C:\dir"#], 65,
-                #""C:\dir" has a backslash that begins no escape; leaving defaults unchanged. "# + plainText),
+                #""C:\dir" has an invalid escape sequence; leaving defaults unchanged. "# + plainText),
             refused(
                 [#"\Ud83d!"#], 65,
                 #"Could not parse "\Ud83d!": Old-style property list, line 1, column 2 (byte 1): a surrogate has no "#
                     + "partner. \(plainText)"),
         ]
 
-    @Test("A value is read as it was written", arguments: texts + scalars + containers)
+    @Test("A value that was written reads back with its text and type", arguments: texts + scalars + containers)
     func values(_ row: CommandCase) throws { try row.check() }
 
-    @Test("What is no value is told, and nothing is written", arguments: refusals)
+    @Test("An invalid value is refused with a reason, and nothing is written", arguments: refusals)
     func wrong(_ row: CommandCase) throws { #expect(try row.check() == [:]) }
 
     @Test(
@@ -149,7 +151,7 @@ struct CommandValueTests {
         ])
     func localDates(_ text: String, _ date: String) throws {
         try AgentProcess.withPlace { place in
-            // Central Europe's rules, whatever zones the machine knows.
+            // Central Europe's rules, written out so that they don't depend on the machine's zone files.
             let environment = place.environment.merging(["TZ": "CET-1CEST,M3.5.0,M10.5.0/3", "DEFAULTSD_SOCKET": ""]) {
                 $1
             }
@@ -162,13 +164,13 @@ struct CommandValueTests {
     }
 
     @Test(
-        "A text that is stored in another form is shown as it is stored, to a terminal alone",
+        "`write` shows how it stored a text that it interpreted, on a terminal only",
         .enabled(if: ForeignProcess.hasPython),
         arguments: [
             ([#"C:\new\table"#], "C:<newline>ew<tab>able"), ([#"\U00e9\r\001"#], "é<return><U+0001>"),
             ([#"a\\b"#], #"a\b"#), (["\"quoted\""], "quoted"), (["<string>a</string>"], "a"),
             (["-array", "\"a, b\"", "c"], "a, b"),
-            // As it is, or no text at all.
+            // Stored unchanged, or not as text.
             (["plain"], nil), (["'single'"], nil), (["(a)"], nil), (["-string", #"C:\new"#], nil),
             (["-data", "0a"], nil),
         ] as [([String], String?)])
@@ -178,8 +180,8 @@ struct CommandValueTests {
             let command = [Programs.defaults, "write", "a.b", "k"] + operands
             let typed = operands.first { !$0.hasPrefix("-") } ?? ""
             let note = stored.map {
-                "defaults: \"\(typed)\" was read as a property list, and is stored as \"\($0)\". Write -string before it "
-                    + "to store it as it is.\r\n"
+                "defaults: \"\(typed)\" was parsed as a property list and is stored as \"\($0)\". "
+                    + "To store it literally, put -string before it.\r\n"
             }
             let shown = try Programs.run(
                 "/usr/bin/env", ["python3", "-c", "import pty, sys; pty.spawn(sys.argv[1:])"] + command,
@@ -190,13 +192,13 @@ struct CommandValueTests {
         }
     }
 
-    @Test("What can't be added to stays", arguments: ["-array-add", "-dict-add"])
+    @Test("A value that nothing can be added to stays unchanged", arguments: ["-array-add", "-dict-add"])
     func mismatch(_ option: String) throws {
         let (wanted, replacing) = option == "-array-add" ? ("an array", "-array") : ("a dictionary", "-dict")
         try CommandCase.fails(
             ["write", "a.b", "k", "text"], ["write", "a.b", "k", option, "a", "b"], status: 65,
-            "The value of \"k\" in the domain a.b is not \(wanted) but of type string, so nothing can be added; "
-                + "defaults unchanged. \(replacing) replaces it."
+            "The value of \"k\" in the domain a.b is of type string, not \(wanted), so nothing can be added; "
+                + "leaving defaults unchanged. Use \(replacing) to replace it."
         ).check()
     }
 }

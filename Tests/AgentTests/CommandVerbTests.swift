@@ -2,8 +2,8 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// Apple's verbs, with good input and bad.
-@Suite("The command's verbs")
+/// Apple's verbs, with valid and invalid input.
+@Suite("Apple's verbs")
 struct CommandVerbTests {
     private static let ab = ["write", "a.b", "{a = 1; b = 2;}"]
     private static let kv = ["write", "a.b", "k", "v"]
@@ -15,7 +15,8 @@ struct CommandVerbTests {
         .prints(
             kv, ["write", "-g", "k", "v"], ["read"],
             output:
-                "{\n    \"Apple Global Domain\" =     {\n        k = v;\n    };\n    \"a.b\" =     {\n        k = v;\n    };\n}"
+                "{\n    \"Apple Global Domain\" =     {\n        k = v;\n    };\n"
+                + "    \"a.b\" =     {\n        k = v;\n    };\n}"
         ),
         .prints(kv, ["read", "--json"], output: #"{"a.b":{"k":"v"}}"#),
         .prints(["write", "a.b", "k", "-array"], ["read", "a.b", "k", "--json"], output: "[]"),
@@ -39,7 +40,7 @@ struct CommandVerbTests {
         .fails(kv, ["read", "a.b", "K"], status: 1, "The domain a.b has no key \"K\". Did you mean \"k\"?"),
         .fails(
             kv, ["read", "--json", "--raw", "a.b"], status: 64,
-            "Only one of --json, --plist and --raw can be had. See `defaults help read`."),
+            "Use only one of --json, --plist and --raw. See `defaults help read`."),
         .fails(
             kv, ["read", "--plist", "old", "a.b"], status: 64,
             "The value 'old' is invalid for '--plist <plist>'. Please provide one of 'xml' and 'binary'. "
@@ -47,8 +48,9 @@ struct CommandVerbTests {
         .fails(["read", "a", "b", "c"], status: 64, "Unexpected argument 'c'. See `defaults help read`."),
         .fails(
             ["write", "a.b", "k", #"\001"#], ["read", "a.b", "--plist", "xml"], status: 65,
-            "XML property list, value of k: the text holds U+0001, which XML cannot express; the binary format can. "
-                + "It can be had with --json, or --plist binary."),
+            "XML property list, value of k: "
+                + "the text contains U+0001, which XML cannot represent; the binary format can. "
+                + "Use --json or --plist binary."),
     ]
 
     static let types: [CommandCase] =
@@ -76,15 +78,15 @@ struct CommandVerbTests {
         .prints(["write", "a.b", "-key", "-value"], ["read", "a.b", "--", "-key"], output: "-value"),
         .prints(["write", "a.b", "--", "--key-path", "v"], ["read", "a.b", "--", "--key-path"], output: "v"),
         .fails(
-            ["write", "a.b"], status: 64, "Name a key and a value, or give a dictionary; see `defaults write --help`."),
+            ["write", "a.b"], status: 64, "Give a key and a value, or a dictionary. See `defaults write --help`."),
         .fails(
             ["write", "a.b", "k"], status: 64,
-            "\"k\" alone is no dictionary; give a key and a value, or '{key = value;}'. Defaults have not been changed."
+            "\"k\" is not a dictionary. Give a key and a value, or '{key = value;}'. Defaults have not been changed."
         ),
         .fails(
             ["write", "a.b", "(1)"], status: 64,
-            "\"(1)\" alone is no dictionary; give a key and a value, or '{key = value;}'. Defaults have not been changed."
-        ),
+            "\"(1)\" is not a dictionary. Give a key and a value, or '{key = value;}'. "
+                + "Defaults have not been changed."),
         .fails(["write"], status: 64, "Missing expected argument '<domain>'. See `defaults help write`."),
     ]
 
@@ -117,28 +119,28 @@ struct CommandVerbTests {
             ["write", "-host", "H", "a.b", "c", "3"], kv, ["delete", "a.b"], ["-host", "H", "domains"], output: "a.b"),
         .fails(
             ["delete-all", "nope"], status: 1,
-            "The domain nope does not exist for any host or for one; nothing is deleted."),
+            "The domain nope does not exist for any host; nothing is deleted."),
         .fails(
             kv, ["delete-all", "a.b", "x"], status: 1,
-            "The domain a.b has no key \"x\" for any host or for one; nothing is deleted."),
+            "The domain a.b has no key \"x\" for any host; nothing is deleted."),
         .fails(
             kv, ["-host", "H", "delete-all", "a.b"], status: 64,
-            "delete-all is for every host; leave -host and -currentHost away."),
+            "delete-all applies to all hosts; remove -host and -currentHost."),
     ]
 
-    @Test("Reading", arguments: reading + types)
+    @Test("`read` and `read-type` print the value or report why they can't", arguments: reading + types)
     func read(_ row: CommandCase) throws { try row.check() }
 
-    @Test("Writing", arguments: writing)
+    @Test("`write` sets a key or a domain or reports why it can't", arguments: writing)
     func write(_ row: CommandCase) throws { try row.check() }
 
-    @Test("Renaming and deleting", arguments: removing)
+    @Test("`rename`, `delete` and `delete-all` change what they name or report why they can't", arguments: removing)
     func remove(_ row: CommandCase) throws { try row.check() }
 
-    @Test("Of domains whose names are the same text one is printed, and the others are told of")
+    @Test("`read` prints only one of several domains whose names are the same text, and reports the others")
     func sameText() throws {
         func left(_ name: String) -> String {
-            "Another domain with the name \(name) is left out: what is printed has a name once."
+            "Another domain named \(name) is left out: the output can hold each name only once."
         }
         try CommandCase(
             commands: [["read", "--json"]], status: 65, output: #"{"é":{"k":"1"}}"# + "\n",

@@ -6,7 +6,7 @@ import Testing
 
 /// Files with comments, kept in git, which apps, the command and the agent edit.
 ///
-/// `COMMENTS=3600 swift test --filter CommentTests` goes on for so many seconds, with a new seed.
+/// `COMMENTS=3600 swift test --filter CommentTests` runs for that many seconds, with a new seed.
 @Suite("Comments in files under version control")
 struct CommentTests {
     private static let seconds = ProcessInfo.processInfo.environment["COMMENTS"].flatMap(Double.init)
@@ -63,13 +63,13 @@ struct CommentTests {
 
         """
 
-    /// A file in the repository.
+    /// A preferences file in the git repository.
     private struct Document {
         let domain: String
         let text: String
         /// Its comments, in order.
         let comments: [String]
-        /// Its values, after all edits.
+        /// Its expected values after the edits so far.
         var values: [String: PropertyListValue]
 
         init(domain: String, text: String) throws {
@@ -83,12 +83,12 @@ struct CommentTests {
         }
     }
 
-    /// What makes an edit.
+    /// The program that makes an edit.
     private enum Writer: CaseIterable { case command, commandOnFiles, app }
 
     private static let names = ["alpha0", "bravo0", "charlie0", "delta0", "echo0", "zulu0"]
 
-    /// Makes an edit in a way of its own, and returns the keys that it is of.
+    /// Makes a random edit and returns the keys that it affects.
     private static func edit(
         _ document: inout Document, _ round: Int, _ place: AgentProcess.Place, hasAgent: Bool,
         _ random: inout PseudoRandom
@@ -134,12 +134,12 @@ struct CommentTests {
         return [key]
     }
 
-    /// The lines that the last edit has changed, as git sees them, without the parts that are of some keys.
+    /// Returns the lines that the last edit changed according to git, without the parts that belong to some keys.
     private static func strangers(in difference: String, of keys: [String]) -> (removed: [String], added: [String]) {
         var strangers: (removed: [String], added: [String]) = ([], [])
         for line in difference.split(separator: "\n") where !line.hasPrefix("---") && !line.hasPrefix("+++") {
             guard line.hasPrefix("-") || line.hasPrefix("+") else { continue }
-            // A comment beside a key stays when that key goes.
+            // A comment beside a key stays when the key is removed.
             let parts = line.dropFirst().replacing(/(\/\/|\/\*|<!--)/) { "\n\($0.output.0)" }.split(separator: "\n")
                 .map { $0.trimmingCharacters(in: .whitespaces) }
             let isOfKey = { (part: String) in keys.contains { part.contains($0) } }
@@ -155,12 +155,13 @@ struct CommentTests {
         let strangers = strangers(in: difference, of: keys)
         #expect(strangers.removed == strangers.added, "\(keys): \(difference)")
         let size = try git("diff --numstat -- '\(document.domain).plist'").split(whereSeparator: \.isWhitespace)
-        // A key has four lines at most, and one of another's array may be there twice for one of its own.
+        // A key has at most four lines, and for each of them the diff may show a line of a neighboring array too.
         #expect(size.prefix(2).allSatisfy { (Int($0) ?? 99) <= 8 * keys.count }, "\(difference)")
     }
 
     @Test(
-        "Every edit shows as its own keys in git, and all comments stay", .enabled(if: RawFile.exists("/usr/bin/git")))
+        "An edit changes only its own keys' lines in git, and all comments stay",
+        .enabled(if: RawFile.exists("/usr/bin/git")))
     func rounds() throws {
         let seed = Self.seconds == nil ? 17 : UInt64.random(in: 0...(.max))
         var random = PseudoRandom(seed: seed)
@@ -187,7 +188,7 @@ struct CommentTests {
             defer { agent?.kill() }
             var round = 0
             while ContinuousClock.now < end {
-                // An agent comes and goes.
+                // An agent runs in half of the rounds.
                 if round.isMultiple(of: 12) { agent = try AgentProcess(place) }
                 if round % 12 == 6 {
                     #expect(agent?.terminate() == 0)
@@ -198,21 +199,21 @@ struct CommentTests {
                 let old = documents[index].values
                 let keys = try Self.edit(&documents[index], round, place, hasAgent: agent != nil, &random)
                 let document = documents[index]
-                // A value that was renamed has the name that it was first set by.
+                // A renamed value still contains the name of the key that it was first set for.
                 let origins = Self.names.filter { name in keys.contains { "\(old[$0] ?? "")".contains(name) } }
                 var values: PropertyListValue?
-                // An app doesn't wait for the agent.
+                // An app exits without waiting for the agent to save its edit.
                 let isSaved = try eventually {
                     values = try PropertyListValue(parsing: RawFile.read(path(document)))
                     return values == .dictionary(document.values)
                 }
-                #expect(isSaved, "seed \(seed), round \(round), \(keys): \(String(describing: values))")
+                #expect(isSaved, "Seed \(seed), round \(round), \(keys): \(String(describing: values))")
                 try Self.check(document, keys + origins, git)
                 let text = try String(decoding: RawFile.read(path(document)), as: UTF8.self)
                 var rest = text[...]
                 for comment in document.comments {
                     let found = rest.range(of: comment)
-                    #expect(found != nil, "seed \(seed), round \(round), \(keys): \(comment) is gone from \(text)")
+                    #expect(found != nil, "Seed \(seed), round \(round), \(keys): \(comment) is gone from \(text)")
                     if let found { rest = rest[found.upperBound...] }
                 }
                 _ = try git("commit -qam 'Round \(round)' --allow-empty")

@@ -6,13 +6,13 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// What the shells complete, by the scripts in Config/completions.
-@Suite("Completion")
+/// The shells' completions by the scripts in Config/completions.
+@Suite("Shell completion")
 struct CompletionTests {
     private static let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../Config/completions").standardizedFileURL.path
 
-    /// Names that a shell could take for something else.
+    /// Creates domains and keys whose names a shell could misinterpret.
     private static func makeDomains(_ place: AgentProcess.Place) throws {
         let hostile: DomainValues = [
             "it's": 1, "$(touch pwned)": 1, "`touch pwned`": 1, "a\\b": 1, "c:d": 1, "\"q\"": 1, "new\nline": 1,
@@ -31,7 +31,7 @@ struct CompletionTests {
         #"\"q\""#, #"\$\(touch\ pwned\)"#, #"\`touch\ pwned\`"#, #"a\\b"#, "c:d", #"it\'s"#,
     ]
 
-    /// Command lines up to the cursor, and what the last word may become, as bash inserts it.
+    /// Command lines up to the cursor, and the completions of the last word as bash inserts them.
     private static let lines: [(String, [String])] = [
         ("defaults read ", [#"My\ App"#, "NSGlobalDomain", "a.b"]), ("defaults read a", ["a.b"]),
         ("defaults read My", [#"My\ App"#]), ("defaults read a.b ", ["size", #"two\ words"#]),
@@ -47,7 +47,7 @@ struct CompletionTests {
         ("defaults edit -cur", ["-currentHost"]),
     ]
 
-    /// Completes a line in bash as the shell does at a tab.
+    /// Completes a line in bash, as the Tab key does.
     private static func bash(_ line: String, _ environment: [String: String]) throws -> Programs.Outcome {
         let script = """
             cd "$HOME"
@@ -78,7 +78,7 @@ struct CompletionTests {
     }
 
     @Test(
-        "bash completes verbs, options, domains and keys, and runs nothing that is in a name", arguments: [true, false])
+        "`bash` completes verbs, options, domains and keys, and runs no code in their names", arguments: [true, false])
     func bash(hasAgent: Bool) throws {
         try AgentProcess.withPlace { place in
             try Self.makeDomains(place)
@@ -95,7 +95,7 @@ struct CompletionTests {
         }
     }
 
-    @Test("A stopped agent is done without, at once")
+    @Test("Completion doesn't wait for a stopped agent")
     func stopped() throws {
         try AgentProcess.withAgent(prepare: Self.makeDomains) { agent in
             agent.signal(SIGSTOP)
@@ -105,12 +105,12 @@ struct CompletionTests {
                 Programs.defaults, ["---completion", "read", "--", "positional@0", "2", "0", "defaults", "read", ""],
                 environment: agent.place.environment)
             #expect(outcome.output == "My App\nNSGlobalDomain\na.b\n")
-            // Of which the agent gets a twentieth; the rest is for a loaded machine.
+            // The command waits for the agent for a twentieth of this; the rest allows for a loaded machine.
             #expect(ContinuousClock.now - start < .seconds(1))
         }
     }
 
-    /// Lines that one word alone completes, and the words that the shell has then.
+    /// Lines with a single possible completion, and the words of the completed line.
     private static let whole: [(String, [String])] = [
         ("defaults read My", ["defaults", "read", "My App"]), ("defaults expl", ["defaults", "explain"]),
         ("defaults read a.b tw", ["defaults", "read", "a.b", "two words"]),
@@ -121,7 +121,7 @@ struct CompletionTests {
         ("defaults read -host H N", ["defaults", "read", "-host", "H", "NSGlobalDomain"]),
     ]
 
-    @Test("zsh completes them, on a terminal", .enabled(if: access("/usr/bin/zsh", X_OK) == 0))
+    @Test("`zsh` completes verbs, domains and keys on a terminal", .enabled(if: access("/usr/bin/zsh", X_OK) == 0))
     func zsh() throws {
         let script = """
             zmodload zsh/zpty
@@ -145,7 +145,7 @@ struct CompletionTests {
     }
 
     @Test(
-        "fish completes them, on a terminal",
+        "`fish` completes verbs, domains and keys on a terminal",
         .enabled(if: access("/usr/bin/fish", X_OK) == 0 && ForeignProcess.hasPython))
     func fish() throws {
         let script = #"""

@@ -4,8 +4,8 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// `defaults convert`: formats, and what becomes of the files.
-@Suite("defaults convert")
+/// The verb `convert`: its formats, and its treatment of files.
+@Suite("The verb `convert`")
 struct ConvertTests {
     private static let value: PropertyListValue = [
         "data": .data([10, 11]), "flag": true, "list": [1, 1.5], "text": "é \"q\"",
@@ -19,7 +19,7 @@ struct ConvertTests {
     }
 
     @Test(
-        "A property list in any format becomes one in any other",
+        "A property list in any format can be converted to any other",
         arguments: PropertyListFormat.allCases,
         [("xml", PropertyListFormat.xml), ("binary", .binary), ("old-style", .oldStyle)])
     func formats(from: PropertyListFormat, to: (name: String, format: PropertyListFormat)) throws {
@@ -30,14 +30,14 @@ struct ConvertTests {
             let read = try PropertyListValue.read(RawFile.read(root + "/out"))
             #expect(read.format == to.format)
             #expect(read.value == Self.value.asStored(in: from).asStored(in: to.format))
-            // To standard output are written the same bytes, as text at least.
+            // Standard output gets the same bytes. Binary output is left out here: it can't be read as a string.
             guard to.format != .binary else { return }
             let printed = try Self.run(["--to", to.name, "in"], in: root)
             #expect(try Array(printed.output.utf8) == RawFile.read(root + "/out"))
         }
     }
 
-    @Test("JSON has what it has no type for in an object; a name says the format")
+    @Test("JSON output has objects for types it lacks, and an output file's name selects JSON")
     func json() throws {
         try withTemporaryDirectory { root in
             try RawFile.write(Self.value.write(as: .binary), to: root + "/in")
@@ -52,14 +52,14 @@ struct ConvertTests {
         }
     }
 
-    @Test("Standard input and output are named -, and XML is what is written unless said otherwise")
+    @Test("`-` reads standard input, and the default is XML on standard output")
     func streams() throws {
         let outcome = try Self.run(["-"], in: "/", input: "(a)")
         #expect(try Array(outcome.output.utf8) == (["a"] as PropertyListValue).write(as: .xml))
     }
 
     @Test(
-        "What is wrong is told with the file and the place in it",
+        "A damaged input is reported with its file and the position, and left alone",
         arguments: [
             (
                 "{a = 1;\n b = ", [], 65,
@@ -75,7 +75,7 @@ struct ConvertTests {
     func damaged(content: String, options: [String], status: Int32, message: String?) throws {
         try withTemporaryDirectory { root in
             try RawFile.write(content, to: root + "/bad")
-            // Over itself: it stays as it is.
+            // Even converted onto itself, the file stays as it is.
             let outcome = try Self.run(options + ["bad", "bad"], in: root)
             #expect(outcome.status == status && outcome.output == "")
             if let message { #expect(outcome.errors == "defaults: \(message)\n") }
@@ -85,7 +85,7 @@ struct ConvertTests {
         }
     }
 
-    @Test("A file that is missing has status 66, an output that can't be made 73")
+    @Test("A missing input ends with status 66, and an output that can't be created with status 73")
     func missing() throws {
         try withTemporaryDirectory { root in
             let missing = try Self.run(["none"], in: root)
@@ -100,7 +100,7 @@ struct ConvertTests {
         }
     }
 
-    @Test("Through a link that leads nowhere its target is made, and a new file has what the umask leaves")
+    @Test("A dangling link's target is created, and the umask applies to a new file's permissions")
     func newFiles() throws {
         try withTemporaryDirectory { root in
             try Programs.shell(
@@ -119,7 +119,7 @@ struct ConvertTests {
         }
     }
 
-    @Test("A link that leads in a circle is told of, and nothing is written")
+    @Test("An output that is a circular link is reported, and nothing is written")
     func badLinks() throws {
         try withTemporaryDirectory { root in
             try Programs.shell("echo '{}' >in; ln -s l l", in: root)
@@ -131,9 +131,9 @@ struct ConvertTests {
         }
     }
 
-    @Test("Another's file keeps its group where it can't keep its owner, or no other group gets its rights")
+    @Test("Another user's file keeps its group if possible; otherwise the group loses its permissions")
     func groups() throws {
-        // Only root may be someone else.
+        // Only root can run a program as another user.
         guard geteuid() == 0 else { return }
         try withTemporaryDirectory { root in
             chmod(root, 0o777)
@@ -156,7 +156,7 @@ struct ConvertTests {
     }
 
     @Test(
-        "What stands for a descriptor is written to where that is, and what is before that stays",
+        "An output path that leads to an open descriptor is written through it, and earlier text stays",
         arguments: [
             ("/dev/stdout", ">>out"), ("/dev/fd/1", ">>out"), ("/proc/self/fd/1", ">>out"), ("out", ">>out"),
             ("link", ">>out"), ("/dev/fd/3", "3>>out"), ("/proc/thread-self/fd/3", "3>>out"),
@@ -179,7 +179,7 @@ struct ConvertTests {
         }
     }
 
-    @Test("A file that is converted in place keeps its permissions and its links; a new one has the input's")
+    @Test("A file converted in place keeps its permissions and links, and a new file gets the input's permissions")
     func permissions() throws {
         try withTemporaryDirectory { root in
             try RawFile.write("{}", to: root + "/in")

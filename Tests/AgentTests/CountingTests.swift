@@ -6,22 +6,22 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// A count that several processes raise at once: `Tests/Leaver` plays the scenes.
+/// A count that several processes increment concurrently: `Tests/Leaver` plays the scenes.
 ///
-/// Each raises it 200 times, or as often as the variable `COUNTS` says.
+/// Each process increments it 200 times, or as often as the variable `COUNTS` says.
 ///
-/// No time limit: bodies that have one run together, late, and keep each other waiting beyond it.
-@Suite("A count that processes share")
+/// There is no time limit: tests that have one run together, late, and make each other exceed it.
+@Suite("A count shared by processes")
 struct CountingTests {
     private static let suite = "org.example.app"
     private static let times = Int64(ProcessInfo.processInfo.environment["COUNTS"] ?? "") ?? 200
 
-    /// The agents of a test.
+    /// The use of agents in a test.
     enum Agents: CaseIterable {
-        /// One that all programs use.
+        /// One agent, which all programs use.
         case one
         case none
-        /// One that half of the programs use, while the others save by themselves.
+        /// One agent, which half of the programs use while the others save by themselves.
         case mixed
     }
 
@@ -42,7 +42,7 @@ struct CountingTests {
         return count
     }
 
-    /// Runs eight programs at once, and returns the count at the end.
+    /// Runs eight programs concurrently and returns the final count.
     private func play(_ scene: String, _ agents: Agents) throws -> Int64 {
         try AgentProcess.withPlace { place in
             let agent = agents == .none ? nil : try AgentProcess(place)
@@ -55,18 +55,18 @@ struct CountingTests {
         }
     }
 
-    @Test("Eight processes that raise a count by update lose nothing", arguments: Agents.allCases)
+    @Test("Eight processes that increment a count with `update` lose nothing", arguments: Agents.allCases)
     func updates(agents: Agents) throws {
         #expect(try play("updates", agents) == 8 * Self.times)
     }
 
-    @Test("Eight processes that raise a count in transactions lose nothing", arguments: Agents.allCases)
+    @Test("Eight processes that increment a count in transactions lose nothing", arguments: Agents.allCases)
     func transactions(agents: Agents) throws {
         #expect(try play("transactions", agents) == 8 * Self.times)
     }
 
     @Test(
-        "A change that returns is counted once, or twice where an agent was killed before it answered",
+        "An increment is never lost, and counts twice only if an agent was killed before it answered",
         arguments: ["uncertainUpdates", "transactions"])
     func killedAgents(scene: String) throws {
         try AgentProcess.withPlace { place in
@@ -75,7 +75,7 @@ struct CountingTests {
             while programs.contains(where: \.isRunning) {
                 let agent = try AgentProcess(place)
                 let before = try count(in: place)
-                // It is killed in the middle of its work.
+                // The agent is killed in the middle of its work.
                 let isAtWork = eventually(within: 60) {
                     let count = (try? count(in: place)) ?? 0
                     return count > before + 2 * Self.times || !programs.contains(where: \.isRunning)

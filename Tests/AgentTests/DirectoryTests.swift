@@ -5,10 +5,10 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// The preferences directory may be missing, go and come back.
-@Suite("The directory")
+/// A preferences directory that is missing, disappears, or comes back.
+@Suite("The preferences directory")
 struct DirectoryTests {
-    @Test("An agent on no directory ends at once and says why")
+    @Test("An agent without a usable directory exits immediately and says why")
     func missing() throws {
         try AgentProcess.withPlace { place in
             let file = place.runtime + "/file"
@@ -23,13 +23,13 @@ struct DirectoryTests {
         }
     }
 
-    @Test("An agent on someone else's directory ends at once and says why", .enabled(if: geteuid() == 0))
+    @Test("An agent on another user's directory exits immediately and says why", .enabled(if: geteuid() == 0))
     func foreign() throws {
         try AgentProcess.withPlace { place in
             try place.giveToNobody()
             let outcome = try start(place, [])
             #expect(outcome.status == 69)
-            #expect(outcome.errors.contains("belongs to the user with the number 65534, not to you"))
+            #expect(outcome.errors.contains("belongs to user ID 65534, not to you"))
             #expect(outcome.errors.split(separator: "\n").count == 1)
         }
     }
@@ -45,7 +45,7 @@ struct DirectoryTests {
         try RawFile.write("{four = 4;}", to: place.preferences + "/ByHost/a.b.HOST.plist")
     }
 
-    @Test("While the directory is gone the last values stay; one that is made again brings the true differences")
+    @Test("The last values stay while the directory is gone, and a new one publishes the real differences")
     func removed() throws {
         try AgentProcess.withAgent(prepare: Self.fill) { agent in
             let follower = try agent.follow()
@@ -66,7 +66,7 @@ struct DirectoryTests {
         }
     }
 
-    @Test("A directory that is moved away and back has lost nothing")
+    @Test("A directory that is moved away and back loses nothing")
     func movedAndBack() throws {
         try AgentProcess.withAgent(prepare: Self.fill) { agent in
             let follower = try agent.follow()
@@ -79,7 +79,7 @@ struct DirectoryTests {
         }
     }
 
-    @Test("A directory that takes another's place brings the true differences")
+    @Test("A directory that replaces another publishes the real differences")
     func replaced() throws {
         try AgentProcess.withAgent(prepare: Self.fill) { agent in
             let follower = try agent.follow()
@@ -94,7 +94,7 @@ struct DirectoryTests {
         }
     }
 
-    @Test("The usual directory is not made anew where it has held files: they would seem to be removed")
+    @Test("The default directory is not recreated after it held files, which would then seem removed")
     func usualDirectoryGone() throws {
         try AgentProcess.withPlace { place in
             let usual = AgentProcess.Place(preferences: place.preferences, runtime: place.runtime, isExplicit: false)
@@ -115,11 +115,11 @@ struct DirectoryTests {
         }
     }
 
-    @Test("A file system that is mounted over the directory is taken for it, and hides what was there without harm")
+    @Test("A file system mounted over the directory is used in its place and doesn't harm the hidden files")
     func mountedOver() throws {
         try AgentProcess.withAgent(prepare: Self.fill) { agent in
             let mount = try agent.shell("mount -t tmpfs none \(agent.place.preferences)")
-            // Not everyone may.
+            // The test may not be permitted to mount.
             guard mount.status == 0 else { return }
             defer { umount2(agent.place.preferences, Int32(MNT_DETACH)) }
             try agent.synchronize()
@@ -139,7 +139,7 @@ struct DirectoryTests {
     }
 
     @Test(
-        "A directory that may not be read keeps its last values and edits, is told of once, and is read when it may",
+        "An unreadable directory keeps its last values and edits, is reported once, and is read once it can be",
         .enabled(if: AgentProcess.hasNobody), arguments: ["p", "p/ByHost"])
     func unreadable(name: String) throws {
         try AgentProcess.withPlace { place in
@@ -150,7 +150,7 @@ struct DirectoryTests {
             defer { agent.kill() }
             let path = "\(place.root)/\(name)"
             chmod(path, 0)
-            // What is done from now on is done in the knowledge of that.
+            // From here on, the agent knows of the change.
             try agent.defaults("sync")
             let isTold = try eventually { try agent.defaults("status").output.contains("\(path) ") }
             #expect(isTold)
@@ -183,7 +183,7 @@ struct DirectoryTests {
     func writeMeanwhile() throws {
         try AgentProcess.withAgent(prepare: Self.fill) { agent in
             try agent.shell("cd ..; mv p q")
-            // What is done from now on is done in the knowledge that all is gone.
+            // From here on, the agent knows that the directory is gone.
             try agent.synchronize()
             let outcome = try agent.defaults("write", "a.b", "two", "-int", "3")
             #expect(outcome.status == 74)
@@ -192,7 +192,7 @@ struct DirectoryTests {
             #expect(try agent.defaults("read", "a.b", "two").output == "3\n")
             #expect(try agent.status()["pending"] == [["domain": "a.b", "edits": 1]])
             try Programs.shell("mv q p", in: agent.place.preferences + "/..")
-            // By itself: nobody asks for it.
+            // The agent saves by itself, without a request.
             let isSaved = try eventually(within: 60) {
                 try PropertyListValue(parsing: RawFile.read(agent.place.path("a.b"))) == ["one": "1", "two": 3]
                     && agent.status()["pending"] == []

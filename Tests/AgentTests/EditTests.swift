@@ -6,8 +6,8 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// `defaults edit`, with editors that are scripts.
-@Suite("defaults edit")
+/// The verb `edit`, with scripts as editors.
+@Suite("The verb `edit`")
 struct EditTests {
     private static let values: DomainValues = [
         "data": .data([10]), "date": .date(PropertyListDate(secondsSinceReferenceDate: 0.25)), "flag": true,
@@ -16,7 +16,7 @@ struct EditTests {
 
     /// Runs `edit` with an editor on a domain that holds `values`, with an agent or without.
     ///
-    /// - Returns: what it did, the domain's values then, and what it left in its temporary directory.
+    /// - Returns: The command's outcome, the domain's values afterwards, and the files left in the temporary directory.
     private static func edit(
         _ editor: String, _ arguments: [String] = [], hasAgent: Bool, input: String = "", values: DomainValues = values
     ) throws -> (outcome: Programs.Outcome, values: PropertyListValue?, left: [String]) {
@@ -46,7 +46,7 @@ struct EditTests {
         }
     }
 
-    @Test("Only what was edited changes, its type included", arguments: [[], ["--xml"]], [true, false])
+    @Test("An edit changes only the edited values, including their types", arguments: [[], ["--xml"]], [true, false])
     func types(_ arguments: [String], _ hasAgent: Bool) throws {
         let result = try Self.edit("sed -i 's/old/new/; s/I5>/I6>/; s/>5</>6</'", arguments, hasAgent: hasAgent)
         #expect(result.outcome.status == 0 && result.outcome.output == "" && result.outcome.errors == "")
@@ -57,7 +57,7 @@ struct EditTests {
         #expect(result.left == [])
     }
 
-    @Test("Keys are added and removed", arguments: [true, false])
+    @Test("An edit can add and remove keys", arguments: [true, false])
     func keys(_ hasAgent: Bool) throws {
         let result = try Self.edit("sed -i 's/^    text = .*/    more = (<*BN>);/'", hasAgent: hasAgent)
         var expected = Self.values
@@ -66,13 +66,13 @@ struct EditTests {
         #expect(result.outcome.status == 0 && result.values == .dictionary(expected))
     }
 
-    @Test("A domain that isn't there yet begins empty")
+    @Test("A domain that doesn't exist yet is edited as an empty one")
     func new() throws {
         let result = try Self.edit("sed -i 's/{/{ k = <*R1>;/'", hasAgent: false, values: [:])
         #expect(result.outcome.status == 0 && result.values == ["k": 1.0])
     }
 
-    @Test("An editor that changes nothing leaves the file as it is, and so does one that fails")
+    @Test("An editor that changes nothing or fails leaves the file as it is")
     func nothing() throws {
         let unchanged = try Self.edit("true", hasAgent: true)
         #expect(
@@ -83,16 +83,16 @@ struct EditTests {
         #expect(failing.outcome.status == 69)
         #expect(
             failing.outcome.errors
-                == "defaults: The editor \"sh -c 'exit 3'\" ended with status 3; nothing is set.\n")
+                == "defaults: The editor \"sh -c 'exit 3'\" exited with status 3; nothing was changed.\n")
         #expect(failing.values == .dictionary(Self.values) && failing.left == [])
-        // What it has written all the same isn't lost.
+        // The text that the failing editor wrote is kept.
         let written = try Self.edit("sh -c 'echo more >>\"$0\"; exit 3'", hasAgent: true)
         #expect(written.outcome.status == 69 && written.values == .dictionary(Self.values))
         #expect(written.outcome.errors.hasSuffix(" Your text is kept in <root>/t/defaults-X/a.b.plist.\n"))
         #expect(written.left == ["a.b.plist 600"])
     }
 
-    @Test("A text that can't be read is told of with its line, and edited further")
+    @Test("A text that can't be parsed is reported with its line and can be edited again")
     func goingOn() throws {
         let editor =
             "sh -c 'if test -e \"$ROOT/once\"; then sed -i s/oops/new\\;/ \"$0\"; else touch \"$ROOT/once\"; "
@@ -103,23 +103,23 @@ struct EditTests {
         #expect(result.outcome.errors.hasPrefix("defaults: \(place)"))
         #expect(
             result.outcome.errors.hasSuffix(
-                "defaults: Press Enter to go on editing, or type q and Enter to give up.\n"))
+                "defaults: Press Enter to edit again, or type q and Enter to quit.\n"))
         var expected = Self.values
         expected["text"] = "new"
         #expect(result.values == .dictionary(expected) && result.left == [])
     }
 
-    @Test("What is given up is kept, and nothing is set", arguments: ["", "q\n"])
+    @Test("A text on which the user gives up is kept, and nothing is set", arguments: ["", "q\n"])
     func givingUp(_ answer: String) throws {
         let result = try Self.edit("sed -i 's/text = old;/text old/'", hasAgent: false, input: answer)
         #expect(result.outcome.status == 65 && result.values == .dictionary(Self.values))
         #expect(
             result.outcome.errors.hasSuffix(
-                "\ndefaults: Given up; nothing is set. Your text is kept in <root>/t/defaults-X/a.b.plist.\n"))
+                "\ndefaults: Canceled; nothing was changed. Your text is kept in <root>/t/defaults-X/a.b.plist.\n"))
         #expect(result.left == ["a.b.plist 600"])
     }
 
-    @Test("A text that the editor removes is missing, and nothing is said to be kept")
+    @Test("A text that the editor removes is reported as missing, not as kept")
     func removed() throws {
         let result = try Self.edit("rm", hasAgent: false)
         #expect(result.outcome.status == 66 && result.values == .dictionary(Self.values))
@@ -129,7 +129,7 @@ struct EditTests {
         #expect(result.left == [])
     }
 
-    @Test("A text without a dictionary, or with nothing in it, removes no keys; {} does")
+    @Test("A text that is empty or not a dictionary removes no keys, but an empty dictionary removes all")
     func empty() throws {
         for text in ["", "// comment\n", "word", "(a)"] {
             let result = try Self.edit("sh -c 'printf \"%s\" \"\(text)\" >\"$0\"'", hasAgent: false)
@@ -140,7 +140,7 @@ struct EditTests {
     }
 
     @Test(
-        "What changes elsewhere meanwhile stays, but for a key that was edited too, which is told",
+        "Changes made elsewhere during an edit stay, except for an edited key, which is reported",
         arguments: [true, false])
     func meanwhile(_ hasAgent: Bool) throws {
         let editor =
@@ -150,7 +150,7 @@ struct EditTests {
         #expect(result.outcome.status == 0)
         #expect(
             result.outcome.errors
-                == "defaults: \"text\" was changed elsewhere meanwhile; what you set replaces that.\n")
+                == "defaults: Another program changed \"text\" in the meantime; your value replaces its value.\n")
         var expected = Self.values
         expected["text"] = "mine"
         expected["number"] = 7
@@ -158,7 +158,7 @@ struct EditTests {
         #expect(result.values == .dictionary(expected))
     }
 
-    @Test("What is edited is one change set")
+    @Test("An edit of several keys is one change set")
     func changeSet() throws {
         try AgentProcess.withAgent { agent in
             try agent.defaults("write", "a.b", "{one = 1; two = 2;}")
@@ -172,7 +172,8 @@ struct EditTests {
         }
     }
 
-    @Test("What ends the command leaves the editor alone, and says where the text is", arguments: [SIGTERM, SIGHUP])
+    @Test(
+        "A command ended by a signal leaves the editor alone and says where the text is", arguments: [SIGTERM, SIGHUP])
     func ended(by signal: Int32) throws {
         try AgentProcess.withPlace { place in
             try RawFile.write("{one = 1;}", to: place.path("a.b"))
@@ -187,20 +188,21 @@ struct EditTests {
             let editor = try #require(program.line().flatMap { pid_t($0) })
             program.signal(SIGINT)
             program.signal(signal)
-            // It has ended, and is asked for its status once the editor doesn't hold what is asked any more.
+            // The command is a zombie now. Its output is read only after the editor, which holds it open, has ended.
             let stat = "/proc/\(program.pid)/stat"
             #expect(eventually { (try? String(contentsOfFile: stat, encoding: .utf8))?.contains(") Z ") != false })
             #expect(kill(editor, SIGKILL) == 0)
             #expect(program.status() == 128 + signal)
             let complaints = program.complaints()
             #expect(
-                complaints.hasPrefix("defaults: Ended by a signal; nothing is set. Your text is kept in \(temporary)/"))
+                complaints.hasPrefix(
+                    "defaults: Interrupted by a signal; nothing was changed. Your text is kept in \(temporary)/"))
             #expect(namesOfFiles(in: temporary).count == 1)
             #expect(try RawFile.read(place.path("a.b")) == Array("{one = 1;}".utf8))
         }
     }
 
-    @Test("When the agent is gone that was there, the text is kept")
+    @Test("A text is kept when the agent dies during the edit")
     func agentGone() throws {
         try AgentProcess.withAgent { agent in
             try agent.defaults("write", "a.b", "{one = 1;}")
@@ -215,7 +217,7 @@ struct EditTests {
         }
     }
 
-    @Test("Inside a value that was edited, what was left alone keeps its type", arguments: [[], ["--xml"]])
+    @Test("The unedited parts of an edited value keep their types", arguments: [[], ["--xml"]])
     func inside(_ arguments: [String]) throws {
         let fine: DomainValues = [
             "date": .date(PropertyListDate(secondsSinceReferenceDate: 0.25)), "real": .real32(0.1), "uid": .uid(7),

@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Glibc
@@ -6,8 +7,8 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// `defaults` where no agent runs: nobody stays to see what becomes of a file that it has replaced.
-@Suite("The command without an agent, and other programs")
+/// `defaults` without an agent: no process stays to watch a file that the command has displaced.
+@Suite("Commands without an agent beside other programs")
 struct EmbeddedStoreTests {
     /// Runs `defaults` without an agent.
     private static func defaults(_ place: AgentProcess.Place, _ arguments: String...) throws -> Programs.Outcome {
@@ -20,7 +21,7 @@ struct EmbeddedStoreTests {
     }
 
     @Test(
-        "A file that a program has open for writing is left to it, and the user is told",
+        "A file that a program has open for writing is not replaced, and the user is told",
         arguments: [["write", "a.b", "k", "v"], ["delete", "a.b", "old"], ["delete", "a.b"]])
     func openForWriting(_ arguments: [String]) throws {
         try AgentProcess.withPlace { place in
@@ -32,9 +33,10 @@ struct EmbeddedStoreTests {
             #expect(outcome.status == 74)
             #expect(
                 outcome.errors
-                    == "defaults: Another program has \(place.path("a.b")) open for writing, so the file was not replaced. "
-                    + "To find the program, run `lsof \(place.path("a.b"))`. Close the file there, then try again.\n")
-            // What it writes now is in the file that everyone sees.
+                    == "defaults: Another program has \(place.path("a.b")) open for writing, so the file was not "
+                    + "replaced. To find the program, run `lsof \(place.path("a.b"))`. Close the file there, "
+                    + "then try again.\n")
+            // What the program writes now goes to the file that everyone sees.
             try RawFile.write("{ old = 1; theirs = 2; }".utf8, to: writer)
             #expect(try Self.values(place) == ["old": "1", "theirs": "2"])
             #expect(place.files + place.hiddenVersions == ["a.b.plist"])
@@ -42,7 +44,8 @@ struct EmbeddedStoreTests {
     }
 
     @Test(
-        "An edit that can't be made is refused, on a condition or not", arguments: [nil, ["k": nil]] as [Difference?])
+        "An edit of a managed domain is refused, with or without a condition",
+        arguments: [nil, ["k": nil]] as [Difference?])
     func refused(_ expected: Difference?) throws {
         try AgentProcess.withPlace { place in
             let store = EmbeddedStore(PreferencesDirectory(path: place.preferences), system: .none)
@@ -54,7 +57,7 @@ struct EmbeddedStoreTests {
         }
     }
 
-    @Test("A program that closes the file soon is waited for")
+    @Test("A command waits for a program that closes the file soon")
     func waits() throws {
         try AgentProcess.withPlace { place in
             try RawFile.write("{ old = 1; }", to: place.path("a.b"))
@@ -62,7 +65,7 @@ struct EmbeddedStoreTests {
             let command = try RunningProgram(
                 Programs.defaults, ["write", "a.b", "k", "v"],
                 environment: place.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 })
-            // The new version lies ready, to be exchanged with the file.
+            // The new version is ready to be exchanged with the file.
             let isWaiting = eventually { place.hiddenVersions.count == 1 }
             #expect(isWaiting)
             try RawFile.write("{ old = 1; theirs = 2; }".utf8, to: writer)
@@ -74,7 +77,9 @@ struct EmbeddedStoreTests {
         }
     }
 
-    @Test("Nothing is lost to a program that opens the file at any moment", .enabled(if: ForeignProcess.hasPython))
+    @Test(
+        "No key is lost between commands and a program that rewrites the file at any moment",
+        .enabled(if: ForeignProcess.hasPython))
     func race() throws {
         try AgentProcess.withPlace { place in
             try RawFile.write("<plist><dict><key>old</key><true/></dict></plist>", to: place.path("a.b"))
@@ -104,10 +109,10 @@ struct EmbeddedStoreTests {
         }
     }
 
-    @Test("Of a file that can't be written it isn't said that its edits are kept")
+    @Test("A failed save without an agent doesn't claim that the edit is kept")
     func noPromise() throws {
         try AgentProcess.withPlace { place in
-            // A directory in the file's place can't be replaced, whoever asks.
+            // A directory in the file's place can't be replaced, not even by root.
             try RawFile.makeDirectory(place.path("a.b"))
             let outcome = try Self.defaults(place, "write", "a.b", "k", "v")
             #expect(outcome.status == 74)

@@ -4,7 +4,7 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// A package that depends on this one by its path, built as a user would.
+/// A package that depends on this one by its path, built as a user would build it.
 @Suite("The example app")
 struct ExampleTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -12,7 +12,7 @@ struct ExampleTests {
     private static let package = "\(root)/Tests/LiveApp"
     private static let scratch = "\(root)/.build-example"
 
-    /// Waits until a program has written a line.
+    /// Waits until a program prints a line, and returns whether it did.
     private func shows(_ line: String, _ program: RunningProgram) -> Bool {
         while let next = program.line() {
             if next == line { return true }
@@ -20,9 +20,9 @@ struct ExampleTests {
         return false
     }
 
-    @Test("Shows what another process sets: by updates, by Observation, and by Foundation's own class")
+    @Test("The example app shows another process's changes by updates, Observation and Foundation's class")
     func threeWays() throws {
-        // SwiftPM's plan of an earlier build doesn't know the files that are new since in a package it depends on by path.
+        // SwiftPM's plan of an earlier build misses files that were added since to a package it depends on by path.
         for plan in ["debug.yaml", "debug/description.json"] { unlink("\(Self.scratch)/\(plan)") }
         let build = try Programs.run(
             "/usr/bin/env", ["swift", "build", "--package-path", Self.package, "--scratch-path", Self.scratch])

@@ -4,24 +4,24 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// A write without an agent, in which a crash or an error comes at each system call in turn.
+/// A write without an agent that crashes or gets an error, at each system call in turn.
 ///
-/// `FAULTS=all swift test --filter FaultTests` puts every error at every call, of the agent as well.
-@Suite("A write that is broken off", .enabled(if: Injection.isPossible))
+/// `FAULTS=all swift test --filter FaultTests` tries every error at every call, including those of the agent.
+@Suite("Interrupted writes without an agent", .enabled(if: Injection.isPossible))
 struct FaultTests {
     private static let domain = "org.example.app"
     private static let before: [String: PropertyListValue] = ["old": "kept", "key": "before"]
     private static let after = before.merging(["key": "after"]) { $1 }
-    /// What has no part in it, or ends the process by itself.
+    /// The system calls that have no part in the write, or that end the process themselves.
     private static let others: Set<String> = [
         "exit_group", "munmap", "mmap", "brk", "rt_sigprocmask", "gettid", "getpid",
     ]
 
     private func write(_ key: String, _ value: String) -> [String] { ["write", Self.domain, key, value] }
 
-    /// Runs a test for each system call that a write makes in the directory; it returns the runs that it made.
+    /// Runs a test, which returns its runs, for each system call that a write makes in the directory.
     ///
-    /// Not every run comes to the call that was counted in another. Most do, or the test would be of nothing.
+    /// Not every run reaches the call that was counted in another run. Most must, or the test would prove nothing.
     private func forEachCall(
         _ body: (AgentProcess.Place, (call: String, number: Int)) throws -> [Injection.Run]
     ) throws {
@@ -36,7 +36,7 @@ struct FaultTests {
                 runs += try body(place, call)
             }
             let faults = runs.count { $0.tookEffect }
-            #expect(faults * 4 > runs.count * 3, "Of \(runs.count) faults \(faults) took effect.")
+            #expect(faults * 4 > runs.count * 3, "Of \(runs.count) faults, \(faults) took effect.")
         }
     }
 
@@ -49,7 +49,7 @@ struct FaultTests {
     }
 
     private func environment(_ place: AgentProcess.Place) -> [String: String] {
-        // No socket is named, so that the command works without an agent.
+        // An empty socket makes the command look for an agent in the default places, where none runs.
         place.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 }
     }
 
@@ -59,7 +59,7 @@ struct FaultTests {
         return values
     }
 
-    /// The next write succeeds, and leaves nothing behind but what is told to be a copy.
+    /// Expects the next write to succeed and to leave nothing behind but backup copies.
     private func expectRecovery(_ place: AgentProcess.Place, _ injection: Injection) throws {
         let values = try values(place)
         let outcome = try Programs.run(
@@ -72,7 +72,7 @@ struct FaultTests {
         #expect(left == [], "\(injection)")
     }
 
-    @Test("by a crash leaves the file as it was or as it was to be, and the next one cleans up")
+    @Test("A write that crashes leaves the old or the new version of the file, and the next one cleans up")
     func crash() throws {
         try forEachCall { place, call in
             let injection = Injection(call: call.call, number: call.number, fault: "signal=KILL")
@@ -86,10 +86,10 @@ struct FaultTests {
         }
     }
 
-    /// All of them at each call with `FAULTS=all`; else each call has one, in turn.
+    /// The errors to inject: all of them at each call with `FAULTS=all`, otherwise one per call, in turn.
     private static let errors = ["ENOSPC", "EIO", "EACCES", "EROFS", "EINTR", "EDQUOT", "EMFILE"]
 
-    @Test("by an error says so, or succeeds all the same")
+    @Test("A write in which a system call fails reports the error or succeeds")
     func errors() throws {
         var turn = 0
         let hasAll = ProcessInfo.processInfo.environment["FAULTS"] == "all"
@@ -107,7 +107,7 @@ struct FaultTests {
                 let values = try values(place)
                 #expect([Self.before, Self.after].contains(values), "\(injection): \(values)")
                 if outcome.status == 0 {
-                    #expect(values == Self.after, "\(injection): it said that it was saved.")
+                    #expect(values == Self.after, "\(injection): The command reported a save.")
                 } else {
                     #expect(outcome.errors.hasPrefix("defaults: "), "\(injection): \(outcome.errors)")
                 }

@@ -1,13 +1,14 @@
+import DefaultsClient
 import DefaultsKit
 import ProgramSupport
 import PropertyList
 import TestSupport
 import Testing
 
-/// What the agent costs where it does nothing.
+/// The cost of an idle agent.
 @Suite("The agent's footprint")
 struct FootprintTests {
-    @Test("With a thousand domains the agent takes less than 30 MB")
+    @Test("An agent with a thousand domains uses less than 30 MB of memory")
     func memory() throws {
         try AgentProcess.withAgent(
             prepare: { place in

@@ -5,12 +5,12 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// What a child has of the library when its parent forks without `exec`: `Tests/Forker` plays the scenes.
+/// The library in a child whose parent forks without `exec`: `Tests/Forker` plays the scenes.
 @Suite("Defaults in a forked child")
 struct ForkTests {
     private static let suite = "org.example.app"
 
-    /// Plays a scene to its good end, and gives what is in the suite's file then.
+    /// Plays a scene, expects it to succeed, and returns the values in the suite's file.
     @discardableResult
     private func play(_ scene: String, hasAgent: Bool) throws -> DomainValues {
         try AgentProcess.withPlace { place in
@@ -29,7 +29,7 @@ struct ForkTests {
         }
     }
 
-    @Test("A child reads what its parent has read, and what it hasn't", arguments: [true, false])
+    @Test("A child reads domains that its parent has read, and others", arguments: [true, false])
     func reading(hasAgent: Bool) throws {
         try play("read", hasAgent: hasAgent)
     }
@@ -40,49 +40,52 @@ struct ForkTests {
         #expect(values["parent"] == 1 && values["child"] == 2)
     }
 
-    @Test("A child's edits outlive its normal end", arguments: [true, false])
+    @Test("A child's edits are saved when it exits normally", arguments: [true, false])
     func exiting(hasAgent: Bool) throws {
         let values = try play("exit", hasAgent: hasAgent)
         #expect(values["parent"] == 1 && values["child"] == 2)
     }
 
-    @Test("A child that sets nothing ends at once, and leaves its parent's edits to it", arguments: [true, false])
+    @Test("A child that sets nothing exits immediately and doesn't send its parent's edits", arguments: [true, false])
     func idle(hasAgent: Bool) throws {
         #expect(try play("idle", hasAgent: hasAgent)["key"] == "new")
     }
 
-    @Test("A child reads its parent's unsaved edits, and then what its parent sets later", arguments: [true, false])
+    @Test(
+        "A child reads its parent's unsaved edits, and later ones once it synchronizes", arguments: [true, false])
     func inheriting(hasAgent: Bool) throws {
         let values = try play("inherit", hasAgent: hasAgent)
         #expect(values["seed"] == "c" && values["gone"] == nil)
     }
 
-    @Test("A child's child goes on, as a daemon does", arguments: [true, false])
+    @Test("A grandchild reads and sets values after its parent has exited, as in a daemon", arguments: [true, false])
     func daemon(hasAgent: Bool) throws {
         let values = try play("daemon", hasAgent: hasAgent)
         #expect(values["parent"] == 1 && values["child"] == 2 && values["grandchild"] == 3)
     }
 
     @Test(
-        "A parent follows what its child sets, and the child may set what its parent follows",
+        "A parent receives its child's edits of a key that it follows",
         arguments: [true, false])
     func following(hasAgent: Bool) throws {
         #expect(try play("follow", hasAgent: hasAgent)["count"] == 100)
     }
 
-    @Test("A child's problems are told to the handler that its parent has named", arguments: [true, false])
+    @Test("A child's problems are reported to the handler that its parent has set", arguments: [true, false])
     func problems(hasAgent: Bool) throws {
         try play("problem", hasAgent: hasAgent)
     }
 
-    @Test("No child of 50 hangs or loses its edit while its parent's threads are at work", arguments: [true, false])
+    @Test(
+        "None of 50 children hangs or loses its edit while its parent's threads are at work",
+        arguments: [true, false])
     func storm(hasAgent: Bool) throws {
         let values = try play("storm", hasAgent: hasAgent)
         #expect(values.keys.count { $0.hasPrefix("child") } == 50)
     }
 
     @Test(
-        "A child updates a key that its parent has set just before it ended, saved or not",
+        "A child updates a key that its parent set just before exiting, saved or not",
         arguments: [true, false])
     func orphan(hasAgent: Bool) throws {
         try AgentProcess.withPlace { place in
@@ -92,13 +95,13 @@ struct ForkTests {
                 Programs.forker, ["orphan", Self.suite], environment: place.environment)
             let line = try #require(forker.line(within: 60))
             let count = try #require(Int64(line))
-            // Without an agent, the parent has ended before it saved, unless it was slow.
+            // Without an agent, the parent exits before its edit is saved, unless it is slow.
             #expect(count == 6 || !hasAgent && count == 1)
             #expect(try PropertyListValue(parsing: RawFile.read(place.path(Self.suite))) == ["count": .integer(count)])
         }
     }
 
-    @Test("A parent's connection ends with the parent, though its child stays")
+    @Test("A parent's connection closes when the parent exits, even if its child lives on")
     func connection() throws {
         try AgentProcess.withAgent { agent in
             try agent.defaults("write", Self.suite, "seed", "s")

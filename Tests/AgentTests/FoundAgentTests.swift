@@ -6,17 +6,18 @@ import PropertyList
 import TestSupport
 import Testing
 
+@testable import DefaultsClient
 @testable import DefaultsKit
 
-/// Clients find the agent of their directory, and nothing else that is in its place.
+/// The way clients find the agent of their directory, and nothing else in its place.
 @Suite("Finding the agent")
 struct FoundAgentTests {
-    /// What has programs look for an agent in the usual places.
+    /// Returns an environment in which programs look for an agent in the default places.
     private static func usual(_ place: AgentProcess.Place) -> [String: String] {
         place.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 }
     }
 
-    /// The number of the agent's process by `defaults status`; `nil` where none answers.
+    /// Returns the agent's pid according to `defaults status`, or `nil` if no agent answers.
     private static func agent(_ environment: [String: String]) throws -> Int? {
         let outcome = try Programs.run(Programs.defaults, ["status", "--json"], environment: environment)
         guard outcome.status == 0 else { return nil }
@@ -24,7 +25,7 @@ struct FoundAgentTests {
         return status?["pid"] as? Int
     }
 
-    /// Runs a test with an agent at the usual place of a directory that was named.
+    /// Runs a test with an agent at the default socket of a named directory.
     private static func withUsualAgent(_ body: (AgentProcess.Place, RunningProgram) throws -> Void) throws {
         try AgentProcess.withPlace { place in
             let agent = try RunningProgram(Programs.defaultsd, [], environment: usual(place))
@@ -38,7 +39,7 @@ struct FoundAgentTests {
 
     // MARK: Where the agent is
 
-    @Test("A socket's file that is removed is made again, and so is its directory", arguments: [true, false])
+    @Test("A socket that is removed, alone or with its directory, is created again", arguments: [true, false])
     func removed(isDirectory: Bool) throws {
         try Self.withUsualAgent { place, agent in
             let client = try #require(try Self.connect(place))
@@ -48,7 +49,7 @@ struct FoundAgentTests {
             #expect(answers)
             #expect(RawFile.exists(socket) && RawFile.exists(socket + ".lock"))
             #expect(try RawFile.status(socket).st_mode & 0o7777 == 0o600)
-            // Who was connected still is.
+            // Existing connections stay open.
             let status = try client.status()
             #expect(status["connections"] != 0)
         }
@@ -58,13 +59,13 @@ struct FoundAgentTests {
         try AgentConnection.open(address(place), for: PreferencesDirectory(environment: Environment(usual(place))))
     }
 
-    /// The usual address of the agent.
+    /// Returns the default address of the agent.
     private static func address(_ place: AgentProcess.Place) throws -> AgentAddress {
         let environment = Environment(usual(place))
         return try AgentAddress(for: PreferencesDirectory(environment: environment), environment: environment)
     }
 
-    @Test("A socket's file at which another program listens by now is left to it, which the log says once")
+    @Test("A socket path that another program has taken over is left to it and logged at most once")
     func replaced() throws {
         try AgentProcess.withAgent { agent in
             unlink(agent.place.socket)
@@ -81,7 +82,7 @@ struct FoundAgentTests {
         }
     }
 
-    @Test("A directory that is moved, with a link left in its place, is the agent's under both names")
+    @Test("A moved directory with a link in its old place is the agent's under both names")
     func moved() throws {
         try Self.withUsualAgent { place, agent in
             try Programs.shell("mv p z; ln -s z p", in: place.root)
@@ -127,7 +128,7 @@ struct FoundAgentTests {
     }
 
     @Test(
-        "Where another program listens in the usual place, commands and apps work on the files",
+        "Commands and apps work on the files if another program listens on the default socket",
         .enabled(if: ForeignProcess.hasPython), arguments: ["silent", "garbage", "closing"])
     func foreignListener(manner: String) throws {
         try AgentProcess.withPlace { place in
@@ -142,7 +143,7 @@ struct FoundAgentTests {
             let app = try Programs.run(Programs.liveWriter, ["a.b", "key", "1"], environment: environment)
             #expect(app.status == 0 && app.errors == "", "\(app)")
             #expect(try PropertyListValue(parsing: RawFile.read(place.path("a.b"))) == ["l": "v", "key0": [0]])
-            // A silent agent would be waited for a minute by each.
+            // Each program would wait a minute for a silent agent.
             #expect(ContinuousClock.now - start < .seconds(50))
             withExtendedLifetime(other) {}
         }
@@ -151,11 +152,11 @@ struct FoundAgentTests {
     // MARK: While an agent starts
 
     private static let strace = "/usr/bin/strace"
-    /// What makes the watcher of an agent slow, so that others' changes are known late.
+    /// The options of strace that slow down an agent's watcher, so that it learns of others' changes late.
     private static let slowly = ["-e", "inject=ioctl:delay_enter=300000"]
 
     @Test(
-        "What a command has saved while an agent started is seen by the next, whatever the agent knows by then",
+        "A command's save while an agent starts is seen by the next command, whatever the agent knows",
         .enabled(if: Injection.isPossible))
     func whileStarting() throws {
         try AgentProcess.withPlace { place in
@@ -166,7 +167,7 @@ struct FoundAgentTests {
                 ["-f", "-o", place.root + "/trace", "-e", "trace=listen,ioctl"] + Self.slowly
                     + ["-e", "inject=listen:delay_enter=1000000:when=1", Programs.defaultsd],
                 environment: environment)
-            // Bound, and about to listen; all files have been read.
+            // The agent has read all files and bound its socket, and is about to listen.
             let isBound = eventually(within: 30) { RawFile.exists(socket) }
             #expect(isBound)
             let write = try Programs.run(Programs.defaults, ["write", "a.b", "k0", "v"], environment: environment)
@@ -185,7 +186,7 @@ struct FoundAgentTests {
     }
 
     @Test(
-        "A command that had begun before an agent ends when the agent knows what it has saved",
+        "A command that began before an agent started exits only when the agent knows what it saved",
         .enabled(if: Injection.isPossible && ForeignProcess.hasPython))
     func begunBefore() throws {
         try AgentProcess.withPlace { place in
@@ -201,7 +202,7 @@ struct FoundAgentTests {
             #expect(holder.line() == "locked")
             let write = try RunningProgram(
                 Programs.defaults, ["write", "a.b", "k", "v"], environment: Self.usual(place))
-            // It waits for the lock once it has the file open.
+            // Once it sleeps between attempts, the command waits for the directory's lock.
             let waits = eventually { Self.waits(write.pid) }
             #expect(waits)
             let tracer = try RunningProgram(
@@ -219,18 +220,19 @@ struct FoundAgentTests {
         }
     }
 
-    /// Whether a process sleeps in `poll` or `ppoll`.
+    /// Returns whether a process sleeps between two attempts: in `nanosleep` or `clock_nanosleep`, by their numbers on
+    /// x86-64 and arm64.
     private static func waits(_ pid: pid_t) -> Bool {
         let text = (try? RawFile.read("/proc/\(pid)/syscall")).map { String(decoding: $0, as: UTF8.self) } ?? ""
-        return ["7", "271", "73"].contains(text.split(separator: " ").first.map(String.init) ?? "")
+        return ["35", "230", "101", "115"].contains(text.split(separator: " ").first.map(String.init) ?? "")
     }
 
-    // MARK: Numbers of processes
+    // MARK: Pid namespaces
 
     private static let unshare = "/usr/bin/unshare"
     private static let hasNamespaces = (try? Programs.run(unshare, ["-Urpf", "true"]).status) == 0
 
-    @Test("The status names the agent by its number here, or says that it has none", .enabled(if: hasNamespaces))
+    @Test("The status shows the agent's pid in the caller's namespace if it has one", .enabled(if: hasNamespaces))
     func namespaces() throws {
         try AgentProcess.withPlace { place in
             let agent = try AgentProcess(place, launcher: [Self.unshare, "-Urpf", "--kill-child"])
@@ -244,7 +246,7 @@ struct FoundAgentTests {
         try AgentProcess.withAgent { agent in
             let outcome = try Programs.run(
                 Self.unshare, ["-Urpf", Programs.defaults, "status"], environment: agent.place.environment)
-            #expect(outcome.output.contains("pid \(agent.pid) in another pid namespace"), "\(outcome)")
+            #expect(outcome.output.contains("pid \(agent.pid) in another PID namespace"), "\(outcome)")
         }
     }
 }

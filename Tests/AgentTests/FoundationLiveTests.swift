@@ -5,18 +5,18 @@ import PropertyList
 import TestSupport
 import Testing
 
-@Suite("Foundation's own UserDefaults, with live updates")
+@Suite("Foundation's UserDefaults with live updates")
 struct FoundationLiveTests {
     private func start(_ agent: AgentProcess, _ arguments: String...) throws -> RunningProgram {
         try RunningProgram(Programs.foundationApp, arguments, environment: agent.place.environment)
     }
 
-    @Test("See what an app sets through the agent, which is told before it is in the file")
+    @Test("Foundation's UserDefaults sees an edit that is published by the agent but not yet saved")
     func otherProcess() throws {
         try AgentProcess.withAgent { agent in
             try agent.defaults("write", "FoundationApp", "k", "0")
             try agent.synchronize()
-            // An edit then stays in the agent until someone asks for it to be saved.
+            // From here on, an edit stays in the agent until a save is requested.
             try agent.holdEdits()
             let app = try start(agent, "live")
             #expect(app.line() == "begins with k=0")
@@ -32,7 +32,7 @@ struct FoundationLiveTests {
         }
     }
 
-    @Test("See what a program that knows nothing of us writes to the file")
+    @Test("Foundation's UserDefaults sees what a foreign writer saves")
     func foreignWriter() throws {
         try AgentProcess.withAgent { agent in
             let app = try start(agent, "live")
@@ -47,14 +47,14 @@ struct FoundationLiveTests {
         }
     }
 
-    @Test("Keep what the program has set and not saved, and write over nothing")
+    @Test("Foundation's UserDefaults keeps its program's unsaved values and overwrites no others")
     func unsaved() throws {
         try AgentProcess.withAgent { agent in
             let app = try start(agent, "unsaved", "mine")
             #expect(app.line() == "begins with k=none")
             #expect(app.line() == "ready FoundationApp")
             try agent.defaults("write", "FoundationApp", "k", "theirs")
-            // Foundation saves its key when it is told of the other one, and is told of its own file.
+            // Foundation saves its own key when it learns of the other one, and is then notified of its own save.
             #expect(app.line() == "standard FoundationApp: k=theirs")
             #expect(app.line() == "standard FoundationApp: unsaved=mine")
             let read = try agent.defaults("read", "FoundationApp")
@@ -62,7 +62,7 @@ struct FoundationLiveTests {
         }
     }
 
-    @Test("See the changes of a suite, and the global domain's once for each instance")
+    @Test("Foundation's UserDefaults sees changes to a suite, and a global change once per instance")
     func suite() throws {
         try AgentProcess.withAgent { agent in
             let app = try start(agent, "live", "org.example.suite")
@@ -78,7 +78,7 @@ struct FoundationLiveTests {
         }
     }
 
-    @Test("Are told no more when the updates are disabled")
+    @Test("Foundation's UserDefaults receives no changes after live updates are disabled")
     func disabled() throws {
         try AgentProcess.withAgent { agent in
             let app = try start(agent, "live")
@@ -94,7 +94,7 @@ struct FoundationLiveTests {
         }
     }
 
-    @Test("See what others write where no agent runs, and what comes through one that appears")
+    @Test("Foundation's UserDefaults sees changes without an agent and through one that starts later")
     func withoutAgent() throws {
         try AgentProcess.withPlace { place in
             let app = try RunningProgram(Programs.foundationApp, ["live"], environment: place.environment)
@@ -103,7 +103,7 @@ struct FoundationLiveTests {
             try Programs.run(
                 Programs.foundationWriter, ["FoundationApp", "k", "1"], environment: place.environment)
             #expect(app.line() == "standard FoundationApp: k=1")
-            // When the library moves over, it says that it may have missed something, in either domain.
+            // When the library switches to the agent, it reports for each domain that it may have missed changes.
             let agent = try AgentProcess(place)
             for _ in 1...2 { #expect(app.line() == "standard ?: k=1") }
             try agent.defaults("write", "FoundationApp", "k", "2")
@@ -111,7 +111,7 @@ struct FoundationLiveTests {
         }
     }
 
-    @Test("Are found under the identifier of the program's bundle")
+    @Test("Foundation's UserDefaults is live under the identifier of the program's bundle")
     func bundle() throws {
         try AgentProcess.withAgent { agent in
             let bundle = "\(agent.place.root)/bundle"

@@ -5,9 +5,10 @@ import PropertyList
 import TestSupport
 import Testing
 
+@testable import DefaultsClient
 @testable import DefaultsKit
 
-/// A disk that is really full, and then isn't any more.
+/// A real disk that is full, and later has space again.
 @Suite("A full disk", .enabled(if: SmallFileSystem.isAvailable))
 struct FullDiskTests {
     private static let reason = "No space left on device"
@@ -25,7 +26,7 @@ struct FullDiskTests {
         try PropertyListValue(parsing: RawFile.read(path))
     }
 
-    @Test("keeps edits, is told of once, and is recovered from without being asked")
+    @Test("An edit on a full disk is kept, reported once, and saved without a request once there is space")
     func preferences() throws {
         try AgentProcess.withPlace { root in
             let disk = try SmallFileSystem(at: root.preferences, bytes: 128 << 10)
@@ -69,11 +70,11 @@ struct FullDiskTests {
             agent.terminate()
             let lines = agent.complaints().split(separator: "\n")
             #expect(lines.count { $0.contains("a.b could not be saved") } == 1, "\(lines)")
-            #expect(lines.count { $0.contains("a.b is in order again") } == 1, "\(lines)")
+            #expect(lines.count { $0.contains("a.b recovered") } == 1, "\(lines)")
         }
     }
 
-    @Test("for the change log is told of, stands in no edit's way, and the log is kept again after it")
+    @Test("A full disk under the change log is reported and blocks no edit, and the log resumes afterwards")
     func changeLog() throws {
         try AgentProcess.withPlace { root in
             let disk = try SmallFileSystem(at: root.runtime, bytes: 128 << 10)
@@ -82,13 +83,13 @@ struct FullDiskTests {
             let follower = try agent.follow()
             _ = try follower.changes()
             try fill(disk)
-            // More than is left of the log's last page.
+            // More than fits in the rest of the log's last page.
             let long = String(repeating: "x", count: 8_000)
             #expect(try agent.defaults("write", "a.b", "key", long).status == 0)
             #expect(try values(place.path("a.b")) == ["key": .string(long)])
             let status = try agent.defaults("status").output
             #expect(status.contains("change log") && status.contains(Self.reason), "\(status)")
-            // Tried again, in vain, and nothing is left of that.
+            // The retry fails and leaves no file behind.
             try agent.synchronize()
             #expect(namesOfFiles(in: disk.path).filter { $0.hasSuffix(".new") } == [])
 
@@ -105,22 +106,23 @@ struct FullDiskTests {
     }
 
     @Test(
-        "is the reason that an app is given, with its number, whether or not an agent runs", arguments: [true, false])
+        "An app's failed save reports the full disk with its errno, with and without an agent",
+        arguments: [true, false])
     func app(hasAgent: Bool) throws {
         try AgentProcess.withPlace { root in
             let disk = try SmallFileSystem(at: root.preferences, bytes: 128 << 10)
             let place = AgentProcess.Place(preferences: disk.path, runtime: root.runtime)
             let agent = hasAgent ? try AgentProcess(place) : nil
             defer { agent?.kill() }
-            let live = LiveDomains(.success(try LivePlace(environment: Environment(place.environment))))
-            defer { live.close() }
-            let defaults = try #require(UserDefaults(suiteName: "a.b", in: live))
+            let client = Client(.success(try Location(environment: Environment(place.environment))))
+            defer { client.close() }
+            let defaults = try #require(UserDefaults(suiteName: "a.b", in: client))
             #expect(defaults.synchronize())
             try fill(disk)
             defaults.set(1, forKey: "key")
             for _ in 0..<2 {
                 let problem = #expect(throws: DefaultsProblem.self) { try defaults.save() }
-                #expect(problem?.matter == .saving)
+                #expect(problem?.code == .saving)
                 #expect(problem?.errno == ENOSPC)
                 #expect(problem?.description.contains(Self.reason) == true, "\(String(describing: problem))")
                 #expect(!defaults.synchronize())

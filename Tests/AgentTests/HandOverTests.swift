@@ -6,14 +6,14 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// The private agent of `defaults tail`, an ordinary one that starts meanwhile, and tails that follow both.
-@Suite("Handing over")
+/// The handover from the private agent of `defaults tail` to an ordinary agent, seen by tails that follow both.
+@Suite("Handover between agents")
 struct HandOverTests {
-    /// A tail of a place, which shows its changes as JSON, and what it has shown.
+    /// A running `defaults tail --json` and what it has shown so far.
     private final class Tail {
         let program: RunningProgram
         private(set) var agent: pid_t = 0
-        /// The types of all that it has shown.
+        /// The types of all objects shown so far.
         private(set) var types: Set<String> = []
 
         init(_ place: AgentProcess.Place) throws {
@@ -22,7 +22,7 @@ struct HandOverTests {
             _ = try program.objects(upTo: "bookmark")
         }
 
-        /// The numbers that the changes set, up to one of them.
+        /// Returns the numbers that the changes set, up to and including `last`.
         func numbers(upTo last: Int) throws -> [Int] {
             var numbers: [Int] = []
             while numbers.last != last {
@@ -49,7 +49,7 @@ struct HandOverTests {
         }
     }
 
-    @Test("Two tails see each change once while an ordinary agent takes over from a tail's, and one of them ends")
+    @Test("Two tails show each change once while an ordinary agent takes over and one of them ends")
     func twoTails() throws {
         try AgentProcess.withPlace { place in
             let first = try Tail(place)
@@ -70,7 +70,7 @@ struct HandOverTests {
         }
     }
 
-    @Test("A tail's agent serves others when the tail has ended, whatever ends it, and ends with the last of them")
+    @Test("A tail's agent serves other tails after its own tail is killed, and exits with the last of them")
     func otherClients() throws {
         try AgentProcess.withPlace { place in
             let first = try Tail(place)
@@ -87,7 +87,7 @@ struct HandOverTests {
         }
     }
 
-    @Test("A tail's agent that goes on for others hands over, too")
+    @Test("A tail's agent that outlives its tail still hands over to an ordinary agent")
     func orphan() throws {
         try AgentProcess.withPlace { place in
             let first = try Tail(place)
@@ -103,7 +103,7 @@ struct HandOverTests {
         }
     }
 
-    @Test("A tail's agent is not asked to leave its socket to an agent of another directory")
+    @Test("A tail's agent keeps its socket when an agent for another directory starts")
     func otherDirectory() throws {
         try AgentProcess.withPlace { place in
             let tail = try Tail(place)
@@ -119,7 +119,7 @@ struct HandOverTests {
         }
     }
 
-    @Test("When an ordinary agent has ended, a tail starts one of its own at once, which misses nothing")
+    @Test("When an ordinary agent exits, a tail starts its own agent and misses no change")
     func ordinaryAgentEnds() throws {
         try AgentProcess.withAgent { agent in
             let tail = try Tail(agent.place)
@@ -134,7 +134,7 @@ struct HandOverTests {
         }
     }
 
-    @Test("A tail's agent is in a session of its own, so that the terminal's signals don't reach it")
+    @Test("A tail's agent runs in its own session, so that the terminal's signals don't reach it")
     func session() throws {
         try AgentProcess.withPlace { place in
             let tail = try Tail(place)
@@ -143,7 +143,7 @@ struct HandOverTests {
         }
     }
 
-    @Test("A tail's agent that outlives it keeps nobody waiting who reads what the tail wrote")
+    @Test("A tail's agent that outlives its tail doesn't hold the tail's output open")
     func pipes() throws {
         try AgentProcess.withPlace { place in
             let first = try Tail(place)
@@ -156,7 +156,7 @@ struct HandOverTests {
         }
     }
 
-    @Test("An ordinary agent refuses to hand over, and goes on")
+    @Test("An ordinary agent refuses to hand over and keeps serving")
     func refusal() throws {
         try AgentProcess.withAgent { agent in
             let client = try RawClient.greeted(agent.place.socket)
@@ -167,7 +167,7 @@ struct HandOverTests {
         }
     }
 
-    @Test("A tail of the usual directory under its own name follows the usual agent")
+    @Test("A tail that names the default directory explicitly follows the default agent")
     func namedUsualDirectory() throws {
         try AgentProcess.withPlace { place in
             let usual = [
@@ -189,7 +189,7 @@ struct HandOverTests {
         }
     }
 
-    @Test("A tail at another socket than the agent of its directory ends at once, and names that agent and its socket")
+    @Test("A tail at the wrong socket exits immediately and names the directory's agent and its socket")
     func otherSocket() throws {
         try AgentProcess.withAgent { agent in
             let outcome = try agent.defaults(

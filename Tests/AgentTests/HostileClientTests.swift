@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Glibc
@@ -6,16 +7,16 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// What a client can send that is wrong in every part, or too much; and all the others are served.
+/// Clients that send malformed or excessive input, while the agent keeps serving all others.
 @Suite("Hostile clients")
 struct HostileClientTests {
-    /// A value of each kind, by a name for it.
+    /// A value of each kind, with the kind's name.
     private static let samples: [(kind: String, value: PropertyListValue)] = [
         ("string", "x"), ("integer", 1), ("real", 1.5), ("boolean", true), ("data", .data([1])), ("array", [1]),
         ("date", .date(PropertyListDate(secondsSinceReferenceDate: 0))), ("dictionary", [:]), ("uid", .uid(1)),
     ]
 
-    /// A request that is right, with the kind of each entry; those with a question mark may be left out.
+    /// A valid request with the kind of each entry; a question mark marks an optional one.
     struct Request: CustomTestStringConvertible, Sendable {
         let message: DomainValues
         let kinds: [String: String]
@@ -44,7 +45,7 @@ struct HostileClientTests {
                 "session": "integer?", "edit": "integer", "replacing": "dictionary?", "expected": "dictionary?",
                 "absent": "array?",
             ]) { $1 }),
-        // One domain by itself would be taken for all, if it weren't refused.
+        // If a lone `domain` weren't refused, the request would synchronize all domains.
         Request("synchronize", ["domains": [["domain": "a.b"]]], ["domains": "array?", "domain": "none?"]),
         Request(
             "subscribe", ["from": "now", "mode": "latest", "domains": ["*"], "keys": ["*"]],
@@ -52,20 +53,20 @@ struct HostileClientTests {
         Request("unsubscribe", ["subscription": 1], ["subscription": "integer"]),
     ]
 
-    @Test("An entry of a wrong kind, or none, is told and closes the connection, and no other", arguments: requests)
+    @Test("A request with a missing or mistyped entry fails and closes only its own connection", arguments: requests)
     func kinds(_ request: Request) throws {
         try AgentProcess.withAgent { agent in
             let other = try RawClient.greeted(agent.place.socket)
             for (entry, kind) in request.kinds {
                 var wrong: [(String, DomainValues)] = Self.samples.compactMap { sample in
                     if kind.hasPrefix(sample.kind) {
-                        // An array that holds something else than strings is wrong as well.
+                        // An array that holds anything but strings is wrong as well.
                         if sample.kind != "array" { return nil }
                     }
                     return (sample.kind, request.message.merging([entry: sample.value]) { $1 })
                 }
                 if !kind.hasSuffix("?") {
-                    wrong.append(("nothing", request.message.filter { $0.key != entry }))
+                    wrong.append(("missing", request.message.filter { $0.key != entry }))
                 }
                 for (sample, message) in wrong {
                     let isGreeting = request.message["type"] == "hello"
@@ -81,7 +82,7 @@ struct HostileClientTests {
         }
     }
 
-    /// A frame's payload: a binary property list of objects, with references of one byte and offsets of two.
+    /// Returns a frame's payload: a binary property list of objects, with 1-byte references and 2-byte offsets.
     private static func binary(
         _ objects: [[UInt8]], count: UInt64? = nil, top: UInt64 = 0, table: UInt64? = nil, sizes: [UInt8] = [2, 1]
     ) -> [UInt8] {
@@ -99,30 +100,33 @@ struct HostileClientTests {
     private static let huge: [UInt8] = [0x13, 0x7F] + [UInt8](repeating: 0xFF, count: 7)
 
     static let documents: [(String, [UInt8])] = [
-        ("an array of 2^63 - 1", binary([[0xAF] + huge])), ("a dictionary of 2^63 - 1", binary([[0xDF] + huge])),
-        ("a string of 2^63 - 1", binary([[0x5F] + huge])), ("data of 2^63 - 1", binary([[0x4F] + huge])),
-        ("text in UTF-16 of 2^63 - 1", binary([[0x6F] + huge])),
-        ("an array in itself", binary([[0xD1, 1, 2], [0x51, 0x61], [0xA1, 2]])),
-        ("a dictionary in itself", binary([[0xD1, 1, 0], [0x51, 0x61]])),
+        ("an array of 2^63 - 1 elements", binary([[0xAF] + huge])),
+        ("a dictionary of 2^63 - 1 entries", binary([[0xDF] + huge])),
+        ("a string of 2^63 - 1 bytes", binary([[0x5F] + huge])), ("data of 2^63 - 1 bytes", binary([[0x4F] + huge])),
+        ("a UTF-16 string of 2^63 - 1 units", binary([[0x6F] + huge])),
+        ("an array that contains itself", binary([[0xD1, 1, 2], [0x51, 0x61], [0xA1, 2]])),
+        ("a dictionary that contains itself", binary([[0xD1, 1, 0], [0x51, 0x61]])),
         (
-            "arrays of ten of arrays of ten, twenty deep",
+            "arrays of ten arrays each, twenty levels deep",
             binary(
                 [[0xD1, 1, 2], [0x51, 0x61]] + (3...22).map { [0xAA] + [UInt8](repeating: $0, count: 10) } + [[0x09]])
         ),
         ("no objects", binary([], count: 0)), ("2^64 - 1 objects", binary([[0xD0]], count: .max)),
-        ("a top beyond the objects", binary([[0xD0]], top: 1)), ("a top of 2^64 - 1", binary([[0xD0]], top: .max)),
-        ("a table beyond the end", binary([[0xD0]], table: .max)),
-        ("a table in the header", binary([[0xD0]], table: 0)),
-        ("offsets of no bytes", binary([[0xD0]], sizes: [0, 1])),
-        ("references of no bytes", binary([[0xD1, 1, 1], [0x51, 0x61]], sizes: [2, 0])),
-        ("offsets of 255 bytes", binary([[0xD0]], sizes: [255, 1])),
+        ("a top object beyond the last", binary([[0xD0]], top: 1)),
+        ("a top object with the index 2^64 - 1", binary([[0xD0]], top: .max)),
+        ("an offset table beyond the end", binary([[0xD0]], table: .max)),
+        ("an offset table in the header", binary([[0xD0]], table: 0)),
+        ("0-byte offsets", binary([[0xD0]], sizes: [0, 1])),
+        ("0-byte references", binary([[0xD1, 1, 1], [0x51, 0x61]], sizes: [2, 0])),
+        ("255-byte offsets", binary([[0xD0]], sizes: [255, 1])),
         ("a key that is a number", binary([[0xD1, 1, 1], [0x10, 1]])),
         ("a null", binary([[0xD1, 1, 2], [0x51, 0x61], [0]])),
-        ("a set", binary([[0xD1, 1, 2], [0x51, 0x61], [0xC0]])), ("a string at the top", binary([[0x51, 0x61]])),
+        ("a set", binary([[0xD1, 1, 2], [0x51, 0x61], [0xC0]])),
+        ("a string as the top object", binary([[0x51, 0x61]])),
         ("an unknown object", binary([[0x70]])),
     ]
 
-    @Test("A frame of any broken document is told and closes the connection, and no other", arguments: documents)
+    @Test("A frame with a broken document fails and closes only its own connection", arguments: documents)
     func document(_ row: (String, [UInt8])) throws {
         try AgentProcess.withAgent { agent in
             let client = try RawClient.greeted(agent.place.socket)
@@ -133,7 +137,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("A frame cut at any byte is told; one that comes in two parts, cut at any byte, is whole")
+    @Test("A truncated frame is refused, and a frame received in two parts is read as one")
     func cuts() throws {
         try AgentProcess.withAgent { agent in
             let message: DomainValues = ["type": "read", "request": 7, "domain": "a.b"]
@@ -148,7 +152,7 @@ struct HostileClientTests {
             let frame = try Frame.encode(message)
             for length in 1..<frame.count {
                 try client.send(Array(frame[..<length]))
-                // What is there of it has come by the time that another is answered.
+                // Once another client has been answered, the agent has received the first part.
                 _ = try agent.status()
                 try client.send(Array(frame[length...]))
                 #expect(try client.answer() == "values", "\(length)")
@@ -156,7 +160,7 @@ struct HostileClientTests {
         }
     }
 
-    /// A value in so many arrays.
+    /// Returns a string nested in the given number of arrays.
     private static func nested(_ depth: Int) -> PropertyListValue {
         (0..<depth).reduce("x") { value, _ in [value] }
     }
@@ -171,28 +175,31 @@ struct HostileClientTests {
 
     private static let hello: DomainValues = ["type": "hello", "request": 9, "client": "x"]
 
-    /// Requests whose entries are of the right kind, and at the edge; and the answer.
+    /// Well-formed requests at the limits of what is allowed, each with its expected answer.
     static let edges: [(String, DomainValues, answer: String)] = [
-        ("the greatest number", ["type": "status", "request": .unsigned(.max)], "status"),
-        ("an edit at the end of time", edit(["time": .integer(.max)]), "edited"),
-        ("an edit before all time", edit(["time": .integer(.min)]), "edited"),
-        ("the greatest edit", edit(["session": .unsigned(.max), "edit": .unsigned(.max)]), "edited"),
+        ("the greatest request number", ["type": "status", "request": .unsigned(.max)], "status"),
+        ("an edit at the latest time", edit(["time": .integer(.max)]), "edited"),
+        ("an edit at the earliest time", edit(["time": .integer(.min)]), "edited"),
         (
-            "an edit in the way of none, before all time",
+            "the greatest session and edit numbers", edit(["session": .unsigned(.max), "edit": .unsigned(.max)]),
+            "edited"
+        ),
+        (
+            "an edit that replaces another value, at the earliest time",
             edit(["time": .integer(.min), "session": 3, "edit": 0, "replacing": ["k": "other"]]), "edited"
         ),
-        ("an edit of nothing", edit(["set": [:]]), "edited"),
+        ("an edit without keys", edit(["set": [:]]), "edited"),
         ("an edit that sets and removes a key", edit(["remove": ["k"]]), "edited"),
-        ("a key of nothing, and one with a NUL", edit(["set": ["": 1, "\0": 2]]), "edited"),
+        ("an empty key, and one with a NUL", edit(["set": ["": 1, "\0": 2]]), "edited"),
         (
             "a removed key of 100,000 combining marks",
             edit(["remove": [.string(String(repeating: "\u{301}\u{323}", count: 50_000))]]),
             "failure protocolViolation"
         ),
         ("a key of a million characters", edit(["set": [String(repeating: "k", count: 1_000_000): 1]]), "edited"),
-        ("a value as deep as a file may be", edit(["set": ["k": nested(499)]]), "edited"),
-        ("a value deeper than that", edit(["set": ["k": nested(500)]]), "failure protocolViolation"),
-        ("a value deeper than the codec", edit(["set": ["k": nested(510)]]), "failure protocolViolation"),
+        ("a value as deep as a file allows", edit(["set": ["k": nested(499)]]), "edited"),
+        ("a value deeper than a file allows", edit(["set": ["k": nested(500)]]), "failure protocolViolation"),
+        ("a value deeper than the codec allows", edit(["set": ["k": nested(510)]]), "failure protocolViolation"),
         (
             "a domain of 10,000 characters", edit(["domain": .string(String(repeating: "d", count: 10_000))]),
             "failure invalidDomainName"
@@ -200,14 +207,14 @@ struct HostileClientTests {
         ("a domain with a NUL", edit(["domain": "a\0b"]), "failure invalidDomainName"),
         ("a host with a NUL", edit(["host": "a\0b"]), "failure invalidDomainName"),
         ("a directory with a NUL", edit(["user": "/a\0b"]), "failure protocolViolation"),
-        ("a domain of anyone's", edit(["user": "/etc"]), "failure readOnly"),
+        ("a domain of the system", edit(["user": "/etc"]), "failure readOnly"),
         (
-            "no such subscription", ["type": "unsubscribe", "request": 9, "subscription": .unsigned(.max)],
+            "an unknown subscription", ["type": "unsubscribe", "request": 9, "subscription": .unsigned(.max)],
             "unsubscribed"
         ),
-        ("a cursor of no log", subscribe(["from": "ffffffffffffffff:18446744073709551615"]), "subscribed"),
+        ("a cursor of an unknown log", subscribe(["from": "ffffffffffffffff:18446744073709551615"]), "subscribed"),
         (
-            "a cursor beyond numbers", subscribe(["from": "ffffffffffffffff:18446744073709551616"]),
+            "a cursor with a revision beyond 64 bits", subscribe(["from": "ffffffffffffffff:18446744073709551616"]),
             "failure invalidCursor"
         ),
         (
@@ -233,29 +240,32 @@ struct HostileClientTests {
             subscribe(["domains": .array((0..<66_000).map { .string("n\($0)") })]), "failure agentRefused"
         ),
         (
-            "a widening of no subscription",
+            "a widening of an unknown subscription",
             ["type": "widen", "request": 9, "subscription": 7, "domains": ["a.b"]], "failure agentRefused"
         ),
         (
-            "a narrowing by what is no name",
+            "a narrowing by an invalid name",
             ["type": "narrow", "request": 9, "subscription": 7, "domains": ["a/b"]], "failure invalidDomainName"
         ),
-        ("a protocol of the past", hello.merging(["protocol": 0]) { $1 }, "failure protocolViolation"),
-        ("a protocol before all", hello.merging(["protocol": .integer(.min)]) { $1 }, "failure protocolViolation"),
+        ("protocol version 0", hello.merging(["protocol": 0]) { $1 }, "failure protocolViolation"),
+        (
+            "the lowest protocol version", hello.merging(["protocol": .integer(.min)]) { $1 },
+            "failure protocolViolation"
+        ),
         ("a second greeting", hello.merging(["protocol": 1]) { $1 }, "welcome"),
         (
-            "a type of a megabyte", ["type": .string(String(repeating: "t", count: 1 << 20)), "request": 9],
+            "a type of one megabyte", ["type": .string(String(repeating: "t", count: 1 << 20)), "request": 9],
             "failure agentRefused"
         ),
     ]
 
-    @Test("What is at the edge of what may be sent is answered, and all goes on", arguments: edges)
+    @Test("A request at a limit gets the expected answer, and the agent keeps working", arguments: edges)
     func edge(_ row: (String, DomainValues, answer: String)) throws {
         try AgentProcess.withAgent { agent in
             let client = try RawClient.greeted(agent.place.socket)
             try client.send(row.1)
             #expect(try client.answer() == row.answer)
-            // With a record to send, and one to merge.
+            // One change to send, and one to merge.
             try RawFile.replace(agent.place.path("a.b"), with: Array("{ k = theirs; m = 1; }".utf8))
             #expect(try agent.defaults("write", "a.b", "j", "1").status == 0)
             try agent.synchronize()
@@ -264,7 +274,7 @@ struct HostileClientTests {
     }
 
     @Test(
-        "A cursor of this log that is beyond its end begins with a gap",
+        "A subscription from a cursor beyond the end of the log begins with a gap",
         arguments: ["latest", "everything", "disconnect"])
     func cursorBeyond(mode: String) throws {
         try AgentProcess.withAgent { agent in
@@ -285,7 +295,7 @@ struct HostileClientTests {
             to: place.path("org.defaultsd.agent"))
     }
 
-    @Test("Of a flood of connections each one too many is told so, and those that are there are served")
+    @Test("In a flood of connections, excess ones are refused and existing ones are still served")
     func connections() throws {
         try AgentProcess.withAgent(prepare: { try Self.set("MaximumConnections", 20, $0) }) { agent in
             let first = try RawClient.greeted(agent.place.socket)
@@ -307,7 +317,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test("Of a flood of subscriptions each one too many is told so, and the others go on")
+    @Test("In a flood of subscriptions, excess ones are refused and accepted ones still get changes")
     func subscriptions() throws {
         try AgentProcess.withAgent { agent in
             let client = try RawClient.greeted(agent.place.socket)
@@ -326,26 +336,26 @@ struct HostileClientTests {
         }
     }
 
-    @Test("Of a flood of requests that wait for the disk a few are taken, and the others wait in their place")
+    @Test("A flood of requests that wait for the disk doesn't delay other clients")
     func barriers() throws {
         try AgentProcess.withAgent { agent in
             try agent.defaults("write", "a.b", "k", "1")
             try agent.defaults("write", AgentSettings.domainName, "HoldDelay", "-int", "60000")
             try agent.synchronize()
             let client = try RawClient.greeted(agent.place.socket)
-            // Gone, which is to be believed in a minute: until then nobody's `synchronize` is answered.
+            // The agent believes the loss only after HoldDelay, a minute. Until then it answers no `synchronize`.
             unlink(agent.place.path("a.b"))
             let requests = try (2..<102).flatMap {
                 try Frame.encode(["type": "synchronize", "request": .integer($0)])
             }
             try client.send(requests + Frame.encode(["type": "status", "request": 200]))
-            // Others are served.
+            // Other clients are served.
             #expect(try agent.status()["connections"] == 2)
             #expect(!client.hasAnswer)
         }
     }
 
-    @Test("What large requests have taken is given back, and what many leave unfinished is bounded")
+    @Test("The agent releases the memory of large requests and limits that of unfinished ones")
     func unfinished() throws {
         try AgentProcess.withAgent { agent in
             let large = try Frame.encode([
@@ -358,14 +368,14 @@ struct HostileClientTests {
             }
             #expect(try agent.residentKilobytes() < 200_000)
 
-            // Now each leaves out the last byte.
+            // Now each client omits the last byte.
             var refused = 0
             for client in clients {
                 do {
                     try client.send(large.dropLast())
                     continue
                 } catch {
-                    // Closed before it had said it all.
+                    // The agent closed the connection before it had received everything.
                     #expect(try [client.answer(), client.answer()] == ["failure agentRefused", "closed"])
                     refused += 1
                 }
@@ -378,7 +388,7 @@ struct HostileClientTests {
 
     // MARK: Other users
 
-    /// A place whose socket's directory is the usual one.
+    /// Returns the default socket path of a location, and an environment that selects it.
     private static func usual(_ place: AgentProcess.Place) -> (socket: String, environment: [String: String]) {
         let directory = PreferencesDirectory(path: place.preferences, isExplicit: false)
         let environment = place.environment.merging(["DEFAULTSD_SOCKET": "", "DEFAULTS_DIRECTORY": ""]) { $1 }
@@ -386,7 +396,7 @@ struct HostileClientTests {
         return (address?.socketPath ?? "", environment)
     }
 
-    @Test("The agent's own directory is the user's alone, even where it was there for everyone to read")
+    @Test("The agent makes its directory and files private to the user, even if they existed with wider modes")
     func openDirectory() throws {
         try AgentProcess.withPlace { place in
             let (socket, environment) = Self.usual(place)
@@ -397,7 +407,7 @@ struct HostileClientTests {
                 for: PreferencesDirectory(path: place.preferences, isExplicit: false),
                 environment: Environment(environment)
             ).logPath(for: PreferencesDirectory(path: place.preferences))
-            // What was left there with a wide mode isn't written to.
+            // The agent must not write to existing files with wide modes.
             for path in [log, log + ".new"] {
                 try RawFile.write("", to: path)
                 chmod(path, 0o666)
@@ -418,7 +428,7 @@ struct HostileClientTests {
     }
 
     @Test(
-        "Another's directory is no place for the socket, to the agent and to who would talk to it",
+        "The agent and the command refuse a socket directory that belongs to another user",
         .enabled(if: geteuid() == 0))
     func foreignDirectory() throws {
         try AgentProcess.withPlace { place in
@@ -428,17 +438,17 @@ struct HostileClientTests {
                 let outcome = try Programs.run(
                     arguments[0], Array(arguments[1...]), environment: place.environment)
                 #expect(outcome.status != 0)
-                #expect(outcome.errors.contains("belongs to the user with the number 65534"), "\(outcome)")
+                #expect(outcome.errors.contains("belongs to user ID 65534"), "\(outcome)")
             }
         }
     }
 
     @Test(
-        "Who listens at the socket as another user is told nothing",
+        "A client sends nothing to a socket on which another user listens",
         .enabled(if: AgentProcess.hasNobody && ForeignProcess.hasPython))
     func impostor() throws {
         try AgentProcess.withPlace { place in
-            // As in /tmp: everyone may make a socket there.
+            // As in /tmp, everyone may create a socket there.
             chmod(place.root, 0o755)
             chmod(place.runtime, 0o1777)
             let impostor = try ForeignProcess(

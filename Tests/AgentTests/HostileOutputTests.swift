@@ -6,11 +6,11 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// What the command makes of values and answers that nobody would expect.
+/// The command's output for values and answers that are hostile or out of range.
 @Suite("Hostile values and answers")
 struct HostileOutputTests {
     @Test(
-        "An uptime that fits no whole number is shown as unknown",
+        "An uptime that fits no integer is shown as unknown",
         .enabled(if: ForeignProcess.hasPython), arguments: [1e300, -1e300, 0x1p63, .infinity, .nan])
     func uptime(_ seconds: Double) throws {
         try AgentProcess.withPlace { place in
@@ -43,11 +43,11 @@ struct HostileOutputTests {
         }
     }
 
-    /// A text that a terminal would obey, and show in another order.
+    /// Text with control characters that a terminal would obey, and with one that reverses its order.
     private static let text = "a\u{1B}]0;x\u{7}\u{202E}b\u{2028}c\u{9B}\té\nd"
 
     @Test(
-        "read and find show a terminal no text that it obeys, and anything else the text as it is",
+        "`read` and `find` escape control characters on a terminal and print them unchanged elsewhere",
         .enabled(if: ForeignProcess.hasPython))
     func terminal() throws {
         try AgentProcess.withPlace { place in
@@ -64,7 +64,7 @@ struct HostileOutputTests {
                     ["python3", "-c", "import pty, sys; pty.spawn(sys.argv[1:])", Programs.defaults] + arguments,
                     environment: environment)
                 let shown = outcome.output.replacing("\r\n", with: "\n")
-                // The line breaks and tabs stay.
+                // Line breaks and tabs are kept.
                 let rest = shown.filter { $0 != "\n" && $0 != "\t" }
                 #expect(rest == rest.printable && shown.contains("\\U202e"), "\(arguments): \(shown)")
                 if let expected { #expect(shown == expected) }

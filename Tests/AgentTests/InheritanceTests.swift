@@ -2,10 +2,10 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// What the command inherits from who starts it, and must not be misled by.
-@Suite("What the command inherits")
+/// Inherited state, such as closed descriptors and ignored signals, that must not mislead the command.
+@Suite("Inherited process state")
 struct InheritanceTests {
-    /// Runs a script of the shell that calls `defaults`.
+    /// Runs a shell script that calls `defaults`.
     private static func run(_ script: String, _ agent: AgentProcess) throws -> Programs.Outcome {
         try Programs.shell(
             "defaults() { '\(Programs.defaults)' \"$@\"; }\n\(script)", in: agent.place.root,
@@ -13,7 +13,7 @@ struct InheritanceTests {
     }
 
     @Test(
-        "Where standard output is closed nothing goes elsewhere, and the status says so",
+        "With standard output closed, a command prints nothing elsewhere and fails with status 74",
         arguments: ["status", "read a.b k", "read a.b", "read --json a.b", "export a.b -", "export a.b /dev/stdout"])
     func closedOutput(_ command: String) throws {
         try AgentProcess.withAgent { agent in
@@ -24,7 +24,7 @@ struct InheritanceTests {
         }
     }
 
-    @Test("Standard input and error may be closed", arguments: ["<&-", "2>&-", "<&- 2>&-"])
+    @Test("The command works with standard input or standard error closed", arguments: ["<&-", "2>&-", "<&- 2>&-"])
     func closedOthers(_ closed: String) throws {
         try AgentProcess.withAgent { agent in
             try agent.defaults("write", "a.b", "k", "v")
@@ -33,7 +33,7 @@ struct InheritanceTests {
         }
     }
 
-    @Test("Input that is closed is no empty input")
+    @Test("An import from closed standard input fails and leaves the domain unchanged")
     func closedInput() throws {
         try AgentProcess.withAgent { agent in
             try agent.defaults("write", "a.b", "k", "v")
@@ -42,11 +42,11 @@ struct InheritanceTests {
         }
     }
 
-    @Test("An ignored SIGCHLD hides no end of a child", arguments: ["", "trap '' CHLD"])
+    @Test("An ignored SIGCHLD doesn't hide how a child process ended", arguments: ["", "trap '' CHLD"])
     func ignoredChildren(_ trap: String) throws {
         try AgentProcess.withAgent { agent in
             let edit = try Self.run("\(trap)\nEDITOR='exit 3;' VISUAL= defaults edit a.b || echo $?", agent)
-            #expect(edit.output == "69\n" && edit.errors.contains("ended with status 3; nothing is set."))
+            #expect(edit.output == "69\n" && edit.errors.contains("exited with status 3; nothing was changed."))
             try agent.defaults("write", "a.b", "k", "v")
             let initial = try Self.run("\(trap)\ndefaults tail --initial --timeout 1 --exec 'echo ran'", agent)
             #expect(initial.output == "ran\n" && initial.errors == "")
@@ -54,7 +54,7 @@ struct InheritanceTests {
     }
 
     @Test(
-        "A reader that has gone ends any verb with status 0",
+        "A verb exits with status 0 when the reader of its output is gone",
         arguments: ["read a.b", "read a.b k", "export a.b -", "find x", "export a.b /dev/stdout"])
     func goneReader(_ command: String) throws {
         try AgentProcess.withAgent { agent in

@@ -1,14 +1,15 @@
+import DefaultsClient
 import DefaultsKit
 import Glibc
 import ProgramSupport
 import TestSupport
 import Testing
 
-/// The kernel's limits of inotify, lowered in the agent's own user namespace.
-@Suite("Where the kernel gives no inotify")
+/// The kernel's inotify limits, lowered in the agent's own user namespace.
+@Suite("Exhausted inotify limits")
 struct InotifyLimitTests {
     @Test(
-        "the agent polls, says so in its status and its log, and sees what changes, until it is told to try again",
+        "An agent without inotify polls, reports that, sees all changes, and tries inotify again on SIGHUP",
         .enabled(if: canLower), arguments: ["max_inotify_watches", "max_inotify_instances"])
     func polling(limit: String) throws {
         try AgentProcess.withPlace { place in
@@ -20,7 +21,7 @@ struct InotifyLimitTests {
                 try RawFile.replace(place.path("a.b"), with: Array("{k=\(value);}".utf8))
                 while true {
                     guard let event = try follower.connection.nextEvent(within: 30_000) else {
-                        Issue.record("Nothing came of \(value).")
+                        Issue.record("No event reported the value \(value).")
                         return
                     }
                     if Follower.text(event).contains(">\(value)") { return }
@@ -32,7 +33,7 @@ struct InotifyLimitTests {
             #expect(try eventually { try mode(agent) == "inotify" })
             try awaitChange("watched")
 
-            // The directory that comes in the place of this one gets no watch.
+            // The directory that replaces this one gets no watch.
             try setLimit("max_inotify_watches", to: 0, of: agent)
             rename(place.preferences, place.preferences + ".old")
             try RawFile.makeDirectory(place.preferences)
@@ -40,9 +41,9 @@ struct InotifyLimitTests {
             try awaitChange("again")
 
             let log = agent.complaints()
-            #expect(log.contains("ready: \(place.preferences) by polling: no inotify"), "\(log)")
-            #expect(log.contains("\(place.preferences) is watched by inotify"), "\(log)")
-            #expect(log.contains("\(place.preferences) is watched by polling: no inotify watch"), "\(log)")
+            #expect(log.contains("ready: watching \(place.preferences) by polling: no inotify"), "\(log)")
+            #expect(log.contains("\(place.preferences) is now watched by inotify"), "\(log)")
+            #expect(log.contains("\(place.preferences) is now watched by polling: no inotify watch"), "\(log)")
             #expect(log.contains("raise fs.inotify.max_user_watches"), "\(log)")
         }
     }

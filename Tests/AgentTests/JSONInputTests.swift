@@ -4,14 +4,14 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// JSON where property lists are taken: `import`, `convert`, and `write --json`.
+/// JSON where property lists are accepted: `import`, `convert`, and `write --json`.
 @Suite("JSON as input")
 struct JSONInputTests {
     private static func convert(_ input: String, to format: String = "json") throws -> Programs.Outcome {
         try Programs.run(Programs.defaults, ["convert", "--to", format, "-"], input: input)
     }
 
-    @Test("What `read --json` prints is read as the very value that it came from")
+    @Test("A property list converted to JSON and back is unchanged")
     func roundTrip() throws {
         let value: PropertyListValue = [
             "data": .data([0, 255]), "date": .date(PropertyListDate(secondsSinceReferenceDate: 0.25)), "uid": .uid(7),
@@ -31,7 +31,7 @@ struct JSONInputTests {
         }
     }
 
-    @Test("What Python writes as JSON, it reads again unchanged", .enabled(if: ForeignProcess.hasPython))
+    @Test("JSON written by Python survives a conversion unchanged", .enabled(if: ForeignProcess.hasPython))
     func python() throws {
         let script = """
             import json, random, subprocess, sys
@@ -64,37 +64,37 @@ struct JSONInputTests {
         refused(#"{"a": null}"#, "line 1, column 7 (byte 6)", "a property list can't hold null; leave the key out"),
         refused("{\"é\": 1,\n \"b\": nul}", "line 2, column 7 (byte 16)", "expected a value"),
         refused(#"{"a": 1 "b": 2}"#, "line 1, column 9 (byte 8)", "expected }"),
-        refused(#"{"a": 1, }"#, "line 1, column 10 (byte 9)", "expected a key between quotes"),
-        refused(#"{"a": 1, "a": 2}"#, "line 1, column 10 (byte 9)", #"the key "a" stands twice in one object"#),
+        refused(#"{"a": 1, }"#, "line 1, column 10 (byte 9)", "expected a quoted key"),
+        refused(#"{"a": 1, "a": 2}"#, "line 1, column 10 (byte 9)", #"an object has the key "a" twice"#),
         refused(#"{"a": 01}"#, "line 1, column 7 (byte 6)", "expected a value"),
         refused(
             #"{"a": 18446744073709551616}"#, "line 1, column 7 (byte 6)",
-            "the number 18446744073709551616 doesn't fit 64 bits"),
-        refused(#"{"a": 1e999}"#, "line 1, column 7 (byte 6)", "the number 1e999 doesn't fit 64 bits"),
+            "the number 18446744073709551616 doesn't fit in 64 bits"),
+        refused(#"{"a": 1e999}"#, "line 1, column 7 (byte 6)", "the number 1e999 doesn't fit in 64 bits"),
         refused(#"{"a": "\ud800"}"#, "line 1, column 8 (byte 7)", "a surrogate has no partner"),
-        refused(#"{"a": "\x"}"#, "line 1, column 8 (byte 7)", "the backslash begins no escape"),
-        refused(#"{"a": "b"#, "line 1, column 7 (byte 6)", "the string has no end"),
+        refused(#"{"a": "\x"}"#, "line 1, column 8 (byte 7)", "invalid escape sequence"),
+        refused(#"{"a": "b"#, "line 1, column 7 (byte 6)", "the string is not terminated"),
         refused(#"{"a": {"$data": "?"}}"#, "line 1, column 7 (byte 6)", "$data is not base64"),
         refused(#"{"a": {"$date": "soon"}}"#, "line 1, column 7 (byte 6)", "$date is not a date"),
         refused(#"{"a": 1} {}"#, "line 1, column 10 (byte 9)", "expected the end of the text"),
         .fails(
             ["import", "a.b", "-"], status: 65,
-            "Standard input holds no dictionary but a value of type array, so it has no keys; the domain a.b is unchanged.",
+            "Standard input holds a value of type array, not a dictionary, so it has no keys; "
+                + "the domain a.b is unchanged.",
             input: "[1, 2]"),
         .fails(
             ["write", "a.b", "k", #"{"a": 1}"#], status: 65,
-            #""{"a": 1}" is JSON; write --json before the domain. If it is meant as plain text, write -string before it."#
-        ),
+            #""{"a": 1}" is JSON. Put --json before the domain. For plain text, put -string before it."#),
         .fails(
             ["write", "--json", "a.b", "k", "[1,"], status: 65,
-            "JSON, line 1, column 4 (byte 3): expected a value, found the end of the text. Defaults have not been changed."
-        ),
+            "JSON, line 1, column 4 (byte 3): expected a value, found the end of the text. "
+                + "Defaults have not been changed."),
         .fails(
             ["write", "--json", "a.b", "[1]"], status: 64,
-            #"The JSON alone is no object; give a key, or '{"key": value}'."#),
+            #"The JSON value is not an object. Give a key before it, or '{"key": value}'."#),
         .fails(
             ["write", "--json", "a.b", "k", "1", "2"], status: 64,
-            "With --json, give a key and its value as JSON, or an object alone."),
+            "With --json, give a key and a JSON value, or a JSON object."),
     ]
 
     static let written: [CommandCase] = [
@@ -113,13 +113,13 @@ struct JSONInputTests {
             input: "\u{FEFF}{\"k\": {\"$date\": \"2001-01-01T00:00:00Z\"}}\n"),
     ]
 
-    @Test("A value is set as it stands in JSON", arguments: written)
+    @Test("A JSON value is stored as the property list that it describes", arguments: written)
     func writing(_ row: CommandCase) throws { try row.check() }
 
-    @Test("What can't be taken says where it is wrong, and changes nothing", arguments: refusals)
+    @Test("Invalid JSON input is refused with an explanation and changes nothing", arguments: refusals)
     func wrong(_ row: CommandCase) throws { #expect(try row.check() == [:]) }
 
-    @Test("JSON that is nested too deep is refused")
+    @Test("JSON that is nested too deeply is refused")
     func depth() throws {
         let outcome = try Self.convert(String(repeating: "[", count: 100_000))
         #expect(outcome.status == 65)

@@ -1,9 +1,9 @@
 import Testing
 
-/// Keys that lead into values, and keys that have dots.
+/// Keys that lead into values, and keys that contain dots.
 @Suite("Key paths of the command")
 struct KeyPathTests {
-    /// A domain with values inside values.
+    /// The arguments of a command that sets up a domain with nested values.
     private static let nested = [
         "write", "a.b", "{a = {b = (x, {c = y;}); \"d.e\" = z;}; s = text; \"p.q\" = 1; \"r.s\" = {t = u;};}",
     ]
@@ -21,7 +21,7 @@ struct KeyPathTests {
         .prints(nested, ["read", "--key-path", "a.b", "a.b.0"], output: "x"),
         .prints(nested, ["read-type", "a.b", "a.b.1"], output: "Type is dictionary"),
         .prints(nested, ["read-type", "--key-path", "a.b", #"p\.q"#], output: "Type is string"),
-        // A key that is there wins, and an escape or --key-path reaches past it.
+        // An existing key wins. An escape or --key-path reaches past it.
         .prints(nested, ["write", "a.b", "p", "{q = 2;}"], ["read", "a.b", "p.q"], output: "1"),
         .prints(nested, ["write", "a.b", "p", "{q = 2;}"], ["read", "--key-path", "a.b", "p.q"], output: "2"),
         .prints(
@@ -32,29 +32,28 @@ struct KeyPathTests {
             ["import", "a.b", "-"], ["read", "a.b", #"a\\\\b"#], output: "2", input: #"{"a\\b" = 1; "a\\\\b" = 2;}"#),
         .fails(
             nested, ["read", "a.b", "a.b.2"], status: 1,
-            "\"a.b\" in the domain a.b has 2 elements, numbered from 0 on, and none with the number 2."),
+            "\"a.b\" in the domain a.b has 2 elements, counted from 0, so there is no element 2."),
         .fails(
             nested, ["read", "a.b", "a.b.99999999999999999999"], status: 1,
-            "\"a.b\" in the domain a.b has 2 elements, numbered from 0 on, and none with the number 99999999999999999999."
-        ),
+            "\"a.b\" in the domain a.b has 2 elements, counted from 0, so there is no element 99999999999999999999."),
         .fails(
             nested, ["read", "a.b", "a.b.-1"], status: 1,
-            "\"a.b\" in the domain a.b is an array: its elements have numbers from 0 on, and \"-1\" is none."),
+            "\"a.b\" in the domain a.b is an array, and \"-1\" is not an index."),
         .fails(nested, ["read", "a.b", "a.x.y"], status: 1, "\"a\" in the domain a.b has no key \"x\"."),
         .fails(nested, ["read", "a.b", "a."], status: 1, "\"a\" in the domain a.b has no key \"\"."),
         .fails(
             nested, ["read", "a.b", "a.b.0.y"], status: 65,
-            "\"a.b.0\" in the domain a.b is no array or dictionary but of type string, and holds no \"y\"."),
+            "\"a.b.0\" in the domain a.b is of type string, not an array or dictionary, so it has no \"y\"."),
         .fails(nested, ["read", "a.b", "s.x"], status: 1, "The domain a.b has no key \"s.x\"."),
         .fails(nested, ["read", "a.b", "n.x"], status: 1, "The domain a.b has no key \"n.x\"."),
         .fails(nested, ["read", "--key-path", "a.b", "n.x"], status: 1, "The domain a.b has no key \"n\"."),
         .fails(nested, ["read", "a.b", #"n\.x.y"#], status: 1, "The domain a.b has no key \"n.x\"."),
         .fails(
             nested, ["read", "a.b", "\(String(repeating: "a.", count: 256))a"], status: 64,
-            "The key has 257 components; a path has at most 256."),
+            "The key path has 257 components; the limit is 256."),
     ]
 
-    /// Writes, and gives what is then at `a`.
+    /// Returns a case that writes and then reads the value at `a`.
     private static func written(_ arguments: [String], _ output: String) -> CommandCase {
         .prints(["write", "a.b", "a", "{b = (x);}"], ["write"] + arguments, json("a"), output: output)
     }
@@ -68,7 +67,7 @@ struct KeyPathTests {
         written(["a.b", "a", "-dict-add", "c", "-int", "1"], #"{"b":["x"],"c":1}"#),
         written(["a.b", "a.new", "-dict-add", "c", "d"], #"{"b":["x"],"new":{"c":"d"}}"#),
         written(["a.b", #"a.d\.e"#, "y"], #"{"b":["x"],"d.e":"y"}"#),
-        // What leads nowhere is a key, as on a Mac.
+        // A path that leads nowhere is a plain key, as on a Mac.
         .prints(
             ["write", "-g", "com.apple.swipescrolldirection", "-bool", "no"],
             ["read", "-g", "com.apple.swipescrolldirection"], output: "0"),
@@ -83,20 +82,20 @@ struct KeyPathTests {
         .prints(["write", "--key-path", "a.b", "x.y", "-array-add", "1"], json(), output: #"{"x":{"y":["1"]}}"#),
         .fails(
             nested, ["write", "a.b", "a.b.3", "v"], status: 1,
-            "\"a.b\" in the domain a.b has 2 elements, numbered from 0 on, and none with the number 3."),
+            "\"a.b\" in the domain a.b has 2 elements, counted from 0, so there is no element 3."),
         .fails(
             nested, ["write", "a.b", "a.b.k", "v"], status: 1,
-            "\"a.b\" in the domain a.b is an array: its elements have numbers from 0 on, and \"k\" is none."),
+            "\"a.b\" in the domain a.b is an array, and \"k\" is not an index."),
         .fails(
             nested, ["write", "--key-path", "a.b", "s.x", "v"], status: 65,
-            "\"s\" in the domain a.b is no array or dictionary but of type string, and holds no \"x\"."),
+            "\"s\" in the domain a.b is of type string, not an array or dictionary, so it has no \"x\"."),
         .fails(
             nested, ["write", "a.b", "a.b.0", "-array-add", "v"], status: 65,
-            "The value of \"a.b.0\" in the domain a.b is not an array but of type string, so nothing can be added; "
-                + "defaults unchanged. -array replaces it."),
+            "The value of \"a.b.0\" in the domain a.b is of type string, not an array, so nothing can be added; "
+                + "leaving defaults unchanged. Use -array to replace it."),
         .fails(
             nested, ["write", "a.b", #"n\.x.y"#, "v"], status: 1,
-            "The domain a.b has no key \"n.x\". Write --key-path before the domain to make it."),
+            "The domain a.b has no key \"n.x\". To create it, put --key-path before the domain."),
     ]
 
     static let deleting: [CommandCase] = [
@@ -111,30 +110,29 @@ struct KeyPathTests {
         ),
         .fails(
             nested, ["delete", "a.b", "a.b.2"], status: 1,
-            "\"a.b\" in the domain a.b has 2 elements, numbered from 0 on, and none with the number 2; nothing is deleted."
-        ),
+            "\"a.b\" in the domain a.b has 2 elements, counted from 0, so there is no element 2; nothing is deleted."),
     ]
 
     @Test(
-        "A key that looks like a path is made with a word of warning, once",
+        "A new key that looks like a path is created with a warning the first time only",
         arguments: ["Windows.0.Title", "Window.Title"])
     func looksLikeAPath(_ key: String) throws {
         let parent = key.prefix { $0 != "." }
         let write = ["write", "a.b", key, "Main"]
         var row = CommandCase.isSilent(write)
         row.errors =
-            "defaults: The domain a.b has no \"\(parent)\", so a key named \"\(key)\" was made. To set a value inside "
-            + "\"\(parent)\", write --key-path before the domain.\n"
+            "defaults: The domain a.b has no \"\(parent)\", so a key named \"\(key)\" was created. "
+            + "To set a value inside \"\(parent)\", put --key-path before the domain.\n"
         try row.check()
         try CommandCase.isSilent(write, write).check()
     }
 
-    @Test("Reading", arguments: reading)
+    @Test("`read` and `read-type` follow a key path, or say where it leads nowhere", arguments: reading)
     func read(_ row: CommandCase) throws { try row.check() }
 
-    @Test("Writing", arguments: writing)
+    @Test("`write` follows a key path, or says where it leads nowhere", arguments: writing)
     func write(_ row: CommandCase) throws { try row.check() }
 
-    @Test("Deleting", arguments: deleting)
+    @Test("`delete` follows a key path, or says where it leads nowhere", arguments: deleting)
     func delete(_ row: CommandCase) throws { try row.check() }
 }

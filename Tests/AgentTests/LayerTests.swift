@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Foundation
@@ -7,10 +8,10 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// Preferences for every user of the system, and those that its administrator forces.
+/// Preferences for all users of the system, and preferences that its administrator forces.
 @Suite("The system's layers")
 struct LayerTests {
-    /// Makes the directories, which no test needs.
+    /// Creates the system's directories, which don't exist by default.
     @Sendable private static func makeDirectories(_ place: AgentProcess.Place) throws {
         try RawFile.makeDirectory(place.system)
         try RawFile.makeDirectory(place.managed)
@@ -20,7 +21,7 @@ struct LayerTests {
         Domain(try DomainName(name), user: user)
     }
 
-    /// The users of the domains that events are about, with the event as text.
+    /// Returns each event as text, with the user of its domain.
     private static func texts(_ events: [StreamEvent]) -> [String] {
         events.map { event in
             guard case .record(let record, _) = event else { return Follower.text(event) }
@@ -35,7 +36,7 @@ struct LayerTests {
     }
 
     @Test(
-        "tail shows what changes in a system directory and in the managed one, and whose it is",
+        "`defaults tail` shows changes in the system and managed directories, and names the layer",
         .enabled(if: geteuid() == 0))
     func tail() throws {
         try AgentProcess.withAgent(prepare: Self.makeDirectories) { agent in
@@ -72,7 +73,7 @@ struct LayerTests {
         }
     }
 
-    @Test("Directories that are made while the agent runs are found, and so is their end")
+    @Test("System directories that are created or removed while the agent runs are noticed")
     func madeLater() throws {
         try AgentProcess.withAgent { agent in
             let follower = try agent.follow()
@@ -92,7 +93,7 @@ struct LayerTests {
         }
     }
 
-    @Test("The agent says which directories it watches, and how")
+    @Test("The agent reports which system directories it watches, and how")
     func status() throws {
         try AgentProcess.withAgent(prepare: { try RawFile.makeDirectory($0.system) }) { agent in
             let expected = SystemDirectories(anyUser: [agent.place.system], managed: agent.place.managed)
@@ -105,7 +106,7 @@ struct LayerTests {
     }
 
     @Test(
-        "The values of each layer are read from the agent as from the files, and domains lists the user's own alone",
+        "Each layer has the same values with and without an agent, and `domains` lists only the user's own",
         .enabled(if: geteuid() == 0), arguments: [true, false])
     func read(hasAgent: Bool) throws {
         try AgentProcess.withPlace { place in
@@ -135,10 +136,10 @@ struct LayerTests {
                     try backend.edit(domain, ["size": 9], replacesAll: false)
                 }
                 #expect(error?.code == .readOnly)
-                #expect(error?.description.hasPrefix("\(domain) can only be read") == true)
+                #expect(error?.description.hasPrefix("\(domain) is read-only") == true)
                 try backend.synchronize(domain)
             }
-            // What was refused has done no harm.
+            // The refused edits have changed nothing.
             try backend.edit(Self.domain("a.b", .current), ["size": 9], replacesAll: false)
             try backend.synchronize(Self.domain("a.b", .current))
             #expect(try backend.snapshot(of: Self.domain("a.b", .managed)).values == ["size": "2"])
@@ -147,7 +148,7 @@ struct LayerTests {
         }
     }
 
-    /// A way not to be root's alone, and what undoes it.
+    /// A way to let others than root write a managed file, and the command that undoes it.
     struct Distrust: CustomTestStringConvertible {
         let spoil: String
         let repair: String
@@ -155,7 +156,7 @@ struct LayerTests {
     }
 
     @Test(
-        "A managed file that others may write is told with the remedy, has no values, and has them after the remedy",
+        "A managed file that others can write is ignored, reported with a remedy, and read after the remedy",
         .enabled(if: geteuid() == 0),
         arguments: [
             Distrust(spoil: "chown 65534 FILE", repair: "chown root FILE"),
@@ -190,14 +191,14 @@ struct LayerTests {
 
             let repaired = try follower.events {
                 let remedy = try run(distrust.repair)
-                #expect(reason.hasPrefix("\(path) is not honoured") && reason.hasSuffix("`\(remedy)`."), "\(reason)")
+                #expect(reason.hasPrefix("\(path) is ignored") && reason.hasSuffix("`\(remedy)`."), "\(reason)")
             }
             #expect(Self.texts(repaired) == ["managed a.b: size ->1 (file)", "managed a.b: recovered"])
             #expect(try agent.status()["errors"] == [])
         }
     }
 
-    @Test("A managed file that is damaged is told, and its last good values stay", .enabled(if: geteuid() == 0))
+    @Test("A damaged managed file is reported, and its last good values stay", .enabled(if: geteuid() == 0))
     func damaged() throws {
         try AgentProcess.withAgent(prepare: Self.makeDirectories) { agent in
             let follower = try agent.follow()
@@ -209,7 +210,7 @@ struct LayerTests {
         }
     }
 
-    @Test("The agent's own settings are the current user's alone")
+    @Test("The agent reads its own settings only from the current user's preferences")
     func settings() throws {
         let settings = "{MaximumConnections = 1; NoSuchSetting = 1;}"
         try AgentProcess.withAgent(prepare: { place in
@@ -221,7 +222,7 @@ struct LayerTests {
                 try RawFile.write(settings + "\n", to: agent.place.system + "/org.defaultsd.agent.plist")
                 try RawFile.write(settings, to: agent.place.managed + "/org.defaultsd.agent.plist")
             }
-            // The first has changed no value; the second is taken, or told not to be root's.
+            // The first write changed no value. The second is loaded, or reported as not owned by root.
             #expect(events.count == 1)
             let connections = try (0..<3).map { _ in try agent.connect() }
             let domains = try connections.map { try $0.domains().count }
@@ -231,7 +232,7 @@ struct LayerTests {
     }
 
     @Test(
-        "Directories that the agent's user may only read are watched; one that can't be read is told, and keeps its values",
+        "Read-only system directories are watched, and an unreadable one is reported and keeps its values",
         .enabled(if: AgentProcess.hasNobody))
     func onlyReadable() throws {
         try AgentProcess.withPlace { place in
@@ -244,7 +245,7 @@ struct LayerTests {
             #expect(status.contains("system       \(place.system) (inotify)\n"))
             #expect(status.contains("managed      \(place.managed) (inotify)\n"))
 
-            // Another user's agent tells root nothing; so all goes by commands of its user.
+            // Another user's agent refuses root, so all commands run as the agent's user.
             func expect(shown text: String) throws {
                 let isShown = try eventually {
                     try agent.defaults("tail", "--initial", "--timeout", "0.1", "--color", "never").output
@@ -261,7 +262,7 @@ struct LayerTests {
             let problem = "errors       The directory \(place.system) is gone or can't be read"
             let isTold = try eventually { try agent.defaults("status").output.contains(problem) }
             #expect(isTold)
-            // All that is known is looked at once more.
+            // A save of another domain leaves the values as they are.
             #expect(try agent.defaults("write", "c.d", "k", "v").status == 0)
             try expect(shown: "a.b (any user, \(place.system)) size  \"2\"")
             try RawFile.write("{size = 4;}", to: place.system + "/a.b.plist")

@@ -5,15 +5,17 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// The signal of a trap.
+/// The signal that a trap raises.
 #if arch(x86_64)
 private let trapSignal = SIGILL
 #else
 private let trapSignal = SIGTRAP
 #endif
 
-/// What is kept of a program that sets and ends at once: `Tests/Leaver` plays the scenes.
-@Suite("A program that ends")
+/// Edits of a program that exits right after making them.
+///
+/// `Tests/Leaver` plays the scenes.
+@Suite("Programs that exit right after an edit")
 struct LeavingTests {
     private static let suite = "org.example.app"
 
@@ -32,7 +34,7 @@ struct LeavingTests {
         }
     }
 
-    @Test("A program that sets a key very often has its last value saved", arguments: [true, false])
+    @Test("A program that sets a key very many times has its last value saved", arguments: [true, false])
     func burst(hasAgent: Bool) throws {
         #expect(try play("burst", hasAgent: hasAgent) == ["key": 100_000])
         #expect(try play("turns", hasAgent: hasAgent) == ["even": 50_000, "odd": 50_000])
@@ -44,12 +46,12 @@ struct LeavingTests {
         #expect(values.count == 20_000 && values["key20000"] == 20_000)
     }
 
-    @Test("What a handler of the program's end sets is saved, whenever it was named", arguments: [true, false])
+    @Test("A value set by an exit handler is saved, whenever the handler was registered", arguments: [true, false])
     func handlers(hasAgent: Bool) throws {
         #expect(try play("handlers", hasAgent: hasAgent) == ["early": 1, "key": 1, "late": 1])
     }
 
-    @Test("What threads set is saved though they all end the program at once", arguments: [true, false])
+    @Test("Values set by threads are saved even if all threads call exit at the same time", arguments: [true, false])
     func threads(hasAgent: Bool) throws {
         #expect(try play("threads", hasAgent: hasAgent).count == 30)
     }

@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Foundation
@@ -7,23 +8,23 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// How the agent starts, tells of itself, follows its settings and ends.
-@Suite("The agent's life")
+/// The agent's start, status, settings and exit.
+@Suite("The agent's life cycle")
 struct LifeTests {
     @Test(
-        "It says that it is ready in one line, and ends in peace on SIGTERM and SIGINT", arguments: [SIGTERM, SIGINT])
+        "The agent logs one line when ready, and exits cleanly on SIGTERM and SIGINT", arguments: [SIGTERM, SIGINT])
     func ready(_ signal: Int32) throws {
         try AgentProcess.withAgent { agent in
             agent.signal(signal)
             #expect(agent.status(within: 30) == 0)
             let lines = agent.complaints().split(separator: "\n")
             #expect(lines.count == 1)
-            #expect(lines.first?.contains("ready: \(agent.place.preferences) by inotify") == true, "\(lines)")
+            #expect(lines.first?.contains("ready: watching \(agent.place.preferences) by inotify") == true, "\(lines)")
             #expect(!RawFile.exists(agent.place.socket))
         }
     }
 
-    @Test("Edits that wait are saved when it ends by SIGTERM or SIGINT", arguments: [SIGTERM, SIGINT])
+    @Test("The agent saves pending edits when SIGTERM or SIGINT ends it", arguments: [SIGTERM, SIGINT])
     func savesAtTheEnd(_ signal: Int32) throws {
         try AgentProcess.withAgent { agent in
             try agent.holdEdits()
@@ -42,12 +43,12 @@ struct LifeTests {
         }
     }
 
-    @Test("What was asked before it is to end is answered, and what its asker then asks, before connections are closed")
+    @Test("An agent told to exit answers earlier requests and their follow-ups before it closes connections")
     func answersAtTheEnd() throws {
         try AgentProcess.withAgent { agent in
             let client = try RawClient.greeted(agent.place.socket)
             agent.signal(SIGSTOP)
-            // On a condition, so that it waits for the file.
+            // The edit is conditional, so it waits for the file.
             try client.send([
                 "type": "edit", "request": 2, "domain": "a.b", "set": ["k": "v"], "absent": ["k"],
                 "time": .integer(Timestamp.now().nanoseconds),
@@ -63,7 +64,7 @@ struct LifeTests {
         }
     }
 
-    @Test("However many signals ask it to end, it saves what waits, removes its socket and ends with 0")
+    @Test("An agent that gets many signals while exiting saves pending edits and exits with status 0")
     func manySignals() throws {
         try AgentProcess.withAgent { agent in
             try agent.holdEdits()
@@ -72,7 +73,7 @@ struct LifeTests {
             agent.signal(SIGTERM)
             let isEnding = eventually { !RawFile.exists(agent.place.socket) }
             #expect(isEnding)
-            // Who goes on asking has it wait a second before it saves; meanwhile the signals come.
+            // Repeated requests delay the save by up to a second. The signals arrive meanwhile.
             var number: Int64 = 1
             func isAnswered() throws -> Bool {
                 guard (try? client.send(["type": "status", "request": .integer(number)])) != nil else { return false }
@@ -89,18 +90,23 @@ struct LifeTests {
         }
     }
 
-    @Test("SIGHUP has it look at every file")
+    /// Sends SIGHUP and waits until the agent's watcher has noted it.
+    private static func rescan(_ agent: AgentProcess) throws {
+        let before = try Fields(agent.status()).dictionary("watch")["rescans"]
+        agent.signal(SIGHUP)
+        let isNoted = try eventually { try Fields(agent.status()).dictionary("watch")["rescans"] != before }
+        try #require(isNoted)
+    }
+
+    @Test("SIGHUP makes the agent rescan its files")
     func hangUp() throws {
         try AgentProcess.withAgent { agent in
-            let before = try Fields(agent.status()).dictionary("watch")["rescans"]
-            agent.signal(SIGHUP)
-            let hasRescanned = try eventually { try Fields(agent.status()).dictionary("watch")["rescans"] != before }
-            #expect(hasRescanned)
+            try Self.rescan(agent)
             #expect(agent.isRunning)
         }
     }
 
-    @Test("status tells what people and programs want to know")
+    @Test("`defaults status` shows the agent's state as text and as JSON")
     func status() throws {
         try AgentProcess.withAgent { agent in
             try agent.defaults("write", "a.b", "key", "value")
@@ -149,7 +155,7 @@ struct LifeTests {
         }
     }
 
-    @Test("status without an agent says so, with the status that means unavailable")
+    @Test("`defaults status` without an agent says so and exits with status 69")
     func noStatus() throws {
         try AgentProcess.withPlace { place in
             let outcome = try Programs.run(Programs.defaults, ["status"], environment: place.environment)
@@ -159,30 +165,32 @@ struct LifeTests {
         }
     }
 
-    @Test("Settings are live, and wrong ones are told and keep their default")
+    @Test("Changed settings apply immediately, and invalid ones are logged and keep their defaults")
     func settings() throws {
         try AgentProcess.withAgent { agent in
             try agent.defaults("write", AgentSettings.domainName, "LogLevel", "debug")
-            agent.signal(SIGHUP)
+            try Self.rescan(agent)
+            // A barrier: the scan is logged before the level changes again.
+            try agent.synchronize()
             try agent.defaults("write", AgentSettings.domainName, "LogLevel", "loud")
-            try agent.defaults("write", AgentSettings.domainName, "PublishDelay", "-int", "-7")
+            try agent.defaults("write", AgentSettings.domainName, "SaveDelay", "-int", "-7")
             try agent.defaults("write", AgentSettings.domainName, "PublishDelai", "-int", "7")
-            try agent.defaults("write", AgentSettings.domainName, "PublishLimit", "soon")
-            // With the defaults, an edit that nobody waits for is saved soon.
+            try agent.defaults("write", AgentSettings.domainName, "SaveLimit", "soon")
+            // With the default delay, an edit is saved soon even if no client waits for it.
             try agent.connect().edit(Domain(DomainName("a.b")), ["key": "value"], replacesAll: false)
             let isSaved = eventually { RawFile.exists(agent.place.path("a.b")) }
             #expect(isSaved)
             agent.terminate()
             let log = agent.complaints()
-            #expect(log.contains("debug defaultsd: [defaultsd] Looking at all files: requested"), "\(log)")
+            #expect(log.contains("debug defaultsd: [defaultsd] Reloading all files: requested"), "\(log)")
             #expect(log.contains("warning defaultsd: [defaultsd] LogLevel must be one of trace, debug,"))
-            #expect(log.contains("PublishDelay must be an integer from 0 to 60000."))
-            #expect(log.contains("PublishLimit must be an integer from 0 to 60000."))
-            #expect(log.contains("PublishDelai is no setting of the agent."))
+            #expect(log.contains("SaveDelay must be an integer from 0 to 60000."))
+            #expect(log.contains("SaveLimit must be an integer from 0 to 60000."))
+            #expect(log.contains("PublishDelai isn't a setting of the agent."))
         }
     }
 
-    @Test("PublishDelay holds edits back from when it is set, and no longer than it stands")
+    @Test("SaveDelay delays saves from the time it is set until it is removed")
     func publishDelay() throws {
         try AgentProcess.withAgent { agent in
             try agent.holdEdits()
@@ -198,7 +206,7 @@ struct LifeTests {
         }
     }
 
-    @Test("Settings that are wrong at the start are told, and the agent starts")
+    @Test("An agent with invalid settings starts and logs what is wrong")
     func wrongAtTheStart() throws {
         try AgentProcess.withAgent(prepare: {
             try RawFile.write("{HoldDelay = soon;}", to: $0.path(AgentSettings.domainName))
@@ -213,7 +221,7 @@ struct LifeTests {
         }
     }
 
-    @Test("A command line that is wrong is told, with the status that means usage")
+    @Test("The agent rejects an invalid command line with status 64")
     func usage() throws {
         for arguments in [["--log-level", "loud"], ["--what"], ["surplus"]] {
             let outcome = try Programs.run(Programs.defaultsd, arguments)

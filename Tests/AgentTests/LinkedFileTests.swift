@@ -4,7 +4,7 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// A domain's file that is a link to a file elsewhere, as those make who keep their settings in a repository.
+/// A domain's file that is a symbolic link to a file elsewhere, for example to settings kept in a repository.
 @Suite("Linked files")
 struct LinkedFileTests {
     private static let old = #"<plist version="1.0"><dict><key>size</key><integer>12</integer></dict></plist>"#
@@ -24,7 +24,9 @@ struct LinkedFileTests {
         try PropertyListValue(parsing: RawFile.read(path))
     }
 
-    @Test("A change of what the link leads to is told as any other", arguments: ["cat new > real", "mv new real"])
+    @Test(
+        "A change to a link's target is reported like any other, and edits are saved to the target",
+        arguments: ["cat new > real", "mv new real"])
     func change(script: String) throws {
         try withLink { agent, target in
             let follower = try agent.follow()
@@ -38,7 +40,7 @@ struct LinkedFileTests {
         }
     }
 
-    @Test("While it leads nowhere the last good values stay, nothing is made there, and edits wait")
+    @Test("While a link's target is missing, the last good values stay and edits remain pending")
     func unmounted() throws {
         try withLink { agent, target in
             let follower = try agent.follow()
@@ -55,7 +57,8 @@ struct LinkedFileTests {
         }
     }
 
-    @Test("Nothing is made where a link leads, before it is known to lead nowhere neither", arguments: [true, false])
+    @Test(
+        "A save never creates the missing target of a link, not even of a link that is new", arguments: [true, false])
     func atOnce(isKnown: Bool) throws {
         try withLink { agent, target in
             if !isKnown { try agent.shell("rm a.b.plist ../elsewhere/real"); _ = try agent.defaults("sync") }
@@ -68,7 +71,7 @@ struct LinkedFileTests {
         }
     }
 
-    @Test("A directory for hosts that leads nowhere is out of sight, and not emptied")
+    @Test("A ByHost link without a target is reported, and its values are neither dropped nor removed")
     func hosts() throws {
         try AgentProcess.withAgent { agent in
             _ = try agent.defaults("-currentHost", "write", "a.b", "size", "-int", "12")
@@ -83,7 +86,7 @@ struct LinkedFileTests {
                 try agent.shell("mv ../away ../hosts; for f in ByHost/*; do echo '{ size = 13; }' > $f; done")
             }
             #expect(changes.count == 1, "\(changes)")
-            // Nor is anything removed there: what is to be waits.
+            // While the link has no target, a removal stays pending.
             try agent.shell("mv ../hosts ../away")
             let outcome = try agent.defaults("-currentHost", "delete", "a.b", "size")
             #expect(outcome.status == 74)
@@ -94,7 +97,7 @@ struct LinkedFileTests {
         }
     }
 
-    @Test("What can't be looked at for a while is followed again", .enabled(if: AgentProcess.hasNobody))
+    @Test("A linked file that was inaccessible for a while is watched again", .enabled(if: AgentProcess.hasNobody))
     func unsearchable() throws {
         try AgentProcess.withPlace { place in
             try RawFile.write(Self.old, to: place.preferences + "/../real")
@@ -113,7 +116,7 @@ struct LinkedFileTests {
         }
     }
 
-    @Test("Without its last key the file stays, empty, since the link would lead nowhere")
+    @Test("A linked file that loses its last key stays, empty, so that the link doesn't dangle")
     func empty() throws {
         try withLink { agent, target in
             let outcome = try agent.defaults("delete", "a.b")

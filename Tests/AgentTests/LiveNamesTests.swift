@@ -6,29 +6,30 @@ import PropertyList
 import TestSupport
 import Testing
 
+@testable import DefaultsClient
 @testable import DefaultsKit
 
-/// Programs that use many suites, or live so long that they have used many.
-@Suite("UserDefaults, live, of many suites")
+/// Programs that use many suites, at the same time or one after the other.
+@Suite("UserDefaults with many suites")
 struct LiveNamesTests {
-    private func withLive(_ place: AgentProcess.Place, _ body: (LiveDomains) throws -> Void) throws {
-        let live = LiveDomains(.success(try LivePlace(environment: Environment(place.environment))))
-        defer { live.close() }
-        try body(live)
+    private func withLive(_ place: AgentProcess.Place, _ body: (Client) throws -> Void) throws {
+        let client = Client(.success(try Location(environment: Environment(place.environment))))
+        defer { client.close() }
+        try body(client)
     }
 
-    private static func suite(_ number: Int, _ live: LiveDomains) throws -> UserDefaults {
-        try #require(UserDefaults(suiteName: "org.example.suite\(number)", in: live))
+    private static func suite(_ number: Int, _ client: Client) throws -> UserDefaults {
+        try #require(UserDefaults(suiteName: "org.example.suite\(number)", in: client))
     }
 
-    @Test("A process that has 400 suites open keeps what it sets in each, and sees what others set")
+    @Test("A process with 400 open suites keeps its own values in each and sees those set by others")
     func manyOpen() throws {
         try AgentProcess.withPlace { place in
             var agent = try AgentProcess(place)
             defer { agent.kill() }
-            try withLive(place) { live in
+            try withLive(place) { client in
                 let count = 400
-                let suites = try (0..<count).map { try Self.suite($0, live) }
+                let suites = try (0..<count).map { try Self.suite($0, client) }
                 for (number, suite) in suites.enumerated() { suite.set(number, forKey: "k") }
                 #expect(suites[0].synchronize())
                 func check(_ own: Int) throws {
@@ -50,17 +51,17 @@ struct LiveNamesTests {
         }
     }
 
-    @Test("Suites that are opened and released one after the other are all served, and let go")
+    @Test("Suites that are opened and released one after the other all work and are then forgotten")
     func oneAfterTheOther() throws {
         try AgentProcess.withAgent { agent in
-            try withLive(agent.place) { live in
+            try withLive(agent.place) { client in
                 let count = 400
                 for number in 0..<count {
-                    let suite = try Self.suite(number, live)
+                    let suite = try Self.suite(number, client)
                     suite.set(number, forKey: "k")
                     #expect(suite.integer(forKey: "k") == number)
                 }
-                let last = try Self.suite(count, live)
+                let last = try Self.suite(count, client)
                 last.set(1, forKey: "k")
                 #expect(last.synchronize())
                 #expect(last.integer(forKey: "k") == 1)
@@ -68,32 +69,32 @@ struct LiveNamesTests {
                 #expect(eventually { last.string(forKey: "other") == "x" })
                 #expect(
                     eventually {
-                        live.beginObserving()
-                        return live.state.withLock { $0.names.count } <= 64
+                        client.beginObserving()
+                        return client.state.withLock { $0.names.count } <= 64
                     })
-                // Each is there again when it is wanted.
+                // Each suite can be opened again.
                 for number in [0, count / 2, count - 1] {
-                    #expect(try Self.suite(number, live).integer(forKey: "k") == number)
+                    #expect(try Self.suite(number, client).integer(forKey: "k") == number)
                 }
             }
         }
     }
 
-    @Test("Suites are let go where no agent runs, too")
+    @Test("Without an agent, released suites are saved and then forgotten")
     func embedded() throws {
         try AgentProcess.withPlace { place in
-            try withLive(place) { live in
+            try withLive(place) { client in
                 let count = 200
-                for number in 0..<count { try Self.suite(number, live).set(number, forKey: "k") }
-                #expect(live.synchronize().isEmpty)
-                let last = try Self.suite(count, live)
+                for number in 0..<count { try Self.suite(number, client).set(number, forKey: "k") }
+                #expect(client.synchronize().isEmpty)
+                let last = try Self.suite(count, client)
                 #expect(last.object(forKey: "k") == nil)
                 #expect(
                     eventually {
-                        live.beginObserving()
-                        return live.state.withLock { $0.names.count } <= 64
+                        client.beginObserving()
+                        return client.state.withLock { $0.names.count } <= 64
                     })
-                #expect(try Self.suite(7, live).integer(forKey: "k") == 7)
+                #expect(try Self.suite(7, client).integer(forKey: "k") == 7)
                 let file = try PropertyListValue(parsing: RawFile.read(place.path("org.example.suite7")))
                 #expect(file == ["k": 7])
             }

@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Observation
@@ -10,18 +11,18 @@ extension DefaultsKey where Value == Int {
     fileprivate static var size: Self { Self("size", default: 0) }
 }
 
-@Suite("Another process's change", .timeLimit(.minutes(1)))
+@Suite("Changes by another process", .timeLimit(.minutes(1)))
 struct LiveStreamTests {
-    /// A real agent, for tests that suspend.
+    /// A real agent and defaults that use it, for tests that suspend.
     private final class Place {
         let agent: AgentProcess
-        let live: LiveDomains
+        let client: Client
         let defaults: UserDefaults
 
         init(_ agent: AgentProcess) throws {
             self.agent = agent
-            live = LiveDomains(.success(try LivePlace(environment: Environment(agent.place.environment))))
-            defaults = try #require(UserDefaults(suiteName: "org.example.app", in: live))
+            client = Client(.success(try Location(environment: Environment(agent.place.environment))))
+            defaults = try #require(UserDefaults(suiteName: "org.example.app", in: client))
         }
 
         func set(_ number: Int) throws {
@@ -39,11 +40,11 @@ struct LiveStreamTests {
         let agent = try AgentProcess(place)
         defer { agent.kill() }
         let used = try Place(agent)
-        defer { used.live.close() }
+        defer { used.client.close() }
         try await body(used)
     }
 
-    @Test("comes by updates(of:)")
+    @Test("A change by another process arrives in updates(of:)")
     func updates() async throws {
         try await withPlace { place in
             var updates = place.defaults.updates(of: .size).makeAsyncIterator()
@@ -57,36 +58,38 @@ struct LiveStreamTests {
         }
     }
 
-    @Test("comes by changes(in:), with who made it, in order with the own ones")
+    @Test("A change by another process arrives in changes(in:) with its source, in order with our own")
     func changes() async throws {
         try await withPlace { place in
+            // Loads the domain, where the iteration starts.
+            _ = place.defaults.values()
             var changes = place.defaults.changes(in: .application).makeAsyncIterator()
             try place.set(5)
-            guard case .change(let first)? = await changes.next() else { throw Missing() }
+            guard case .change(let first)? = try await changes.next() else { throw Missing() }
             guard case .process(let pid, let executable) = first.source else { throw Missing() }
             #expect(pid > 1)
             #expect(executable == Programs.defaults)
-            #expect(first.keys.map(\.new) == [5])
-            place.defaults.transaction { values in
+            #expect(first.changes.map(\.newValue) == [5])
+            place.defaults.withTransaction { values in
                 values[.size] = 6
                 values.set("x", forKey: "other")
             }
-            guard case .change(let second)? = await changes.next() else { throw Missing() }
+            guard case .change(let second)? = try await changes.next() else { throw Missing() }
             #expect(second.source == .thisProcess)
-            #expect(second.keys.map(\.name) == ["other", "size"])
-            #expect(second.keys.map(\.old) == [nil, 5])
+            #expect(second.changes.map(\.key) == ["other", "size"])
+            #expect(second.changes.map(\.oldValue) == [nil, 5])
             #expect(place.defaults.synchronize())
             let file = try PropertyListValue.dictionary(["size": 7, "other": "x"]).write(as: .xml)
             try RawFile.replace(place.agent.place.path("org.example.app"), with: file)
-            guard case .change(let third)? = await changes.next() else { throw Missing() }
+            guard case .change(let third)? = try await changes.next() else { throw Missing() }
             #expect(third.source == .file)
-            #expect(third.keys.map(\.name) == ["size"])
-            #expect(third.keys.map(\.old) == [6])
-            #expect(third.keys.map(\.new) == [7])
+            #expect(third.changes.map(\.key) == ["size"])
+            #expect(third.changes.map(\.oldValue) == [6])
+            #expect(third.changes.map(\.newValue) == [7])
         }
     }
 
-    @Test("is seen by Observation")
+    @Test("A change by another process notifies Observation")
     func observation() async throws {
         try await withPlace { place in
             let (values, value) = AsyncStream.makeStream(of: Int.self)
@@ -104,7 +107,7 @@ struct LiveStreamTests {
         }
     }
 
-    @Test("comes in a layer that was empty, and in the global domain")
+    @Test("A change in the global domain, or in a layer that was empty, arrives in updates(of:)")
     func layers() async throws {
         try await withPlace { place in
             var updates = place.defaults.updates(of: .size).makeAsyncIterator()
@@ -116,7 +119,7 @@ struct LiveStreamTests {
         }
     }
 
-    @Test("is one element of snapshots for all its keys")
+    @Test("A change to several keys by another process is one element of snapshots()")
     func snapshots() async throws {
         try await withPlace { place in
             var snapshots = place.defaults.snapshots().makeAsyncIterator()

@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Glibc
@@ -6,26 +7,26 @@ import PropertyList
 import TestSupport
 import Testing
 
-@Suite("UserDefaults, live")
+@Suite("UserDefaults across processes")
 struct LiveTests {
     private static let suite = "org.example.app"
 
-    /// Runs a test with defaults of its own connections, as another process would have.
+    /// Runs a test with defaults on their own connections, as another process would have.
     private func withDefaults<Value>(
         _ place: AgentProcess.Place, _ body: (UserDefaults) throws -> Value
     ) throws -> Value {
-        let live = LiveDomains(.success(try LivePlace(environment: Environment(place.environment))))
-        defer { live.close() }
-        let defaults = UserDefaults(suiteName: Self.suite, in: live)
+        let client = Client(.success(try Location(environment: Environment(place.environment))))
+        defer { client.close() }
+        let defaults = UserDefaults(suiteName: Self.suite, in: client)
         return try body(#require(defaults))
     }
 
-    /// What a suite's file holds.
+    /// Returns the contents of the suite's file.
     private func saved(_ place: AgentProcess.Place) throws -> PropertyListValue {
         try PropertyListValue(parsing: RawFile.read(place.path(Self.suite)))
     }
 
-    @Test("See what another process sets, and are seen by it")
+    @Test("Defaults see what another process sets, and it sees what they set")
     func otherProcess() throws {
         try AgentProcess.withAgent { agent in
             try withDefaults(agent.place) { defaults in
@@ -41,7 +42,7 @@ struct LiveTests {
         }
     }
 
-    @Test("Work on the files where no agent runs, move over to one that comes, and do without one that goes")
+    @Test("Defaults without an agent use the files, switch to an agent that starts, and survive its death")
     func embedded() throws {
         try AgentProcess.withPlace { place in
             try withDefaults(place) { defaults in
@@ -60,7 +61,7 @@ struct LiveTests {
         }
     }
 
-    @Test("See within moments what is written to the files where no agent runs")
+    @Test("Defaults without an agent soon see what is written to the files")
     func embeddedReading() throws {
         try AgentProcess.withPlace { place in
             try withDefaults(place) { defaults in
@@ -74,7 +75,7 @@ struct LiveTests {
         }
     }
 
-    @Test("Are all saved when the process ends, though nothing was said of saving", arguments: [true, false])
+    @Test("Edits are saved when the process exits, even if it never called synchronize", arguments: [true, false])
     func normalEnd(hasAgent: Bool) throws {
         try AgentProcess.withPlace { place in
             let agent = hasAgent ? try AgentProcess(place) : nil
@@ -88,7 +89,7 @@ struct LiveTests {
         }
     }
 
-    @Test("Lose nothing while the agent is killed and started again")
+    @Test("No edit is lost while the agent is killed and restarted again and again")
     func storm() throws {
         try AgentProcess.withPlace { place in
             let rounds = 400
@@ -97,7 +98,7 @@ struct LiveTests {
             try withDefaults(place) { reader in
                 try withDefaults(place) { first in
                     try withDefaults(place) { second in
-                        // Each writer counts up in one key, and sets one key for each number.
+                        // Each writer counts up in one key and adds a key for each number.
                         for round in 0..<rounds {
                             for (number, defaults) in [first, second].enumerated() {
                                 defaults.set(round, forKey: "count\(number)")

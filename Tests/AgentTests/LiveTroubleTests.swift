@@ -7,20 +7,22 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import DefaultsClient
 @testable import DefaultsKit
 
-@Suite("UserDefaults, live, in trouble")
+@Suite("UserDefaults under adverse conditions")
 struct LiveTroubleTests {
     private func withDefaults(
-        _ place: AgentProcess.Place, pulse: Int64 = 30_000, _ body: (UserDefaults, LiveDomains) throws -> Void
+        _ place: AgentProcess.Place, keepAliveInterval: Int64 = 30_000, _ body: (UserDefaults, Client) throws -> Void
     ) throws {
-        let live = LiveDomains(.success(try LivePlace(environment: Environment(place.environment))), pulse: pulse)
-        defer { live.close() }
-        let defaults = UserDefaults(suiteName: "org.example.app", in: live)
-        try body(#require(defaults), live)
+        let client = Client(
+            .success(try Location(environment: Environment(place.environment))), keepAliveInterval: keepAliveInterval)
+        defer { client.close() }
+        let defaults = UserDefaults(suiteName: "org.example.app", in: client)
+        try body(#require(defaults), client)
     }
 
-    @Test("An edit that is too large for the agent is refused, and keeps none that follows from being saved")
+    @Test("An edit that is too large for the agent is refused, and later edits are still saved")
     func tooLarge() throws {
         try AgentProcess.withAgent { agent in
             try withDefaults(agent.place) { defaults, _ in
@@ -35,19 +37,19 @@ struct LiveTroubleTests {
         }
     }
 
-    @Test("A value that is nested too deep is refused where it is set")
+    @Test("A value that is nested too deeply is refused when it is set")
     func tooDeep() throws {
         var value: PropertyListValue = .array([])
         for _ in 0..<600 { value = .array([value]) }
         let defaults = UserDefaults(inMemory: [:])
-        defaults.transaction { $0.set(value, forKey: "deep") }
-        let domain = try PreferencesDomain("org.example.app")
-        domain.set(value, forKey: "deep", in: defaults)
+        defaults.withTransaction { $0.set(value, forKey: "deep") }
+        let domain = try defaults.domain("org.example.app")
+        domain.set(value, forKey: "deep")
         #expect(defaults.propertyListValue(forKey: "deep") == nil)
-        #expect(domain.keys(in: defaults).isEmpty)
+        #expect(domain.keys.isEmpty)
     }
 
-    @Test("An edit that another process has overruled isn't made again when the agent dies")
+    @Test("An edit that another process has overruled isn't repeated when the agent dies")
     func overruled() throws {
         try AgentProcess.withAgent { agent in
             try withDefaults(agent.place) { defaults, _ in
@@ -65,7 +67,7 @@ struct LiveTroubleTests {
         }
     }
 
-    @Test("A damaged file is told on standard error, with an agent and without", arguments: [true, false])
+    @Test("A damaged file is reported on standard error, with and without an agent", arguments: [true, false])
     func damaged(hasAgent: Bool) throws {
         try AgentProcess.withPlace { place in
             let name = "org.example.damaged-\(hasAgent)"
@@ -78,33 +80,33 @@ struct LiveTroubleTests {
         }
     }
 
-    @Test("More names than the agent gives streams for can be read all the same")
+    @Test("A process can read more domains than the agent streams to one client")
     func manyNames() throws {
         try AgentProcess.withAgent { agent in
             try agent.defaults("write", "org.example.n300", "k", "v")
             try withDefaults(agent.place) { defaults, _ in
                 for number in 0...300 {
-                    let value = try PreferencesDomain("org.example.n\(number)").propertyListValue(
-                        forKey: "k", in: defaults)
+                    let value = try defaults.domain("org.example.n\(number)").propertyListValue(
+                        forKey: "k")
                     #expect(value == (number == 300 ? "v" : nil))
                 }
             }
         }
     }
 
-    @Test("Of many domains that are saved together, one that can't be keeps none of the others from being")
+    @Test("A domain that can't be saved doesn't keep others from being saved with it")
     func oneOfMany() throws {
         try AgentProcess.withAgent { agent in
             try agent.holdEdits()
             let path = agent.place.path("org.example.app")
             try RawFile.makeDirectory(path)
-            try withDefaults(agent.place) { defaults, live in
+            try withDefaults(agent.place) { defaults, client in
                 let names = (0..<40).map { "org.example.n\($0)" }
-                for name in names { try PreferencesDomain(name).set(1, forKey: "k", in: defaults) }
+                for name in names { try defaults.domain(name).set(1, forKey: "k") }
                 defaults.set(1, forKey: "k")
                 #expect(!defaults.synchronize())
                 func unsaved() -> [String] {
-                    var unsaved = live.state.withLock { $0.unsaved }
+                    var unsaved = client.state.withLock { $0.unsaved }
                     return unsaved.beginSession().map(\.domain.name.description)
                 }
                 #expect(unsaved() == ["org.example.app"])
@@ -119,7 +121,7 @@ struct LiveTroubleTests {
         }
     }
 
-    @Test("An agent that is stopped is done without, and what it finds when it goes on undoes nothing")
+    @Test("Edits are saved while the agent is stopped, and the resumed agent undoes none of them")
     func stopped() throws {
         try AgentProcess.withAgent { agent in
             try withDefaults(agent.place) { defaults, _ in
@@ -138,25 +140,25 @@ struct LiveTroubleTests {
         }
     }
 
-    @Test("Who waits for changes learns of them though the agent is stopped, and nothing is asked of it")
+    @Test("An observer sees changes to the files even while the agent is stopped")
     func stoppedBehindAnObserver() throws {
         try AgentProcess.withAgent { agent in
-            try withDefaults(agent.place, pulse: 100) { defaults, live in
+            try withDefaults(agent.place, keepAliveInterval: 100) { defaults, client in
                 #expect(defaults.integer(forKey: "k") == 0)
                 let domain = Domain(try DomainName("org.example.app"))
                 let follower = ChangeFollower(names: [domain.name])
-                live.add(follower)
-                defer { live.remove(follower) }
+                client.add(follower)
+                defer { client.remove(follower) }
                 agent.signal(SIGSTOP)
                 defer { agent.signal(SIGCONT) }
                 try RawFile.write(
                     PropertyListValue.dictionary(["k": 5]).write(as: .xml), to: agent.place.path("org.example.app"))
-                #expect(eventually(within: 60) { live.values(of: domain) == ["k": 5] })
+                #expect(eventually(within: 60) { client.values(of: domain) == ["k": 5] })
             }
         }
     }
 
-    @Test("What a process has set that ends while the agent is stopped is in the file")
+    @Test("Edits of a process that exits while the agent is stopped are in the file")
     func endWhileStopped() throws {
         try AgentProcess.withAgent { agent in
             agent.signal(SIGSTOP)

@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Foundation
@@ -7,7 +8,7 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// An edit waits in the agent while a foreign writer changes the same file: the later one wins, key by key.
+/// Pending edits in the agent while a foreign writer changes the same file: the later change wins, key by key.
 @Suite("Merging with foreign writers")
 struct MergeTests {
     private static let file = """
@@ -18,7 +19,7 @@ struct MergeTests {
 
         """
 
-    /// Runs a test with an agent that publishes only when it is asked to, and a domain that both sides change.
+    /// Runs a test with an agent that saves only when it is asked to, and a domain that both sides change.
     private func withHeldEdits(_ body: (AgentProcess, Follower) throws -> Void) throws {
         try AgentProcess.withAgent(prepare: {
             try Self.file.write(toFile: $0.path("a.b"), atomically: false, encoding: .utf8)
@@ -33,7 +34,7 @@ struct MergeTests {
         try agent.connect().edit(Domain(DomainName("a.b")), values, replacesAll: false)
     }
 
-    /// Has python rewrite the file in place, as any program with plistlib does.
+    /// Rewrites the file in place with Python's plistlib.
     private func pythonSets(_ assignments: String, _ agent: AgentProcess) throws {
         let outcome = try agent.shell(
             """
@@ -52,14 +53,14 @@ struct MergeTests {
         return values
     }
 
-    @Test("A file's change that is later than a waiting edit of the same key wins, and says what it overruled")
+    @Test("A file change later than a pending edit of the same key wins, and names the overruled edit")
     func fileIsLater() throws {
         try withHeldEdits { agent, follower in
             try edit(agent, ["both": "edit", "ours": "edit"])
-            // The clock of files moves in ticks; the file's change must bear a later one.
+            // File times advance in ticks. The file's change must get a later one.
             let edited = Timestamp.now()
             #expect(eventually { Timestamp.now() > edited })
-            #expect(try fileValues(agent)["both"] == "old", "The edit waits.")
+            #expect(try fileValues(agent)["both"] == "old", "The edit must still be pending.")
             let changes = try follower.changes { try pythonSets("d['both'] = 'file'; d['theirs'] = 'file'", agent) }
             #expect(
                 changes == [
@@ -70,7 +71,7 @@ struct MergeTests {
         }
     }
 
-    @Test("An edit that comes while the one before is being published gets into the file, too, though nobody asks")
+    @Test("An edit that arrives during the save of another one is saved too, without being asked for")
     func whilePublishing() throws {
         try AgentProcess.withAgent { agent in
             let editor = try agent.connect()
@@ -78,7 +79,7 @@ struct MergeTests {
             for round in 0..<100 as Range<Int64> {
                 for number in [2 * round, 2 * round + 1] {
                     try editor.edit(domain, ["n": .integer(number)], replacesAll: false)
-                    // It is in the file before its publication is at an end, and the next edit follows at once.
+                    // The value is in the file before its save has finished, and the next edit follows immediately.
                     let deadline = ContinuousClock.now + .seconds(10)
                     while (try? fileValues(agent)["n"]) != .integer(number) {
                         try #require(ContinuousClock.now < deadline, "\(number) isn't in the file")
@@ -88,7 +89,7 @@ struct MergeTests {
         }
     }
 
-    @Test("An edit that waits is published, also where one that expects something else is refused meanwhile")
+    @Test("A pending edit is saved even if a conditional edit is refused meanwhile")
     func besideRefused() throws {
         try AgentProcess.withAgent { agent in
             let path = "\(agent.place.preferences)/\(DirectoryLock.fileName)"
@@ -101,7 +102,7 @@ struct MergeTests {
                 "type": "edit", "request": 2, "domain": "a.b", "set": ["k": "refused"], "remove": [], "time": 0,
                 "replaces": false, "expected": ["k": "something"], "absent": [],
             ])
-            // When these are answered, the server has handed that on.
+            // Once these are answered, the server has passed the conditional edit on.
             for _ in 0..<2 { _ = try agent.status() }
             try edit(agent, ["k": "kept"])
             unlink(path)
@@ -112,11 +113,11 @@ struct MergeTests {
         }
     }
 
-    @Test("An edit that is later than the file's change wins, though the agent sees the file afterwards")
+    @Test("An edit later than a file change wins even if the agent sees the file afterwards")
     func editIsLater() throws {
         try withHeldEdits { agent, follower in
             let connection = try agent.connect()
-            // The agent sleeps while the file changes and the edit is made, in this order.
+            // The agent is stopped while the file changes and then the edit is made.
             agent.signal(SIGSTOP)
             try pythonSets("d['both'] = 'file'; d['theirs'] = 'file'", agent)
             let changed = Timestamp.now()
@@ -127,7 +128,7 @@ struct MergeTests {
                         domain: Domain(DomainName("a.b")), values: ["both": "edit", "ours": "edit"],
                         writer: .app(.current))))
             agent.signal(SIGCONT)
-            // The agent takes the two in whichever order it meets them; what stands is the same.
+            // The agent may process the two in either order. The result is the same.
             _ = try follower.changes()
             #expect(try fileValues(agent) == ["both": "edit", "theirs": "file", "ours": "edit"])
             #expect(
@@ -136,7 +137,7 @@ struct MergeTests {
         }
     }
 
-    @Test("A removal is a change like any other, in both orders")
+    @Test("A removal wins or loses by its time, like any other change")
     func removals() throws {
         try withHeldEdits { agent, _ in
             try edit(agent, ["both": nil])
@@ -156,7 +157,7 @@ struct MergeTests {
         }
     }
 
-    @Test("A writer that had loaded an older version does not delete what was set since")
+    @Test("A foreign writer that loaded an older version does not delete keys set since then")
     func staleWriter() throws {
         try withHeldEdits { agent, follower in
             let writer = try ForeignProcess(
@@ -185,7 +186,7 @@ struct MergeTests {
         }
     }
 
-    @Test("A writer that doesn't find what it wrote, and writes it again, takes back nothing that was set since")
+    @Test("A foreign writer that writes an old version a second time reverts nothing set since then")
     func writesAgain() throws {
         try withHeldEdits { agent, follower in
             let writer = try ForeignProcess(
@@ -220,7 +221,7 @@ struct MergeTests {
         }
     }
 
-    @Test("Edits and a foreign writer at full speed: each keeps its own keys, and the log tells every step")
+    @Test("Edits and a foreign writer at full speed each keep their own keys, and the log has every step")
     func manyOfBoth() throws {
         try AgentProcess.withAgent { agent in
             let follower = try agent.follow()

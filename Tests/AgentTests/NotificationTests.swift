@@ -10,7 +10,7 @@ struct NotificationTests {
         return app
     }
 
-    @Test("is posted once for each call that sets, before it returns, on its thread")
+    @Test("The notification is posted once per call that sets, on its thread, before the call returns")
     func calls() throws {
         try AgentProcess.withAgent { agent in
             let app = try start(
@@ -24,30 +24,30 @@ struct NotificationTests {
                 "standard FoundationApp: again=none, here", "done",
             ]
             for line in lines { #expect(app.line() == line) }
-            // None comes a second time when the agent tells of it: the next one is another's.
+            // None is posted again when the agent reports the change: the next one is another process's.
             try agent.defaults("write", "FoundationApp", "a", "theirs")
             #expect(app.line() == "standard FoundationApp: a=theirs")
         }
     }
 
-    @Test("Posting for 300,000 sets does not use up the stack")
+    @Test("Posting the notification for 300,000 sets doesn't exhaust the stack")
     func stack() throws {
         try AgentProcess.withPlace { place in
-            // Two frames for each call would take more than the stack has.
+            // Two frames per call would need more stack than there is.
             let app = try start(place.environment, "count 300000", "set a 1")
             #expect(app.line(within: 120) == "standard FoundationApp: a=1, here")
             #expect(app.line() == "done")
         }
     }
 
-    @Test("is posted once for each change set of another process, for all domains that are searched")
+    @Test("The notification is posted once per change set of another process, in all searched domains")
     func others() throws {
         try AgentProcess.withAgent { agent in
             let app = try start(agent.place.environment)
             #expect(app.line() == "done")
             try agent.defaults("write", "FoundationApp", "a", "1")
             #expect(app.line() == "standard FoundationApp: a=1")
-            // Nobody searches this one.
+            // This domain is not searched.
             try agent.defaults("write", "org.example.else", "a", "2")
             try agent.defaults("write", "-g", "g", "3")
             #expect(app.line() == "standard NSGlobalDomain: g=3")
@@ -57,7 +57,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("is posted where no agent runs, and even for a domain's first file")
+    @Test("The notification is posted without an agent, and even for a domain's first file")
     func withoutAgent() throws {
         try AgentProcess.withPlace { place in
             let app = try start(place.environment, "register r 2")
@@ -68,7 +68,7 @@ struct NotificationTests {
                     Programs.foundationWriter, ["FoundationApp", "k", "\(number)"], environment: place.environment)
                 #expect(app.line() == "standard FoundationApp: k=\(number)")
             }
-            // To the stream an agent that comes is a gap, in either domain.
+            // To the stream, the start of an agent is a gap in either domain.
             let agent = try AgentProcess(place)
             #expect(app.line() == "standard ?: k=2")
             try agent.defaults("write", "FoundationApp", "k", "3")

@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Foundation
@@ -7,12 +8,12 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// What stands in an agent's way, and must hold up nobody who has nothing to do with it.
+/// Locks and file systems that hinder the agent, and must not hold up anything unrelated.
 @Suite("Obstacles", .enabled(if: ForeignProcess.hasPython))
 struct ObstacleTests {
     private static let domain = "org.example.app"
 
-    /// The next change set that a follower is told of.
+    /// Returns the follower's next event other than a bookmark.
     private func next(_ follower: Follower) throws -> String? {
         while let event = try follower.connection.nextEvent(within: 10_000) {
             if case .bookmark = event { continue }
@@ -21,7 +22,7 @@ struct ObstacleTests {
         return nil
     }
 
-    @Test("While another process holds the lock, foreign changes are told, and edits are saved once it lets go")
+    @Test("While another process holds the lock, file changes are reported, and edits are saved afterwards")
     func lock() throws {
         try AgentProcess.withAgent { agent in
             let follower = try agent.follow()
@@ -37,7 +38,7 @@ struct ObstacleTests {
             #expect(holder.line() == "locked")
             let write = try agent.start("write", Self.domain, "a", "1")
             #expect(try next(follower) == "\(Self.domain): a ->1 (app)")
-            // Only an agent that doesn't wait for the lock can tell of these before it is let go.
+            // Only an agent that doesn't wait for the lock can report these before it is released.
             for number in 1...3 {
                 try agent.shell("printf '{ n = \(number); }' > ../new; mv ../new other.plist")
                 #expect(try next(follower) == "other: n \(number == 1 ? "-" : "\(number - 1)")>\(number) (file)")
@@ -49,7 +50,7 @@ struct ObstacleTests {
         }
     }
 
-    @Test("A lock on the directory itself, by a user who can read it, holds up nothing")
+    @Test("A lock on the directory itself doesn't delay a save")
     func directoryLock() throws {
         try AgentProcess.withAgent { agent in
             let directory = open(agent.place.preferences, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -60,7 +61,7 @@ struct ObstacleTests {
         }
     }
 
-    /// An ext4 file system with inodes of 128 bytes, whose times are whole seconds, for one test.
+    /// Runs a test on an ext4 file system with inodes of 128 bytes, whose times are whole seconds.
     private func withCoarseFileSystem(_ body: (AgentProcess.Place) throws -> Void) throws {
         try AgentProcess.withPlace { place in
             try Programs.shell(
@@ -74,7 +75,7 @@ struct ObstacleTests {
         }
     }
 
-    /// Whether such a file system can be made and mounted here, which takes root and loop devices.
+    /// Whether such a file system can be created and mounted here, which needs root and loop devices.
     private static let hasCoarseFileSystem: Bool = {
         let script = "truncate -s 8M image; mkfs.ext4 -q -I 128 image; mkdir p; mount -o loop image p; umount p"
         let isPossible = try? withTemporaryDirectory { try Programs.shell(script, in: $0).status == 0 }
@@ -82,7 +83,7 @@ struct ObstacleTests {
     }()
 
     @Test(
-        "Where files bear whole seconds, no rewrite of the same size is missed", .enabled(if: hasCoarseFileSystem))
+        "No rewrite of the same size is missed where file times are whole seconds", .enabled(if: hasCoarseFileSystem))
     func coarseTimes() throws {
         try withCoarseFileSystem { place in
             let agent = try AgentProcess(place)

@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Glibc
@@ -6,28 +7,29 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// The limit of open files, too small, and reached.
+/// Limits of open files that are too small for the agent, or reached while it runs.
 @Suite("The limit of open files")
 struct OpenFilesTests {
     private static let prlimit = "/usr/bin/prlimit"
 
     private static func launcher(_ limit: Int) -> [String] { [prlimit, "--nofile=\(limit)"] }
 
-    @Test("that is too small for the agent is told by a sentence, and not by a crash", arguments: [8, 12, 14, 16, 31])
+    @Test("An agent whose limit of open files is too small exits with an explanation", arguments: [8, 12, 14, 16, 31])
     func tooSmall(limit: Int) throws {
         try AgentProcess.withPlace { place in
             let outcome = try Programs.run(
                 Self.prlimit, ["--nofile=\(limit)", Programs.defaultsd], environment: place.environment)
             #expect(outcome.status == 69)
-            #expect(outcome.errors.contains("may have \(limit) files open"), "\(outcome.errors)")
+            #expect(outcome.errors.contains("its limit is \(limit),"), "\(outcome.errors)")
             #expect(outcome.errors.contains("ulimit -Hn"))
             #expect(outcome.errors.split(separator: "\n").count == 1)
         }
     }
 
-    @Test("is raised as far as it goes: the lower one is for programs that use select")
+    @Test("The agent raises its soft limit of open files to the hard limit")
     func raised() throws {
         try AgentProcess.withPlace { place in
+            // The soft limit is only low for the sake of programs that use select.
             let agent = try AgentProcess(place, launcher: [Self.prlimit, "--nofile=20:64"])
             defer { agent.kill() }
             let clients = try (0..<20).map { _ in try RawClient.greeted(place.socket) }
@@ -37,7 +39,7 @@ struct OpenFilesTests {
     }
 
     @Test(
-        "leaves files for the agent itself, however many connect; who is too many is told, and let in later",
+        "The agent reserves open files for itself, refuses excess connections, and accepts them later",
         arguments: [32, 64])
     func connections(limit: Int) throws {
         try AgentProcess.withPlace { place in
@@ -47,7 +49,7 @@ struct OpenFilesTests {
             var clients = try (0..<limit).map { _ in try RawClient(place.socket) }
             var answers: [String: Int] = [:]
             for client in clients {
-                // Who is refused may have been told, and its connection closed, before it says anything.
+                // A refused client may get its answer, and its connection be closed, before it sends anything.
                 try? client.send(["type": "hello", "request": 1, "protocol": 1, "client": "test"])
                 answers[try client.answer(), default: 0] += 1
             }
@@ -61,7 +63,7 @@ struct OpenFilesTests {
             #expect(reason.contains("limit of \(limit) open files") && reason.contains("ulimit -Hn"), "\(reason)")
             #expect(try agent.comesToRest())
 
-            // It goes on reading and publishing.
+            // The agent keeps reading and saving.
             try follower.expect(["a.b: k ->file (file)"]) {
                 try RawFile.replace(place.path("a.b"), with: Array("{k=file;}".utf8))
             }
@@ -77,7 +79,7 @@ struct OpenFilesTests {
         }
     }
 
-    @Test("reached in the middle of it all keeps nothing from being seen once there are descriptors again")
+    @Test("An agent that ran out of descriptors sees every missed change once it has some again")
     func shortage() throws {
         try AgentProcess.withAgent { agent in
             func setLimit(_ value: Int) throws {
@@ -90,7 +92,7 @@ struct OpenFilesTests {
             try setLimit(8)
             try RawFile.replace(path, with: Array("{k=meanwhile;}".utf8))
             try RawFile.replace(agent.place.path("c.d"), with: Array("{k=new;}".utf8))
-            // Nobody can accept it now.
+            // The agent can't accept it now.
             let client = try RawClient(agent.place.socket)
             #expect(try agent.comesToRest())
             try setLimit(1_024)
@@ -98,7 +100,7 @@ struct OpenFilesTests {
             while !awaited.isEmpty {
                 guard let event = try follower.connection.nextEvent(within: 30_000) else { break }
                 let text = Follower.text(event)
-                // That the files couldn't be read meanwhile may be told.
+                // The agent may also report that it couldn't read the files meanwhile.
                 if awaited.remove(text) == nil {
                     #expect(text == "bookmark" || [": damaged", ": recovered"].contains(where: text.hasSuffix))
                 }
@@ -110,7 +112,7 @@ struct OpenFilesTests {
         }
     }
 
-    @Test("reached when the agent is to end keeps it from nothing")
+    @Test("An agent that is out of descriptors still exits cleanly on SIGTERM")
     func end() throws {
         try AgentProcess.withAgent { agent in
             try Programs.run(Self.prlimit, ["--pid", "\(agent.pid)", "--nofile=8:"])
@@ -119,7 +121,7 @@ struct OpenFilesTests {
         }
     }
 
-    @Test("that a listing of the directory met has the agent list it again: what an overflow lost is seen")
+    @Test("A directory listing that fails for lack of descriptors is repeated, and finds what an overflow lost")
     func shortageOfListing() throws {
         try AgentProcess.withAgent { agent in
             func setLimit(_ value: Int) throws {
@@ -147,7 +149,7 @@ struct OpenFilesTests {
         }
     }
 
-    /// What runs a program among 1,100 open files.
+    /// A launcher that runs a program with 1,100 inherited open files.
     private static let crowd = [
         "/usr/bin/env", "python3", "-c",
         """
@@ -160,7 +162,7 @@ struct OpenFilesTests {
     ]
 
     @Test(
-        "leaves 1,100 descriptors to who starts the agent: it polls, and says why",
+        "An agent that inherits 1,100 open files polls, and says why",
         .enabled(if: ForeignProcess.hasPython))
     func crowdedAgent() throws {
         try AgentProcess.withPlace { place in
@@ -170,7 +172,7 @@ struct OpenFilesTests {
             try follower.expect(["a.b: k ->file (file)"]) {
                 try RawFile.replace(place.path("a.b"), with: Array("{k=file;}".utf8))
             }
-            // The command is run in the same crowd.
+            // The command inherits the files as well.
             #expect(try agent.defaults("write", "a.b", "k", "edit").status == 0)
             #expect(try agent.defaults("read", "a.b", "k").output == "edit\n")
             let status = try agent.defaults("status").output
@@ -180,7 +182,8 @@ struct OpenFilesTests {
     }
 
     @Test(
-        "leaves 1,100 descriptors to an app that uses the library with no agent", .enabled(if: ForeignProcess.hasPython)
+        "An app that inherits 1,100 open files can use the library without an agent",
+        .enabled(if: ForeignProcess.hasPython)
     )
     func crowdedLibrary() throws {
         try AgentProcess.withPlace { place in

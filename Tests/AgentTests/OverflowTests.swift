@@ -6,9 +6,9 @@ import PropertyList
 import TestSupport
 import Testing
 
-@Suite("An overflow of the kernel's queue")
+@Suite("Overflows of the kernel's event queue")
 struct OverflowTests {
-    @Test("of 20,000 renames that the agent slept through costs one look at everything, and only true changes are told")
+    @Test("An overflow by 20,000 renames causes one rescan, and only real changes are reported")
     func renames() throws {
         func path(_ name: String, _ agent: AgentProcess) -> String { agent.place.path(name) }
         func write(_ values: DomainValues, _ name: String, _ place: AgentProcess.Place) throws {
@@ -22,7 +22,7 @@ struct OverflowTests {
             let follower = try agent.follow()
             let events = try follower.changes {
                 agent.signal(SIGSTOP)
-                // Two files change their places again and again, and at last are where they were; two others are not.
+                // Two files keep swapping names and end where they began. Two others end up swapped.
                 for _ in 0..<3_333 {
                     for (a, b) in [("org.example.0", "org.example.1"), ("org.example.2", "org.example.3")] {
                         rename(path(a, agent), path("aside", agent))
@@ -33,7 +33,7 @@ struct OverflowTests {
                 rename(path("org.example.0", agent), path("aside", agent))
                 rename(path("org.example.1", agent), path("org.example.0", agent))
                 rename(path("aside", agent), path("org.example.1", agent))
-                // And what is lost among them: a change, a new file and one that is gone, and a change that is none.
+                // Lost among these: a change, a rewrite without a change, a new file, and a removed one.
                 try write(["n": 4, "same": "y"], "org.example.4", agent.place)
                 try write(["n": 5, "same": "x"], "org.example.5", agent.place)
                 try write(["n": 10], "org.example.10", agent.place)
@@ -46,11 +46,11 @@ struct OverflowTests {
                     "org.example.4: same x>y (file)", "org.example.6: n 6>-, same x>- (file)",
                 ])
             guard case .dictionary(let watch)? = try agent.status()["watch"] else {
-                Issue.record("The status tells nothing of the watch.")
+                Issue.record("The status has no entry for the watch.")
                 return
             }
             #expect(watch["overflows"] == 1)
-            // The watches are whole.
+            // The watches still work.
             try follower.expect(["org.example.7: same x>z (file)"]) {
                 try write(["n": 7, "same": "z"], "org.example.7", agent.place)
             }

@@ -3,7 +3,7 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// The example is used as a user does, beside the command.
+/// The example app, driven as by a user, alongside the command.
 @Suite("The preferences window")
 struct PreferencesWindowTests {
     private func open(_ agent: AgentProcess) throws -> RunningProgram {
@@ -20,7 +20,7 @@ struct PreferencesWindowTests {
         try eventually(within: 30) { try agent.defaults("read", "PreferencesWindow", key).output == value + "\n" }
     }
 
-    @Test("applies, reverts, restores factory defaults, shows what others set, and remembers")
+    @Test("The window applies, reverts, restores factory defaults, shows others' changes, and remembers")
     func use() throws {
         try AgentProcess.withAgent { agent in
             let window = try open(agent)

@@ -3,12 +3,12 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// Files that may never have been meant for preferences: behind a link, or named by their path.
+/// Files that may not be meant for preferences, reached through a link or named by their path.
 @Suite("Protected files")
 struct ProtectedFileTests {
     private static let prose = "Buy milk.\n"
 
-    /// Runs a test with and without an agent, beside notes that a domain's file links to.
+    /// Runs a test, with or without an agent, on notes that a domain's file links to.
     private func withNotes(
         hasAgent: Bool, _ body: (AgentProcess.Place, _ defaults: ([String]) throws -> Programs.Outcome) throws -> Void
     ) throws {
@@ -23,7 +23,8 @@ struct ProtectedFileTests {
     }
 
     @Test(
-        "What is no property list is not replaced, and the command says so with 65", arguments: [true, false],
+        "A file that is no property list is not replaced, and the command exits with status 65",
+        arguments: [true, false],
         ["write", "write all", "import", "rename", "array-add", "path"])
     func refused(hasAgent: Bool, verb: String) throws {
         try withNotes(hasAgent: hasAgent) { place, defaults in
@@ -42,7 +43,7 @@ struct ProtectedFileTests {
             #expect(outcome.status == 65, "\(outcome.errors)")
             #expect(try RawFile.read(notes) == Array(Self.prose.utf8))
             #expect(namesOfFiles(in: place.root).filter { $0.hasPrefix("notes") } == ["notes.plist"])
-            // Nothing waits to be written there.
+            // No edit of the file is pending.
             #expect(try defaults(["read", "ln"]).status == 65)
             try RawFile.write("{ old = 1; }", to: notes)
             #expect(try defaults(["write", "ln", "k", "v"]).status == 0)
@@ -51,7 +52,8 @@ struct ProtectedFileTests {
     }
 
     @Test(
-        "With --force it is copied aside, beside the file and not the link, and replaced", arguments: [true, false],
+        "`write --force` replaces a file that is no property list, with a backup copy beside the file",
+        arguments: [true, false],
         ["ln", "notes"])
     func forced(hasAgent: Bool, domain: String) throws {
         try withNotes(hasAgent: hasAgent) { place, defaults in
@@ -67,7 +69,7 @@ struct ProtectedFileTests {
         }
     }
 
-    @Test("An app's edit of such a domain doesn't replace the file, and the app is told")
+    @Test("An app's edit doesn't replace a file that is no property list")
     func app() throws {
         try withNotes(hasAgent: false) { place, _ in
             let environment = place.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 }

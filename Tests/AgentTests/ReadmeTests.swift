@@ -4,7 +4,7 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// What the README shows is what one gets.
+/// The README's examples and commands, compared with the real programs.
 @Suite("The README")
 struct ReadmeTests {
     private let text: String
@@ -15,7 +15,7 @@ struct ReadmeTests {
         text = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
     }
 
-    /// The lines of the blocks that begin with a fence.
+    /// Returns the lines of each code block that opens with the given fence.
     private func blocks(_ fence: String) -> [[String]] {
         var blocks: [[String]] = []
         var begunBy: String?
@@ -30,12 +30,12 @@ struct ReadmeTests {
         return blocks
     }
 
-    /// A line with the time and the process as they differ each time.
+    /// Returns a line with placeholders for its time and process ID.
     private static func shape(_ line: String) -> String {
         line.replacing(#/\d\d:\d\d:\d\d\.\d\d\d/#, with: "TIME").replacing(#/pid \d+/#, with: "pid N")
     }
 
-    @Test("The library's example is a program, and does what it says")
+    @Test("The README's Swift example is a program of the package, and prints changes")
     func example() throws {
         let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("ReadmeExample/main.swift")
@@ -50,11 +50,11 @@ struct ReadmeTests {
         }
     }
 
-    @Test("The recording is what its commands show")
+    @Test("The README's recording is what its commands show")
     func recording() throws {
         let commands = blocks("```console").joined().filter { $0.hasPrefix("$ ") }.map { String($0.dropFirst(2)) }
         let recordings = blocks("```").filter { $0.first?.contains(" → ") == true }
-        // "apt-get install … && swift run defaults tail": what is before "&&" is CI's to try.
+        // "apt-get install … && swift run defaults tail": CI tests the part before "&&".
         let tailings = commands.filter { $0.hasSuffix("swift run defaults tail") }
         let tailing = try #require(tailings.first)
         #expect(tailing.hasPrefix("apt-get install "))
@@ -88,7 +88,7 @@ struct ReadmeTests {
         }
     }
 
-    @Test("The README's test command shows the failed tests last, and keeps the exit status", arguments: [0, 1])
+    @Test("The README's test command shows the failed tests last and keeps the exit status", arguments: [0, 1])
     func testCommand(status: Int32) throws {
         let commands = blocks("```console").joined().filter { $0.hasPrefix("$ apt-get ") }
         let command = try #require(commands.last?.components(separatedBy: " && ").last)
@@ -97,7 +97,7 @@ struct ReadmeTests {
         try withTemporaryDirectory { directory in
             let failures = ["✘ Test \"A\" recorded an issue: 1 == 2", "↳ one is not two", "✘ Test \"A\" failed"]
             let closing = "\(status == 0 ? "✔" : "✘") Test run with 2 tests ended"
-            // In place of the compiler's own, which would run this very test.
+            // Replaces the real `swift`, which would run this very test.
             let swift = """
                 #!/bin/sh
                 cat <<END
@@ -121,7 +121,7 @@ struct ReadmeTests {
         }
     }
 
-    @Test("The options that the README names are there")
+    @Test("Every option that the README names exists")
     func options() throws {
         for row in text.components(separatedBy: "\n") where row.hasPrefix("| `defaults") {
             let words = row.matches(of: #/`([^`]+)`/#).map { String($0.output.1) }

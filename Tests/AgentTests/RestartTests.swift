@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Foundation
@@ -7,10 +8,10 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// A cursor, and an edit that was made, outlive the agent.
+/// Cursors and edits, which outlive the agent.
 @Suite("Restarts of the agent")
 struct RestartTests {
-    /// How an agent ends.
+    /// A way in which an agent ends.
     enum End: CaseIterable {
         case terminated
         case killed
@@ -23,7 +24,7 @@ struct RestartTests {
         }
     }
 
-    @Test("A cursor survives a restart: what came after it is told, once, and nothing else", arguments: End.allCases)
+    @Test("A cursor survives a restart, and each later change is reported exactly once", arguments: End.allCases)
     func cursor(_ end: End) throws {
         try AgentProcess.withPlace { place in
             let first = try AgentProcess(place)
@@ -41,7 +42,8 @@ struct RestartTests {
     }
 
     @Test(
-        "A file that changed while no agent ran is told as such; one that came is told whole", arguments: End.allCases)
+        "After a restart, the agent reports files that changed, appeared or vanished meanwhile", arguments: End.allCases
+    )
     func changesWhileAway(_ end: End) throws {
         try AgentProcess.withPlace { place in
             let first = try AgentProcess(place)
@@ -64,7 +66,7 @@ struct RestartTests {
         }
     }
 
-    @Test("An edit that a killed agent had not saved is saved by the next one, and told once")
+    @Test("An edit that a killed agent had not saved is saved by the next one and reported once")
     func unsavedEdits() throws {
         try AgentProcess.withPlace { place in
             let first = try AgentProcess(place)
@@ -73,7 +75,7 @@ struct RestartTests {
             let domain = try Domain(DomainName("a.b"))
             try first.connect().edit(domain, ["key": "unsaved"], replacesAll: false)
             first.kill()
-            #expect(access(place.path("a.b"), F_OK) != 0, "The edit waits.")
+            #expect(access(place.path("a.b"), F_OK) != 0, "The edit must still be pending.")
 
             let second = try AgentProcess(place)
             defer { second.kill() }
@@ -86,7 +88,7 @@ struct RestartTests {
         }
     }
 
-    @Test("An agent of another directory at the same socket takes up neither edits nor cursors")
+    @Test("An agent for another directory at the same socket adopts neither edits nor cursors")
     func anotherDirectory() throws {
         try AgentProcess.withPlace { place in
             let first = try AgentProcess(place)
@@ -105,7 +107,7 @@ struct RestartTests {
             #expect(changes == ["gap"])
             second.kill()
 
-            // And the edit is where it was made.
+            // The edit is still with its own directory.
             let third = try AgentProcess(place)
             defer { third.kill() }
             let values = try third.connect().snapshot(of: Domain(DomainName("a.b"))).values
@@ -113,7 +115,7 @@ struct RestartTests {
         }
     }
 
-    @Test("A log that was damaged begins a new epoch, and every cursor meets a gap and then the values")
+    @Test("A damaged log begins a new epoch, and an old cursor gets a gap and then the values")
     func damagedLog() throws {
         try AgentProcess.withPlace { place in
             let first = try AgentProcess(place)
@@ -132,7 +134,7 @@ struct RestartTests {
         }
     }
 
-    @Test("A subscriber that begins with a snapshot misses nothing and sees nothing twice")
+    @Test("A subscriber that starts with a snapshot misses nothing and sees nothing twice")
     func snapshot() throws {
         try AgentProcess.withAgent { agent in
             let connection = try agent.connect()
@@ -142,7 +144,7 @@ struct RestartTests {
             for number in 50..<100 { try connection.edit(domain, ["n": .integer(Int64(number))], replacesAll: false) }
             let events = try follower.events()
             guard case .initial(let snapshot)? = events.first else {
-                Issue.record("The values don't come first: \(events)")
+                Issue.record("The values must come first: \(events)")
                 return
             }
             var value = snapshot.values["n"]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import defaultsd
 
-@Suite("What stands in the way of a save")
+@Suite("Obstacles to a save")
 struct SaveObstaclesTests {
     private let domain: Domain
     private let start = NIODeadline.now()
@@ -17,7 +17,7 @@ struct SaveObstaclesTests {
 
     private func time(_ milliseconds: Int64) -> NIODeadline { start + .milliseconds(milliseconds) }
 
-    @Test("A file that stays open for a second is replaced all the same")
+    @Test("A file that stays open for a second is replaced anyway")
     func openForASecond() {
         var obstacles = SaveObstacles()
         for milliseconds in stride(from: Int64(0), through: 990, by: 10) {
@@ -29,7 +29,7 @@ struct SaveObstaclesTests {
         #expect(obstacles.policy(for: domain, at: time(1_010)) == .report)
     }
 
-    @Test("A file that was closed meanwhile is let be open for another second")
+    @Test("A file that is closed and opened again may stay open for another second")
     func openedAgain() {
         var obstacles = SaveObstacles()
         obstacles.note(open, of: domain, at: time(0))
@@ -51,7 +51,7 @@ struct SaveObstaclesTests {
         #expect(obstacles.policy(for: domain, at: time(5_000)) == .override)
     }
 
-    @Test("A lock in the way says nothing of a file that is open")
+    @Test("A lock in the way doesn't restart the second that a file may stay open")
     func lockedMeanwhile() {
         var obstacles = SaveObstacles()
         obstacles.note(open, of: domain, at: time(0))
@@ -59,7 +59,7 @@ struct SaveObstaclesTests {
         #expect(obstacles.policy(for: domain, at: time(1_000)) == .override)
     }
 
-    @Test("Ten seconds of any obstacles are too long", arguments: [[0], [1], [0, 1]])
+    @Test("Obstacles of any kind are too long after ten seconds", arguments: [[0], [1], [0, 1]])
     func tooLong(_ kinds: [Int]) {
         var obstacles = SaveObstacles()
         let errors = [locked, open]

@@ -4,10 +4,12 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// Every way in which programs save a file is one change set: no key flickers, nothing comes twice, nothing is torn.
+/// The ways in which programs save files.
+///
+/// In each, no key flickers, and no change is repeated or torn.
 @Suite("Saves by real programs")
 struct SavePatternTests {
-    /// A way to save, as a script that runs in the preferences directory, and the change sets that it makes.
+    /// A way to save a file, as a script that runs in the preferences directory, and the change sets it must yield.
     struct Pattern: CustomTestStringConvertible {
         let testDescription: String
         let script: String
@@ -27,7 +29,8 @@ struct SavePatternTests {
             changes: [Pattern.old]),
         Pattern(
             testDescription: "cp --remove-destination",
-            script: "sed s/12/14/ a.b.plist > ../new; cp --remove-destination ../new a.b.plist", changes: [Pattern.old]),
+            script: "sed s/12/14/ a.b.plist > ../new; cp --remove-destination ../new a.b.plist",
+            changes: [Pattern.old]),
         Pattern(
             testDescription: "install", script: "sed s/12/14/ a.b.plist > ../new; install -m 600 ../new a.b.plist",
             changes: [Pattern.old]),
@@ -45,7 +48,8 @@ struct SavePatternTests {
         Pattern(
             testDescription: "vim, which moves the file away for a moment",
             script:
-                "vim -u NONE -es -c 'set backup writebackup backupcopy=no backupskip=' -c '%s/12/14/' -c 'wq' a.b.plist",
+                "vim -u NONE -es -c 'set backup writebackup backupcopy=no backupskip=' "
+                + "-c '%s/12/14/' -c 'wq' a.b.plist",
             changes: [Pattern.old], tool: "vim"),
         Pattern(
             testDescription: "python, in place",
@@ -71,7 +75,7 @@ struct SavePatternTests {
             script: "sed s/12/14/ a.b.plist > ../new; rm a.b.plist; cat ../new > a.b.plist",
             changes: [Pattern.old]),
         Pattern(
-            testDescription: "a link is put in its place",
+            testDescription: "a link replaces the file",
             script: "sed s/12/14/ a.b.plist > ../new.plist; ln -sf ../new.plist a.b.plist", changes: [Pattern.old]),
         Pattern(
             testDescription: "git checkout of another version",
@@ -103,7 +107,7 @@ struct SavePatternTests {
 
         """
 
-    /// Waits, between two commands of a script, until the agent has seen what the first did.
+    /// Splits a script where the test must wait until the agent has seen the changes so far.
     static func steps(_ script: String) -> [String] {
         script.contains("git commit -qam")
             ? script.components(separatedBy: "\ngit checkout").enumerated().map {
@@ -111,7 +115,7 @@ struct SavePatternTests {
             } : [script]
     }
 
-    @Test("A save is one change set", arguments: patterns)
+    @Test("A save by a real program yields exactly the expected change sets", arguments: patterns)
     func save(_ pattern: Pattern) throws {
         guard try Programs.run("/bin/sh", ["-c", "command -v \(pattern.tool)"]).status == 0 else { return }
         try AgentProcess.withAgent(prepare: {
@@ -130,7 +134,7 @@ struct SavePatternTests {
         }
     }
 
-    @Test("A program with Foundation's own UserDefaults makes one change set with each synchronize")
+    @Test("Foundation's own UserDefaults yields one change set with each synchronize")
     func foundation() throws {
         try AgentProcess.withAgent { agent in
             let follower = try agent.follow()
@@ -141,23 +145,24 @@ struct SavePatternTests {
             #expect(try follower.changes { try write("name", "two") } == ["a.b: name one>two (file)"])
             #expect(try follower.changes { try write("other", "x") } == ["a.b: other ->x (file)"])
             #expect(try follower.changes { try write("name") } == ["a.b: name two>- (file)"])
-            // And it sees what others set through the agent.
+            // It also sees what others set through the agent.
             try agent.defaults("write", "a.b", "ours", "kept")
             #expect(try follower.changes { try write("other", "y") }.last == "a.b: other x>y (file)")
             #expect(try agent.defaults("read", "a.b", "ours").output == "kept\n")
         }
     }
 
-    @Test("A file that was closed too early to be read, and then for good, is known to a barrier")
+    @Test("A barrier covers a file that was still open when its close was reported")
     func closedLate() throws {
         try AgentProcess.withAgent(prepare: { try RawFile.write("{size = 0;}", to: $0.path("a.b")) }) { agent in
-            // What is open under another name has no event here: as in the moment between a close's event and its end.
+            // A writer under another name causes no event here. This imitates the moment between the event of a close
+            // and the end of the close.
             let (path, other) = (agent.place.path("a.b"), agent.place.runtime + "/other")
             try #require(link(path, other) == 0)
             let follower = try agent.follow()
             for size in 1...20 {
                 let held = open(other, O_WRONLY | O_CLOEXEC)
-                // On a busy machine it is held open for so long that it is read all the same.
+                // On a busy machine the file stays open for so long that the agent reads it anyway.
                 let early = try follower.changes { try RawFile.write("{size = \(size);}", to: path) }
                 close(held)
                 let late = try follower.changes {}

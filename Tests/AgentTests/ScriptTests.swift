@@ -4,13 +4,13 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// Scripts that people wrote for Apple's command.
+/// Setup scripts that were written for Apple's command.
 @Suite("Scripts for macOS")
 struct ScriptTests {
     private static let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../Scripts").standardizedFileURL.path
 
-    /// Runs a script with this command first in `PATH`, and python's plistlib on the files after it.
+    /// Runs a script with this command first in `PATH`, then checks the files with Python's plistlib.
     private func run(_ place: AgentProcess.Place, _ environment: [String: String]) throws {
         let home = place.root + "/home"
         for container in ["org.example.Mail", "org.example.notes"] {
@@ -38,7 +38,8 @@ struct ScriptTests {
     }
 
     @Test(
-        "A set-up script sets what it says, with an agent and without", .enabled(if: ForeignProcess.hasPython),
+        "A setup script for macOS sets the expected values, with and without an agent",
+        .enabled(if: ForeignProcess.hasPython),
         arguments: [true, false])
     func macos(hasAgent: Bool) throws {
         if hasAgent {

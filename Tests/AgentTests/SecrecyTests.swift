@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Glibc
@@ -6,15 +7,15 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// What is in preferences stays with its user: in files, in logs, in messages, and before other processes.
+/// The privacy of preferences in files, logs, messages and the arguments of processes.
 @Suite("Secrecy")
 struct SecrecyTests {
     private static let secret = "Xs3cr3tX"
 
-    /// Runs a program without a file mode mask.
+    /// A launcher that clears the umask.
     private static let openly = ["/bin/sh", "-c", "umask 0; exec \"$@\"", "sh"]
 
-    /// What others could read, write or list below a directory, and its mode.
+    /// Returns the names and modes of what other users could read, write or list below a directory.
     private static func exposed(below path: String) throws -> [String] {
         try namesOfFiles(in: path).flatMap { name in
             let status = try RawFile.status("\(path)/\(name)")
@@ -24,7 +25,7 @@ struct SecrecyTests {
         }
     }
 
-    /// Runs a program of ours openly, in a place whose usual directories aren't there yet.
+    /// Runs one of our programs with a cleared umask, where the default directories don't exist yet.
     private static func run(
         _ place: AgentProcess.Place, _ program: String, _ arguments: String...
     ) throws -> Programs.Outcome {
@@ -44,7 +45,7 @@ struct SecrecyTests {
     }
 
     @Test(
-        "A new version that waits beside its file is at no moment open to a group that the file's ACL doesn't mean",
+        "A new version beside its file is never open to a group that the file's ACL excludes",
         .enabled(if: Injection.isPossible && AgentProcess.hasNobody && AccessControlList.isAvailable))
     func waitingVersion() throws {
         try AgentProcess.withPlace { place in
@@ -67,7 +68,9 @@ struct SecrecyTests {
         }
     }
 
-    @Test("Whatever the umask, what programs make is the user's alone", arguments: ["command", "library", "agent"])
+    @Test(
+        "Files that our programs create are private to the user, whatever the umask",
+        arguments: ["command", "library", "agent"])
     func umask(who: String) throws {
         try AgentProcess.withPlace { place in
             let directory = place.preferences + "/new"
@@ -88,7 +91,7 @@ struct SecrecyTests {
                 _ = try Self.run(place, Programs.defaults, "write", "a.b", "k", "v")
             }
             _ = try Self.run(place, Programs.defaults, "-host", "HOST", "write", "c.d", "k", "v")
-            // A copy of a damaged file is secret even where the file wasn't.
+            // The backup copy of a damaged file is private even if the file wasn't.
             try RawFile.write("{ k = ", to: directory + "/e.f.plist")
             _ = try Self.run(place, Programs.defaults, "write", "e.f", "k", "v")
             #expect(RawFile.exists(directory + "/e.f.plist.damaged-1"))
@@ -102,14 +105,14 @@ struct SecrecyTests {
                 place, Programs.defaults, "tail", "--cursor-file", place.root + "/cursor", "--timeout", "0.1")
             #expect(RawFile.exists(place.root + "/cursor"))
             #expect(RawFile.exists(directory + "/ByHost/c.d.HOST.plist"))
-            // A version that was replaced keeps its mode for the second that it is kept.
-            // One may go between its name being read and its mode.
+            // A displaced version keeps its mode for the second that it is kept.
+            // One may vanish between reading its name and its mode.
             let isClosed = eventually { (try? Self.exposed(below: place.root)) == [] }
             #expect(isClosed)
         }
     }
 
-    @Test("While a file is published, nobody may read what they might not before", .enabled(if: Injection.isPossible))
+    @Test("A save never gives a user access that the user didn't have before", .enabled(if: Injection.isPossible))
     func publication() throws {
         try AgentProcess.withPlace { place in
             try RawFile.write("{ k = old; }", to: place.path("a.b"))
@@ -128,7 +131,7 @@ struct SecrecyTests {
             let placing = try #require(lines.firstIndex { $0.contains("RENAME_EXCHANGE") })
             let between = lines[making...placing]
             let owner = try #require(between.firstIndex { $0.contains("fchown(\(descriptor), ") })
-            // Its mode comes after its owner, and both come before its name.
+            // The mode is set after the owner, and both before the file gets its name.
             let modes = between.indices.filter { between[$0].contains("chmod(") }
             #expect(modes.count == 1 && modes.allSatisfy { $0 > owner })
             #expect(modes.allSatisfy { between[$0].contains("fchmod(\(descriptor), 0640)") })
@@ -137,7 +140,7 @@ struct SecrecyTests {
     }
 
     @Test(
-        "No value is in the agent's log, at whatever level",
+        "The agent's log contains no value at any level",
         arguments: ["trace", "debug", "info", "notice", "warning", "error", "critical"])
     func log(level: String) throws {
         try AgentProcess.withPlace { place in
@@ -145,12 +148,12 @@ struct SecrecyTests {
             let agent = try AgentProcess(place, arguments: ["--log-level", level])
             defer { agent.kill() }
             try agent.defaults("write", "a.b", "k", secret)
-            // Overruled, merged, displaced.
+            // Values that are overruled, merged and displaced.
             try agent.holdEdits()
             try agent.connect().edit(Domain(DomainName("a.b")), ["k": .string(secret + "2")], replacesAll: false)
             try RawFile.replace(place.path("a.b"), with: Array("{ k = \(secret)3; m = \(secret)4; }".utf8))
             try agent.synchronize()
-            // Damaged, kept aside, replaced; and one that can't be saved.
+            // Damaged files that are backed up and replaced, and a domain that can't be saved.
             for (number, text) in Self.damaged.enumerated() {
                 try RawFile.write(text, to: place.path("d.d\(number)"))
                 try agent.defaults("write", "d.d\(number)", "k", secret)
@@ -158,9 +161,9 @@ struct SecrecyTests {
             try RawFile.makeDirectory(place.path("n.n"))
             try agent.defaults("write", "n.n", "k", secret)
             try RawFile.write(
-                "{ LogLevel = \(secret); PublishDelay = \(secret); }", to: place.path("org.defaultsd.agent"))
+                "{ LogLevel = \(secret); SaveDelay = \(secret); }", to: place.path("org.defaultsd.agent"))
             try agent.synchronize()
-            // Whatever breaks the protocol.
+            // Protocol violations.
             var frames: [DomainValues] = [
                 ["type": "edit", "request": 2, "domain": "a.b", "time": 0, "set": .string(secret)],
                 [
@@ -194,12 +197,12 @@ struct SecrecyTests {
             agent.terminate()
             let log = agent.complaints()
             #expect(!log.contains(secret), "\(log)")
-            // What is damaged was told of, by name, where that level shows it.
+            // Levels that show warnings name the backup copies of damaged files.
             #expect(log.contains("damaged-1") == !["error", "critical"].contains(level))
         }
     }
 
-    /// Files that hold the secret, and can't be taken.
+    /// Files that contain the secret and can't be loaded.
     private static let damaged = [
         "<plist><dict><key>k</key><string>\(secret)",
         "<plist><dict><key>k</key><integer>\(secret)</integer></dict></plist>",
@@ -216,7 +219,7 @@ struct SecrecyTests {
         "{ k = \(secret) \(secret); }", "bplist00\(secret)", "\"\(secret)\"", "{ k = \"\\Ud83d\(secret)\"; }",
     ]
 
-    @Test("A command that complains of a file or a value quotes no value from it", arguments: damaged, [true, false])
+    @Test("An error message about a file or a value quotes no value from it", arguments: damaged, [true, false])
     func complaints(text: String, hasAgent: Bool) throws {
         try AgentProcess.withPlace { place in
             try RawFile.write(text, to: place.path("a.b"))
@@ -234,9 +237,9 @@ struct SecrecyTests {
         }
     }
 
-    @Test("No value is among the arguments of a process that we start", arguments: ["edit", "tail --exec"])
+    @Test("No value appears in the arguments of a process that we start", arguments: ["edit", "tail --exec"])
     func arguments(verb: String) throws {
-        // Not the one that other tests give to commands.
+        // Differs from the secret that other tests pass to commands.
         let secret = "Ys3cr3tY"
         try AgentProcess.withAgent { agent in
             try agent.connect().edit(Domain(DomainName("a.b")), ["k": .string(secret)], replacesAll: false)

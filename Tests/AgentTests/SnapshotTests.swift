@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import ProgramSupport
@@ -5,10 +6,10 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// All domains at once, from an agent and without one.
-@Suite("All domains' values")
+/// Snapshots of all domains, with and without an agent.
+@Suite("Snapshots of all domains")
 struct SnapshotTests {
-    @Test("An agent and a store of one's own tell the same, damaged domains too, and the agent again and again")
+    @Test("An agent repeatedly returns the same snapshots as an embedded store, damaged domains included")
     func same() throws {
         let host = try Domain(DomainName("a.b"), host: DomainHost(identifier: "H"))
         func prepare(_ place: AgentProcess.Place) throws {
@@ -34,7 +35,7 @@ struct SnapshotTests {
                 #expect(snapshots.map(\.domain) == expected.map(\.domain))
                 #expect(snapshots.map(\.values) == expected.map(\.values))
                 #expect(snapshots.map(\.damage) == expected.map(\.damage))
-                // What changes meanwhile is no part of a stream that is read later.
+                // Events of a finished stream must not be mixed into later answers.
                 try connection.edit(host, ["k": "v"], replacesAll: true)
                 #expect(try connection.snapshot(of: host).values == ["k": "v"])
             }

@@ -3,10 +3,10 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// The soak as a program.
-@Suite("A soak")
+/// The soak test as a separate process.
+@Suite("Soak tests")
 struct SoakTests {
-    /// The agents that a program has started.
+    /// Returns the agents that a program has started.
     private static func agents(of pid: pid_t) -> [String] {
         let children = (try? RawFile.read("/proc/\(pid)/task/\(pid)/children")) ?? []
         return String(decoding: children, as: UTF8.self).split(separator: " ").map(String.init).filter {
@@ -14,7 +14,7 @@ struct SoakTests {
         }
     }
 
-    @Test("that is killed leaves no agent behind")
+    @Test("A soak test that is killed leaves no agent behind")
     func killed() throws {
         try withTemporaryDirectory { root in
             let soak = try RunningProgram(
@@ -26,7 +26,7 @@ struct SoakTests {
             }
             #expect(hasBegun)
             soak.signal(SIGKILL)
-            // What has ended, and nobody has waited for yet, has no program any more.
+            // A process that has exited but hasn't been reaped has no executable.
             let hasEnded = eventually(within: 60) { !agents.contains { access("/proc/\($0)/exe", F_OK) == 0 } }
             #expect(hasEnded)
             for agent in agents { if let pid = pid_t(agent), !hasEnded { kill(pid, SIGKILL) } }

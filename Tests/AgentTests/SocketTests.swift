@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Glibc
@@ -6,10 +7,10 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// Whatever comes through the socket, the agent goes on for everyone else.
+/// Input through the socket, which must not affect other clients, however broken it is.
 @Suite("The socket")
 struct SocketTests {
-    /// What a client sends, and what it gets.
+    /// The input that a client sends, possibly after a greeting.
     struct Talk: CustomTestStringConvertible {
         let testDescription: String
         let isGreeted: Bool
@@ -27,16 +28,16 @@ struct SocketTests {
     static let breaches: [Talk] = [
         Talk("garbage", greeted: false) { try $0.send(Array("GET / HTTP/1.1\r\n\r\n".utf8)) },
         Talk("a length beyond the limit") { try $0.send([0x7F, 0xFF, 0xFF, 0xFF, 0]) },
-        Talk("a frame of nothing") { try $0.send(framed: []) },
+        Talk("an empty frame") { try $0.send(framed: []) },
         Talk("a frame of XML") { try $0.send(framed: Array("<plist><dict/></plist>".utf8)) },
-        Talk("a frame of a broken binary") { try $0.send(framed: Array("bplist00garbage".utf8)) },
+        Talk("a frame of broken binary data") { try $0.send(framed: Array("bplist00garbage".utf8)) },
         Talk("an array") { try $0.send(framed: PropertyListValue.array(["read"]).write(as: .binary)) },
         Talk("a request before hello", greeted: false, ["type": "status", "request": 1]),
         Talk(
-            "a protocol of the future", greeted: false, ["type": "hello", "request": 1, "protocol": 2, "client": "x"]),
+            "a future protocol version", greeted: false, ["type": "hello", "request": 1, "protocol": 2, "client": "x"]),
         Talk("no type", ["request": 2]),
-        Talk("no number", ["type": "status"]),
-        Talk("a number below zero", ["type": "status", "request": -1]),
+        Talk("no request number", ["type": "status"]),
+        Talk("a negative request number", ["type": "status", "request": -1]),
         Talk("a domain that is a number", ["type": "read", "request": 2, "domain": 7]),
         Talk("no domain", ["type": "read", "request": 2]),
         Talk(
@@ -48,7 +49,7 @@ struct SocketTests {
         Talk("an unknown mode", ["type": "subscribe", "request": 2, "from": "now", "mode": "fast"]),
     ]
 
-    @Test("What breaks the protocol is told and closes the connection, and no other", arguments: breaches)
+    @Test("A protocol violation fails and closes only its own connection", arguments: breaches)
     func breach(_ talk: Talk) throws {
         try AgentProcess.withAgent { agent in
             let other = try RawClient.greeted(agent.place.socket)
@@ -65,30 +66,33 @@ struct SocketTests {
     }
 
     static let mistakes: [(Talk, code: String)] = [
-        (Talk("a domain that leads out", ["type": "read", "request": 2, "domain": "../x"]), "invalidDomainName"),
-        // One that a later agent may know.
+        (
+            Talk("a domain outside the directory", ["type": "read", "request": 2, "domain": "../x"]),
+            "invalidDomainName"
+        ),
+        // A later agent may know this request.
         (Talk("an unknown request", ["type": "explode", "request": 2]), "agentRefused"),
-        (Talk("a domain of nothing", ["type": "read", "request": 2, "domain": ""]), "invalidDomainName"),
+        (Talk("an empty domain", ["type": "read", "request": 2, "domain": ""]), "invalidDomainName"),
         (Talk("a hidden domain", ["type": "read", "request": 2, "domain": ".x"]), "invalidDomainName"),
         (
-            Talk("a host that leads out", ["type": "read", "request": 2, "domain": "a.b", "host": "../x"]),
+            Talk("a host outside the directory", ["type": "read", "request": 2, "domain": "a.b", "host": "../x"]),
             "invalidDomainName"
         ),
         (
             Talk(
-                "an edit of a domain that leads out",
+                "an edit of a domain outside the directory",
                 [
                     "type": "edit", "request": 2, "domain": "../../etc/x", "time": 0, "set": ["a": "b"], "remove": [],
                     "replaces": false,
                 ]), "invalidDomainName"
         ),
         (
-            Talk("no cursor", ["type": "subscribe", "request": 2, "from": "yesterday", "mode": "latest"]),
+            Talk("an invalid cursor", ["type": "subscribe", "request": 2, "from": "yesterday", "mode": "latest"]),
             "invalidCursor"
         ),
     ]
 
-    @Test("A request that is wrong in itself is answered, and the connection goes on", arguments: mistakes)
+    @Test("An invalid request is answered with an error, and the connection stays open", arguments: mistakes)
     func mistake(_ talk: Talk, code: String) throws {
         try AgentProcess.withAgent { agent in
             let client = try RawClient.greeted(agent.place.socket)
@@ -102,14 +106,14 @@ struct SocketTests {
         }
     }
 
-    @Test("Half a message and then nobody is no harm")
+    @Test("A client that disconnects within a message does no harm")
     func halfAFrame() throws {
         try AgentProcess.withAgent { agent in
             let whole = try Frame.encode(["type": "status", "request": 2])
             for length in [1, 3, 4, 5, whole.count - 1] {
                 try RawClient.greeted(agent.place.socket).send(Array(whole[..<length]))
             }
-            // A byte at a time is as good as at once.
+            // A message may arrive byte by byte.
             let client = try RawClient.greeted(agent.place.socket)
             for byte in whole { try client.send([byte]) }
             #expect(try client.answer() == "status")
@@ -118,21 +122,21 @@ struct SocketTests {
         }
     }
 
-    @Test("Who asks and never reads the answers costs the agent little memory")
+    @Test("A client that doesn't read its answers costs the agent little memory")
     func unreadAnswers() throws {
         try AgentProcess.withAgent { agent in
             let text = String(repeating: "x", count: 1 << 20)
             try agent.connect().edit(Domain(DomainName("a.b")), ["large": .string(text)], replacesAll: false)
             let client = try RawClient.greeted(agent.place.socket)
-            // In one piece: of small ones a socket takes few before it blocks.
+            // Sent in one piece: a socket accepts only a few small ones before it blocks.
             let requests = try (0..<400).flatMap { number in
                 try Frame.encode(["type": "read", "request": .integer(Int64(number + 2)), "domain": "a.b"])
             }
             try client.send(requests)
-            // Another is served meanwhile, after all that came before has been looked at.
+            // Another client is served meanwhile, after everything received before has been processed.
             _ = try agent.connect().barrier()
             #expect(try agent.residentKilobytes() < 150_000)
-            // And once it reads, it gets them all.
+            // Once the client reads, it gets all answers.
             for number in 0..<400 {
                 let answer = try client.receive()
                 #expect(answer?["request"] == .integer(Int64(number + 2)))
@@ -140,7 +144,7 @@ struct SocketTests {
         }
     }
 
-    @Test("The socket and its directory are for the user alone")
+    @Test("The socket, its directory and the log are private to the user")
     func modes() throws {
         try AgentProcess.withPlace { place in
             let socket = place.runtime + "/deep/below/socket"
@@ -155,7 +159,7 @@ struct SocketTests {
         }
     }
 
-    @Test("A socket's path that is too long is told by all programs")
+    @Test("Every program reports a socket path that is too long")
     func longPath() throws {
         try AgentProcess.withPlace { place in
             let path = place.runtime + "/" + String(repeating: "s", count: 100)
@@ -164,24 +168,24 @@ struct SocketTests {
             ] {
                 let outcome = try Programs.run(program, arguments + ["--socket", path], environment: place.environment)
                 #expect(outcome.status != 0 && outcome.output == "")
-                #expect(outcome.errors.contains("at most 103") && outcome.errors.contains("--socket"))
+                #expect(outcome.errors.contains("the limit is 103") && outcome.errors.contains("--socket"))
                 #expect(outcome.errors.split(separator: "\n").count == 1)
             }
         }
     }
 
-    @Test("A directory that others may write to is no place for the socket")
+    @Test("The agent refuses a socket directory that others can write to")
     func openDirectory() throws {
         try AgentProcess.withPlace { place in
             chmod(place.runtime, 0o777)
             let outcome = try Programs.run(Programs.defaultsd, [], environment: place.environment)
             #expect(outcome.status == 69)
-            #expect(outcome.errors.contains("`chmod go-w`"))
+            #expect(outcome.errors.contains("Run `chmod go-w "))
         }
     }
 
     @Test(
-        "Another user is refused, whatever the modes allow",
+        "The agent refuses another user, whatever the file modes allow",
         .enabled(if: AgentProcess.hasNobody && ForeignProcess.hasPython))
     func otherUser() throws {
         try AgentProcess.withAgent { agent in
@@ -195,16 +199,16 @@ struct SocketTests {
                 while (more := s.recv(4096)): print(more)
                 """
             let said = try ForeignProcess.run(python: script, [agent.place.socket])
-            #expect(said.contains("agentRefused") && said.contains("not 65534"), "\(said)")
+            #expect(said.contains("agentRefused") && said.contains("not user 65534"), "\(said)")
             let command = AgentProcess.asNobody + [Programs.defaults, "read", "a.b"]
             let outcome = try Programs.run(command[0], Array(command[1...]), environment: agent.place.environment)
             #expect(outcome.status == 75)
-            #expect(outcome.errors.contains("This agent serves the user with the number 0, not 65534."), "\(outcome)")
+            #expect(outcome.errors.contains("This agent serves only user 0, not user 65534."), "\(outcome)")
             #expect(agent.isRunning)
         }
     }
 
-    @Test("A second agent on the directory, or on the socket, ends at once and names the first")
+    @Test("A second agent for the same directory or socket exits immediately and names the first")
     func secondAgent() throws {
         try AgentProcess.withAgent { agent in
             let link = agent.place.runtime + "/link"
@@ -223,7 +227,7 @@ struct SocketTests {
         }
     }
 
-    @Test("What a killed agent left of its socket is taken over")
+    @Test("A new agent takes over the socket that a killed one left behind")
     func staleSocket() throws {
         try AgentProcess.withAgent { first in
             first.kill()
@@ -236,7 +240,7 @@ struct SocketTests {
         }
     }
 
-    @Test("A file in the socket's place stays")
+    @Test("An agent doesn't replace a regular file at its socket's path")
     func fileInPlace() throws {
         try AgentProcess.withPlace { place in
             try RawFile.write("precious", to: place.socket)
@@ -247,7 +251,7 @@ struct SocketTests {
         }
     }
 
-    @Test("One connection more than MaximumConnections is told so, and let in when another has gone")
+    @Test("A connection beyond MaximumConnections is refused until another one closes")
     func maximumConnections() throws {
         try AgentProcess.withAgent(prepare: { try Self.set("MaximumConnections", $0) }) { agent in
             var clients = [try RawClient.greeted(agent.place.socket), try RawClient.greeted(agent.place.socket)]
@@ -257,14 +261,18 @@ struct SocketTests {
             #expect(try third.answer() == "closed")
             let outcome = try agent.defaults("status")
             #expect(outcome.status == 75)
-            #expect(outcome.errors == "defaults: The agent has 2 connections, its setting MaximumConnections.\n")
+            #expect(
+                outcome.errors
+                    == "defaults: The agent already has 2 connections, the maximum. "
+                    + "To raise it, set MaximumConnections.\n"
+            )
             clients.removeLast()
             let isIn = try eventually { try agent.defaults("status").status == 0 }
             #expect(isIn)
         }
     }
 
-    @Test("One subscription more than MaximumSubscriptions is told so, and the connection goes on")
+    @Test("A subscription beyond MaximumSubscriptions is refused, and the connection stays open")
     func maximumSubscriptions() throws {
         try AgentProcess.withAgent(prepare: { try Self.set("MaximumSubscriptions", $0) }) { agent in
             let client = try RawClient.greeted(agent.place.socket)

@@ -5,12 +5,12 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// What an agent's end, by a signal or a crash, must not cost.
-@Suite("An agent's end", .enabled(if: ForeignProcess.hasPython))
+/// The changes and edits that an agent's exit, by a signal or a crash, must not lose.
+@Suite("An agent's exit", .enabled(if: ForeignProcess.hasPython))
 struct StopTests {
     private static let domain = "org.example.app"
 
-    /// A program that reads the file, and writes what it read with a key of its own when it is told to.
+    /// Starts a program that reads the file and, when told to, writes it back with a key of its own.
     private func writer(_ path: String, opening: String) throws -> ForeignProcess {
         let script = """
             import os, plistlib, sys
@@ -45,7 +45,7 @@ struct StopTests {
     private static let merged: PropertyListValue = ["old": "1", "mine": "1", "theirs": 1]
 
     @Test(
-        "A program that has the file open across an edit and the agent's end keeps its change, and the edit stays",
+        "A program that holds an old version across an agent's exit keeps its change, and edits stay",
         arguments: [SIGTERM, SIGKILL], ["in place", "by renaming"])
     func openWriter(signal: Int32, way: String) throws {
         try AgentProcess.withPlace { place in
@@ -55,7 +55,7 @@ struct StopTests {
             #expect(try first.defaults("write", Self.domain, "mine", "1").status == 0)
             if signal == SIGTERM { #expect(first.terminate() == 0) } else { first.kill() }
 
-            // Twice, so that the version that was replaced outlives more than one end.
+            // Two restarts, so that the displaced version outlives more than one exit.
             let second = try AgentProcess(place)
             if signal == SIGTERM { #expect(second.terminate() == 0) } else { second.kill() }
             let third = try AgentProcess(place)
@@ -69,7 +69,7 @@ struct StopTests {
         }
     }
 
-    @Test("What a program writes to a replaced version when no agent is left is kept beside the file")
+    @Test("A write to a displaced version after the agent's exit is kept as a backup copy")
     func nobodyLeft() throws {
         try AgentProcess.withPlace { place in
             let agent = try AgentProcess(place)
@@ -90,7 +90,7 @@ struct StopTests {
     }
 
     @Test(
-        "A limit on the size of files ends neither the agent nor an app nor the command, and says what isn't saved")
+        "A limit on the size of files kills neither the agent, nor an app, nor the command")
     func fileSizeLimit() throws {
         let limited = ["/bin/sh", "-c", "ulimit -f 24; exec \"$0\" \"$@\""]
         try AgentProcess.withPlace { place in

@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import PropertyList
@@ -5,20 +6,20 @@ import Testing
 
 @testable import defaults_bench
 
-/// What holds the bus to its promises in the soaks must itself see when one is broken.
-@Suite("The history of a soak")
+/// The checker of the bus's promises in soak tests, which must itself detect each broken promise.
+@Suite("The stream history of a soak test")
 struct StreamHistoryTests {
     private static let epoch = Epoch(value: 1)
 
     private static func place(_ revision: Revision) -> Cursor { Cursor(epoch: epoch, revision: revision) }
 
     private static func domain(_ name: String = "a") -> Domain {
-        guard let name = try? DomainName(name) else { preconditionFailure("\(name) is a domain's name.") }
+        guard let name = try? DomainName(name) else { preconditionFailure("\(name) must be a valid domain name.") }
         return Domain(name)
     }
 
     private static func record(
-        _ revision: Revision, _ changes: [KeyChange], at cursor: Revision? = nil, of name: String = "a"
+        _ revision: Revision, _ changes: [DefaultsCore.KeyChange], at cursor: Revision? = nil, of name: String = "a"
     ) -> StreamEvent {
         let changeSet = ChangeSet(domain: domain(name), source: .file, changes: changes)
         return .record(
@@ -26,8 +27,8 @@ struct StreamHistoryTests {
             cursor: place(cursor ?? revision))
     }
 
-    private static func change(_ key: String, _ old: Int64?, _ new: Int64?) -> KeyChange {
-        KeyChange(key: key, old: old.map { .integer($0) }, new: new.map { .integer($0) })
+    private static func change(_ key: String, _ old: Int64?, _ new: Int64?) -> DefaultsCore.KeyChange {
+        DefaultsCore.KeyChange(key: key, old: old.map { .integer($0) }, new: new.map { .integer($0) })
     }
 
     private static func initial(_ revision: Revision, _ values: DomainValues = [:], of name: String = "a")
@@ -51,10 +52,11 @@ struct StreamHistoryTests {
     static let breaches: [Breach] = [
         Breach("Ordered", "a revision is left out", start + [record(7, [change("n", 1, 2)])]),
         Breach(
-            "Ordered", "a record comes twice", start + [record(6, [change("n", 1, 2)]), record(6, [change("n", 2, 1)])]),
+            "Ordered", "a record comes twice",
+            start + [record(6, [change("n", 1, 2)]), record(6, [change("n", 2, 1)])]),
         Breach("Ordered", "a gap", start + [.gap(from: place(5), to: place(9))]),
-        Breach("Ordered", "the end", start + [.ended]),
-        Breach("Ordered", "another place than the record's", start + [record(8, [change("n", 1, 2)], at: 6)]),
+        Breach("Ordered", "the end of the stream", start + [.ended]),
+        Breach("Ordered", "another cursor than the record's", start + [record(8, [change("n", 1, 2)], at: 6)]),
         Breach(
             "Atomic", "a key without its twin",
             start + [record(6, [change("k", nil, 1), change("k twin", nil, 1)])]
@@ -62,13 +64,15 @@ struct StreamHistoryTests {
         Breach("Atomic", "a twin without its key", start + [record(6, [change("k twin", nil, 1)])]),
         Breach("Atomic", "a key twice", start + [record(6, [change("n", 1, 2), change("n", 1, 2)])]),
         Breach("Previous value", "another old value", start + [record(6, [change("n", 3, 2)])]),
-        Breach("Previous value", "no change", start + [record(6, [change("n", 1, 1)])]),
-        Breach("Bookmarked", "a place that was passed", start + [record(6, [change("n", 1, 2)]), .bookmark(place(5))]),
-        Breach("Bookmarked", "a record from before", start + [.bookmark(place(7)), record(6, [change("n", 1, 2)])]),
+        Breach("Previous value", "a value that hasn't changed", start + [record(6, [change("n", 1, 1)])]),
+        Breach("Bookmarked", "a cursor already passed", start + [record(6, [change("n", 1, 2)]), .bookmark(place(5))]),
+        Breach(
+            "Bookmarked", "a record from before the bookmark",
+            start + [.bookmark(place(7)), record(6, [change("n", 1, 2)])]),
         Breach("Filtered", "another domain's record", start + [record(6, [change("n", 1, 2)], of: "b")]),
         Breach("Filtered", "another domain's values", [initial(5, of: "b")]),
-        Breach("Snapshot", "the record of the place itself", [initial(5), record(5, [change("n", nil, 2)])]),
-        Breach("Snapshot", "two places", [initial(5), initial(6)]),
+        Breach("Snapshot", "the record of the cursor itself", [initial(5), record(5, [change("n", nil, 2)])]),
+        Breach("Snapshot", "two cursors", [initial(5), initial(6)]),
         Breach(
             "No false alarm", "a damaged file",
             start + [
@@ -86,7 +90,7 @@ struct StreamHistoryTests {
         return history
     }
 
-    @Test("names the promise that is broken", arguments: breaches)
+    @Test("The history names the promise that is broken", arguments: breaches)
     func breach(_ breach: Breach) {
         let findings = history(breach.events).findings
         #expect(findings.contains { $0.hasPrefix(breach.promise) }, "\(findings)")
@@ -99,7 +103,7 @@ struct StreamHistoryTests {
             record(8, [change("n", 2, 3)]),
         ]
 
-    @Test("finds nothing where all are kept")
+    @Test("The history reports nothing when all promises are kept")
     func clean() {
         let history = history(Self.whole)
         history.compare(with: ["n": 3])
@@ -109,7 +113,7 @@ struct StreamHistoryTests {
         #expect(history.hasCome(Self.place(8)) && !history.hasCome(Self.place(9)))
     }
 
-    @Test("knows what must be in it by others' word")
+    @Test("The history reports values that differ from what others expect")
     func others() {
         let history = history(Self.whole)
         history.expect("External sync", ["n": 4])
@@ -118,7 +122,7 @@ struct StreamHistoryTests {
         #expect(history.findings.map { $0.prefix(8) } == ["External", "Read-you", "The reco"])
     }
 
-    @Test("compares what comes to who resumes")
+    @Test("The history reports records that a resumed subscriber misses")
     func resumption() {
         let resumption = history(Self.whole).resumption
         let records = resumption.recent.map(\.record)

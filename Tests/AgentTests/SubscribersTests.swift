@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Glibc
@@ -11,37 +12,37 @@ import Testing
 struct SubscribersTests {
     private static let small = "org.example.small"
     private static let large = "org.example.large"
-    /// So large that a socket holds few of them.
+    /// The size of a large value, of which a socket holds only a few.
     private static let size = 100_000
 
-    /// What one subscriber has seen: the records with what they lead to, and the events that aren't records.
+    /// The events that one subscriber has seen: the values its records lead to, and the events that aren't records.
     private struct Seen {
         var values: [String: DomainValues] = [:]
         var revision: Revision = 0
         var records = 0
         var others: [String] = []
 
-        /// The last round that it knows of, by a domain.
+        /// Returns the last round seen in a domain.
         func round(_ domain: String) -> PropertyListValue? { values[domain]?["n"] }
 
         mutating func take(_ event: StreamEvent) {
             switch event {
             case .record(let record, let cursor):
                 records += 1
-                // In the mode `latest` the first events of a batch bear the place before it.
-                #expect(cursor.revision >= revision, "ordered")
+                // In the mode `latest`, the first events of a batch carry the cursor before it.
+                #expect(cursor.revision >= revision, "Records must come in order.")
                 revision = cursor.revision
                 guard case .change(let changeSet) = record.event else { return }
                 let domain = changeSet.domain.name.description
                 for change in changeSet.changes {
-                    #expect(values[domain]?[change.key] == change.old, "the previous value of \(change.key)")
+                    #expect(values[domain]?[change.key] == change.old, "The old value of \(change.key) must match.")
                     values[domain, default: [:]][change.key] = change.new
                 }
             case .initial(let snapshot):
                 values[snapshot.domain.name.description] = snapshot.values
                 revision = snapshot.cursor.revision
             case .gap(let from, let to):
-                #expect(from.revision == revision, "the gap begins where the subscriber is")
+                #expect(from.revision == revision, "The gap must begin at the subscriber's cursor.")
                 others.append("gap")
                 values = [:]
                 revision = to.revision
@@ -53,7 +54,7 @@ struct SubscribersTests {
         }
     }
 
-    /// One subscriber, which reads when the test has it read.
+    /// A subscriber that reads only when the test makes it read.
     private final class Subscriber {
         let client: RawClient
         var seen = Seen()
@@ -81,7 +82,7 @@ struct SubscribersTests {
             return try NumberedMessage(Fields(fields)).message
         }
 
-        /// Reads on until something is so.
+        /// Reads events until a condition holds.
         func read(until isEnough: (Seen) -> Bool) throws {
             while !isEnough(seen) {
                 guard case .event(let event) = try next() else { continue }
@@ -90,7 +91,7 @@ struct SubscribersTests {
         }
     }
 
-    @Test("of one record each gets the keys that it wants, and in its mode the place that it has reached")
+    @Test("Each subscriber gets the keys that it asked for, whatever its mode")
     func oneRecord() throws {
         try AgentProcess.withAgent { agent in
             let editor = try agent.connect()
@@ -114,7 +115,7 @@ struct SubscribersTests {
         }
     }
 
-    @Test("that want net changes get those of their own place, also beside one that wants the same and is ahead")
+    @Test("A subscriber that lags gets net changes from its own cursor, even next to one that is ahead")
     func netChanges() throws {
         try AgentProcess.withAgent { agent in
             try agent.holdEdits()
@@ -123,19 +124,19 @@ struct SubscribersTests {
             let behind = try Subscriber(agent, .latest, domain: Self.large)
             let domain = try Domain(DomainName(Self.large))
             for round in 1...8 as ClosedRange<Int64> {
-                // So large that a socket doesn't hold one whole.
+                // So large that a socket can't hold one completely.
                 let blob = PropertyListValue.data([UInt8](repeating: UInt8(round), count: 2 * Self.size))
                 try editor.edit(domain, ["n": .integer(round), "blob": blob], replacesAll: false)
                 try ahead.read { $0.round(Self.large) == .integer(round) }
             }
             try behind.read { $0.round(Self.large) == 8 }
             #expect(ahead.seen.records == 8)
-            // What was on its way, and what has changed since, in one.
+            // It gets what was on its way, and then everything since as one change.
             #expect(behind.seen.records < 8)
         }
     }
 
-    @Test("to which nothing comes have moved on all the same, so that no answer waits for them")
+    @Test("Subscribers that a change doesn't concern still advance, so that no answer waits for them")
     func movedOn() throws {
         try AgentProcess.withAgent { agent in
             let client = try RawClient.greeted(agent.place.socket)
@@ -159,7 +160,7 @@ struct SubscribersTests {
     }
 
     @Test(
-        "Subscribers that widen their stream get the values of more names, then their changes, and none once they narrow it"
+        "A widened subscription gets the new domains' values and changes until it is narrowed"
     )
     func widened() throws {
         try AgentProcess.withAgent { agent in
@@ -180,14 +181,14 @@ struct SubscribersTests {
             }
             for domain in ["c.d", "e.f", "none", "a.b"] { try agent.defaults("write", domain, "k", "2") }
             for expected in ["change c.d", "change none", "change a.b"] { #expect(try next() == expected) }
-            // Again with its values, though it is followed already.
+            // A domain that is already followed is sent again with its values.
             try client.send(["type": "widen", "request": 4, "subscription": 2, "domains": ["c.d"]])
             for expected in ["widened", "initial c.d", "bookmark"] { #expect(try next() == expected) }
             try client.send(["type": "narrow", "request": 5, "subscription": 2, "domains": ["c.d", "never"]])
             #expect(try next() == "narrowed")
             for domain in ["c.d", "a.b"] { try agent.defaults("write", domain, "k", "3") }
             #expect(try next() == "change a.b")
-            // A stream without names is none of all domains.
+            // A stream that has lost all its names does not follow all domains.
             try client.send(["type": "narrow", "request": 6, "subscription": 2, "domains": ["a.b", "none"]])
             #expect(try next() == "narrowed")
             try agent.defaults("write", "a.b", "k", "4")
@@ -196,7 +197,7 @@ struct SubscribersTests {
         }
     }
 
-    @Test("get everything while some stand still, break off, or lag, and those get what their mode promises")
+    @Test("A thousand subscribers get what their modes promise while some stall, disconnect or lag")
     func crowd() throws {
         try Self.raiseLimit()
         try AgentProcess.withAgent { agent in
@@ -221,11 +222,11 @@ struct SubscribersTests {
             let stopped = try [Subscriber(agent, .everything), Subscriber(agent, .everything)]
             let before = try agent.residentKilobytes()
 
-            // Less than the log holds.
+            // Fewer changes than the log holds.
             for _ in 0..<6 {
                 try go()
                 try eager.read { $0.round(Self.small) == .integer(round) }
-                // One ends in the middle of a frame of its own, and of one of the agent's.
+                // One disconnects within a frame of its own and one of the agent's.
                 try leaving?.client.send([0, 0, 1, 0, 0x62])
                 leaving = nil
             }
@@ -236,7 +237,7 @@ struct SubscribersTests {
             }
             for other in others { try check(other, round) }
             try check(eager, 11 * round)
-            // Who lags within the log misses nothing; `latest` is told each key's net change.
+            // A subscriber that lags within the log misses nothing. `latest` gets each key's net change.
             for (subscriber, mode) in zip(slow, [Subscription.Mode.latest, .everything]) {
                 try subscriber.read {
                     $0.round(Self.small) == .integer(round) && $0.round(Self.large) == .integer(round)
@@ -246,7 +247,7 @@ struct SubscribersTests {
                 #expect(mode == .latest ? records < 5 * round : records == 11 * round, "\(mode): \(records)")
             }
 
-            // More than the log holds.
+            // More changes than the log holds.
             for _ in 0..<15 {
                 try go()
                 try eager.read { $0.round(Self.small) == .integer(round) }
@@ -263,11 +264,11 @@ struct SubscribersTests {
                     #expect(subscriber.seen.round(domain) == .integer(round), "\(mode), \(domain)")
                 }
             }
-            // Five have left unread, for all the time or most of it, 20 MB each: kept for each that would be 100 MB more.
-            // What there is, is the log.
+            // Five subscribers have left 20 MB each unread for most of the time. A buffer for each would take 100 MB
+            // more, but all of them share the log.
             let growth = try agent.residentKilobytes() - before
             #expect(growth < 80_000, "\(growth) kB")
-            // The agent knows who lags.
+            // The status shows which subscribers lag.
             let lagging = try agent.status()["subscribers"].map(Self.lagging) ?? 0
             #expect(lagging == stopped.count + slow.count)
         }

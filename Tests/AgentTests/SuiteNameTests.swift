@@ -3,8 +3,8 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// A program, the command and, where one runs, the agent, with a suite that a test names by its own file.
-@Suite("A suite named by a path", .timeLimit(.minutes(2)))
+/// A program and the command, with or without an agent, on a suite that is named like a test's source file.
+@Suite("Suites named by a path", .timeLimit(.minutes(2)))
 struct SuiteNameTests {
     private func check(
         _ name: String, shown: String? = nil, _ place: AgentProcess.Place, isServed: Bool
@@ -31,21 +31,21 @@ struct SuiteNameTests {
         (String(repeating: "x", count: 201), DomainName(escaping: String(repeating: "x", count: 201)).description),
     ]
 
-    @Test("The command reaches what a program keeps in a suite of any name, without an agent", arguments: escaped)
+    @Test("Without an agent, the command reads and writes a program's suite of any name", arguments: escaped)
     func alone(name: String, shown: String) throws {
         try AgentProcess.withPlace { place in
             try check(name, shown: shown, place, isServed: false)
         }
     }
 
-    @Test("The command reaches what a program keeps in a suite of any name, with an agent", arguments: escaped)
+    @Test("With an agent, the command reads and writes a program's suite of any name", arguments: escaped)
     func served(name: String, shown: String) throws {
         try AgentProcess.withAgent { agent in
             try check(name, shown: shown, agent.place, isServed: true)
         }
     }
 
-    @Test("The command reaches what a program keeps in a file by its path, and the file has it when the program ends")
+    @Test("The command reads and writes a suite named by an absolute path, which is kept at that path")
     func path() throws {
         try withTemporaryDirectory { directory in
             try AgentProcess.withPlace { place in try check(directory + "/FileTests.swift", place, isServed: false) }

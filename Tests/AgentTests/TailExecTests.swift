@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Foundation
@@ -7,10 +8,10 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// `defaults tail --exec`: one command after the other, and none left out.
-@Suite("defaults tail --exec")
+/// `defaults tail --exec`, which runs one command after the other and skips none.
+@Suite("`defaults tail --exec`")
 struct TailExecTests {
-    /// Runs `tail` to its end on what has happened since an agent began.
+    /// Runs `tail` until it exits, on everything since the agent started.
     private static func past(_ agent: AgentProcess, _ command: String, _ arguments: String...) throws
         -> Programs.Outcome
     {
@@ -21,10 +22,10 @@ struct TailExecTests {
     }
 
     private static func complaint(_ end: String, _ change: String) -> String {
-        "defaults: The command \(end), for the change of \(change).\n"
+        "defaults: The command for the change of \(change) \(end).\n"
     }
 
-    @Test("A command has the change on its standard input, and in its environment")
+    @Test("A command gets the change on its standard input and in its environment")
     func change() throws {
         try AgentProcess.withAgent { agent in
             try agent.defaults("write", "a.b", "{\"two words\" = 1; one = 2;}")
@@ -32,7 +33,8 @@ struct TailExecTests {
             try RawFile.write("{k = w;}", to: agent.place.path("c.d"))
             try agent.synchronize()
             let command =
-                "echo \"$DEFAULTS_DOMAIN|$DEFAULTS_HOST|$DEFAULTS_KEYS|$DEFAULTS_SOURCE|${DEFAULTS_SOURCE_EXECUTABLE##*/}\"; "
+                "echo \"$DEFAULTS_DOMAIN|$DEFAULTS_HOST|$DEFAULTS_KEYS|"
+                + "$DEFAULTS_SOURCE|${DEFAULTS_SOURCE_EXECUTABLE##*/}\"; "
                 + "echo \"$DEFAULTS_CURSOR\"; cat"
             let outcome = try Self.past(agent, command, "-n", "3")
             #expect(outcome.status == 0 && outcome.errors == "")
@@ -48,7 +50,7 @@ struct TailExecTests {
         }
     }
 
-    @Test("A command has nothing of another change in its environment, and no list that splits a key")
+    @Test("A command's environment holds nothing of another change, and no list that splits a key")
     func stale() throws {
         try AgentProcess.withAgent { agent in
             try agent.connect().edit(Domain(DomainName("a.b")), ["a\nb": "v"], replacesAll: false)
@@ -65,7 +67,7 @@ struct TailExecTests {
         }
     }
 
-    @Test("A command that is stopped since it wants the terminal is ended and told of", arguments: ["TTIN", "TTOU"])
+    @Test("A command that stops because it wants the terminal is ended and reported", arguments: ["TTIN", "TTOU"])
     func terminal(_ signal: String) throws {
         try AgentProcess.withAgent { agent in
             for key in ["one", "two"] { try agent.defaults("write", "a.b", key, "1") }
@@ -73,12 +75,12 @@ struct TailExecTests {
             let command = "[ $DEFAULTS_KEYS = two ] || kill -\(signal) $$; echo $DEFAULTS_KEYS"
             let outcome = try Self.past(agent, command, "-n", "2")
             #expect(outcome.status == 0 && outcome.output == "two\n")
-            let end = "wanted the terminal, which it can't have, and was ended"
+            let end = "was killed because it tried to use the terminal"
             #expect(outcome.errors == Self.complaint(end, "a.b at \(epoch):1"))
         }
     }
 
-    @Test("None runs beside another, in order, and none is left out, however many wait")
+    @Test("Commands run one at a time and in order, and none is skipped, however many are pending")
     func order() throws {
         try AgentProcess.withAgent { agent in
             for number in 1...20 { try agent.defaults("write", "a.b", "k\(number)", "-int", "1") }
@@ -89,7 +91,7 @@ struct TailExecTests {
         }
     }
 
-    @Test("A command that fails is told of, and the next one runs")
+    @Test("A command that fails is reported, and the next one runs")
     func failure() throws {
         try AgentProcess.withAgent { agent in
             for key in ["one", "two", "three"] { try agent.defaults("write", "a.b", key, "1") }
@@ -98,13 +100,13 @@ struct TailExecTests {
             let outcome = try Self.past(agent, command, "-n", "3")
             #expect(outcome.status == 0 && outcome.output == "one\ntwo\nthree\n")
             #expect(
-                outcome.errors == Self.complaint("ended with status 3", "a.b at \(epoch):1")
-                    + Self.complaint("was ended by signal 15 (Terminated)", "a.b at \(epoch):2"))
+                outcome.errors == Self.complaint("exited with status 3", "a.b at \(epoch):1")
+                    + Self.complaint("was killed by signal 15 (Terminated)", "a.b at \(epoch):2"))
         }
     }
 
     @Test(
-        "A command that doesn't read a change that is larger than a pipe holds neither stops tail nor ends it",
+        "A command that ignores a change larger than a pipe holds neither blocks tail nor ends it",
         arguments: ["true", "exec <&-; true", "head -c 10 >/dev/null", "wc -c >/dev/null"])
     func largeInput(_ command: String) throws {
         try AgentProcess.withAgent { agent in
@@ -116,7 +118,7 @@ struct TailExecTests {
         }
     }
 
-    @Test("What is written at length is read at length")
+    @Test("A command can read a change of more than a megabyte")
     func largeOutput() throws {
         try AgentProcess.withAgent { agent in
             let large = String(repeating: "x", count: 1 << 20)
@@ -128,12 +130,12 @@ struct TailExecTests {
     }
 
     @Test(
-        "A signal ends the command and what it has started, and then tail",
+        "A signal ends the command and its child processes, and then tail",
         arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT])
     func signals(_ number: Int32) throws {
         try AgentProcess.withAgent { agent in
             let file = agent.place.root + "/pid"
-            // The shell waits for a child of its own, in whose stead the signal must be sent.
+            // The shell waits for a child of its own, which the signal must reach, too.
             let tail = try agent.start(
                 "tail", "--exec", "sleep 1000 & echo $!; wait", "--initial", "--cursor-file", file)
             try agent.defaults("write", "a.b", "k", "v")
@@ -144,13 +146,13 @@ struct TailExecTests {
             #expect(tail.status() == 128 + number)
             #expect(eventually { kill(pid, 0) != 0 || Self.isZombie(pid) })
             #expect(tail.complaints() == "")
-            // The change isn't done: the next run begins with it.
+            // The change isn't finished, so the next run begins with it.
             let seen = RawFile.exists(file) ? try Cursor(Self.text(file)).revision : 0
             #expect(seen == 0)
         }
     }
 
-    @Test("SIGKILL for tail ends the command and what it has started, even what ignores SIGTERM")
+    @Test("A SIGKILL of tail ends the command and its child processes, even if they ignore SIGTERM")
     func killed() throws {
         try AgentProcess.withAgent { agent in
             let command = "trap '' TERM; sleep 1000 & echo $!; echo $$; wait"
@@ -164,7 +166,7 @@ struct TailExecTests {
         }
     }
 
-    @Test("What a command that has ended leaves behind goes on")
+    @Test("A background process of a command that has ended keeps running")
     func background() throws {
         try AgentProcess.withAgent { agent in
             let tail = try agent.start("tail", "--exec", "sleep 1000 & echo $!", "--initial")
@@ -179,7 +181,7 @@ struct TailExecTests {
         }
     }
 
-    @Test("Ctrl-Z stops the command with tail, and both go on together")
+    @Test("Ctrl-Z stops the command together with tail, and both continue together")
     func stopped() throws {
         try AgentProcess.withAgent { agent in
             let tail = try agent.start("tail", "--exec", "sleep 1000 & echo $!; wait", "--initial")
@@ -190,7 +192,7 @@ struct TailExecTests {
             #expect(eventually { Self.isInState("T", pid) && Self.isInState("T", tail.pid) })
             tail.signal(SIGCONT)
             #expect(eventually { Self.isInState("S", pid) && Self.isInState("S", tail.pid) })
-            // A command that is stopped is ended too.
+            // A stopped command is ended as well.
             tail.signal(SIGTSTP)
             #expect(eventually { Self.isInState("T", pid) && Self.isInState("T", tail.pid) })
             tail.signal(SIGKILL)
@@ -207,12 +209,12 @@ struct TailExecTests {
         String(decoding: try RawFile.read(path), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Whether a process has ended, and nobody has asked how.
+    /// Whether a process has exited, even if it hasn't been reaped.
     private static func isZombie(_ pid: Int32) -> Bool {
         (try? RawFile.read("/proc/\(pid)/stat")).map { String(decoding: $0, as: UTF8.self).contains(") Z ") } ?? true
     }
 
-    /// Starts `tail` in a checkout in which the agent isn't built, with a compiler that takes its time.
+    /// Starts `tail` in a checkout where the agent isn't built yet, with a fake compiler that never finishes.
     private static func startBuilding(_ place: AgentProcess.Place, _ arguments: String...) throws -> RunningProgram {
         try Programs.shell(
             """
@@ -228,7 +230,7 @@ struct TailExecTests {
             environment: place.environment.merging(["ROOT": place.root, "PATH": "\(place.root)/bin:\(path)"]) { $1 })
     }
 
-    @Test("A signal or the end of the time ends the building of an agent too", arguments: [SIGINT, SIGTERM, nil])
+    @Test("A signal or the timeout of tail also ends the build of an agent", arguments: [SIGINT, SIGTERM, nil])
     func building(_ number: Int32?) throws {
         try AgentProcess.withPlace { place in
             let tail =
@@ -242,7 +244,7 @@ struct TailExecTests {
         }
     }
 
-    @Test("--timeout ends a command that takes longer")
+    @Test("`--timeout` ends a command that takes longer")
     func timeout() throws {
         try AgentProcess.withAgent { agent in
             try agent.defaults("write", "a.b", "k", "v")
@@ -253,7 +255,7 @@ struct TailExecTests {
         }
     }
 
-    @Test("--initial runs it for each domain first; damage is told on standard error")
+    @Test("`--initial` runs the command for each domain first, and reports damage on standard error")
     func initial() throws {
         try AgentProcess.withAgent(prepare: { place in
             try RawFile.write("{k = v;}", to: place.path("a.b"))
@@ -272,7 +274,7 @@ struct TailExecTests {
     }
 
     @Test(
-        "--exec and --json don't go together, and no command is none",
+        "`--exec` is refused together with `--json` or with an empty command",
         arguments: [["--exec", "x", "--json"], ["--exec", " "]])
     func usage(_ arguments: [String]) throws {
         #expect(try Programs.run(Programs.defaults, ["tail"] + arguments).status == 64)

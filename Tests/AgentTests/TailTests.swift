@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Foundation
@@ -7,17 +8,17 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// `defaults tail`: what it shows, from where, until when.
-@Suite("defaults tail")
+/// `defaults tail`: its output, where it starts, and when it ends.
+@Suite("`defaults tail`")
 struct TailTests {
-    /// Runs `tail` to its end on what has happened since an agent began, with more arguments.
+    /// Runs `tail` with more arguments until it exits, on everything since the agent started.
     private static func past(_ agent: AgentProcess, _ arguments: String...) throws -> Programs.Outcome {
         let epoch = try Cursor(try Fields(agent.status()).string("cursor")).epoch
         let start = ["tail", "--since", "\(epoch):0", "--timeout", "0.2"]
         return try Programs.run(Programs.defaults, start + arguments, environment: agent.place.environment)
     }
 
-    /// Makes three change sets: two keys, a change of one, another domain.
+    /// Makes three change sets: two new keys, a change to one of them, and a key in another domain.
     private static func makeChanges(_ agent: AgentProcess) throws {
         try agent.defaults("write", "a.b", "{size = 12; name = old;}")
         try agent.shell("sed -i s/12/14/ a.b.plist")
@@ -35,12 +36,12 @@ struct TailTests {
         objects.map { $0[key] as? String ?? "" }
     }
 
-    // MARK: What it shows
+    // MARK: Output
 
-    @Test("What lost is told with who wanted it: a removal, or a value")
+    @Test("An overruled removal or value is shown with its source")
     func overruled() throws {
         try AgentProcess.withAgent(prepare: { try RawFile.write("{size = 12;}", to: $0.path("a.b")) }) { agent in
-            // Twice a program writes what it read before the last edit.
+            // Twice, a program writes what it read before the last edit.
             try agent.defaults("write", "a.b", "name", "new")
             try RawFile.write("{size = 12; other = 1;}", to: agent.place.path("a.b"))
             try agent.synchronize()
@@ -54,7 +55,7 @@ struct TailTests {
         }
     }
 
-    @Test("--json prints an object a line, in the form that the help describes")
+    @Test("`--json` prints one object per line, in the form that the help describes")
     func json() throws {
         try AgentProcess.withAgent(prepare: { try RawFile.write("{one = 1; two = 2;}", to: $0.path("e.f")) }) { agent in
             let tail = try agent.start("tail", "--json")
@@ -112,7 +113,7 @@ struct TailTests {
         }
     }
 
-    @Test("A line for people is time, domain, key, old value, arrow, new value, and who")
+    @Test("A text line shows the time, domain, key, old value, new value and source")
     func lines() throws {
         try AgentProcess.withAgent { agent in
             try Self.makeChanges(agent)
@@ -133,7 +134,7 @@ struct TailTests {
     }
 
     @Test(
-        "Domains and keys, or patterns of them, let through what fits",
+        "Arguments for domains and keys, or patterns of them, select the changes shown",
         arguments: [
             (["a.b"], ["a.b name", "a.b size", "a.b size"]), (["c.*"], ["c.d size"]), (["?.b", "n*"], ["a.b name"]),
             (["*", "size"], ["a.b size", "a.b size", "c.d size"]),
@@ -154,7 +155,7 @@ struct TailTests {
         }
     }
 
-    @Test("--initial shows the values first, then what changes")
+    @Test("`--initial` shows the current values first, and then changes")
     func initial() throws {
         try AgentProcess.withAgent(prepare: { try RawFile.write("{one = 1; two = 2;}", to: $0.path("a.b")) }) { agent in
             let tail = try agent.start("tail", "--json", "--initial")
@@ -172,7 +173,7 @@ struct TailTests {
         }
     }
 
-    @Test("The bookmark comes behind all initial values, however large one is")
+    @Test("The bookmark follows all initial values, however large one is")
     func largeInitial() throws {
         try AgentProcess.withAgent { agent in
             let connection = try agent.connect()
@@ -186,7 +187,7 @@ struct TailTests {
         }
     }
 
-    @Test("Where the usual directory isn't there yet, it is made")
+    @Test("`tail` creates the default directory if it doesn't exist")
     func firstRun() throws {
         try AgentProcess.withPlace { place in
             let home = place.runtime + "/home"
@@ -202,7 +203,7 @@ struct TailTests {
         }
     }
 
-    @Test("Nothing in a key, a value, a domain or a bad file moves the terminal's cursor")
+    @Test("No control character in a key, a value, a domain or a damaged file reaches the terminal")
     func controlCharacters() throws {
         try AgentProcess.withAgent { agent in
             let nasty = "\u{1B}]0;x\u{7}\r\n\t\u{8}\u{7F}\u{9B}2J\u{2028}"
@@ -229,7 +230,7 @@ struct TailTests {
         }
     }
 
-    @Test("Colours are for terminals, unless options or NO_COLOR say otherwise")
+    @Test("Output to a pipe has no colors unless an option or CLICOLOR_FORCE asks for them")
     func colors() throws {
         try AgentProcess.withAgent { agent in
             try Self.makeChanges(agent)
@@ -252,7 +253,7 @@ struct TailTests {
         }
     }
 
-    @Test("On a terminal the lines have colours, but not with NO_COLOR", .enabled(if: ForeignProcess.hasPython))
+    @Test("Output to a terminal has colors except with NO_COLOR", .enabled(if: ForeignProcess.hasPython))
     func terminal() throws {
         try AgentProcess.withAgent { agent in
             try Self.makeChanges(agent)
@@ -271,9 +272,9 @@ struct TailTests {
         }
     }
 
-    // MARK: From where
+    // MARK: Start
 
-    @Test("--since goes on behind a cursor; what is none is told; one of another log is a gap, then the values")
+    @Test("`--since` resumes after a cursor, rejects invalid ones, and shows a gap for one of another log")
     func since() throws {
         try AgentProcess.withAgent { agent in
             try Self.makeChanges(agent)
@@ -284,7 +285,7 @@ struct TailTests {
             for text in ["yesterday", "", "12", "\(epoch):", "\(epoch):-1", "\(epoch):99999999999999999999"] {
                 let outcome = try agent.defaults("tail", "--since", text, "--timeout", "0.2")
                 #expect(outcome.status == 64 && outcome.output == "")
-                #expect(outcome.errors.contains("is no cursor") && outcome.errors.split(separator: "\n").count == 1)
+                #expect(outcome.errors.contains("isn't a cursor") && outcome.errors.split(separator: "\n").count == 1)
             }
 
             for text in ["0000000000000001:7", "\(epoch):99"] {
@@ -297,17 +298,17 @@ struct TailTests {
                 #expect(objects[2]["domain"] as? String == "a.b" && objects[3]["domain"] as? String == "c.d")
                 let people = try agent.defaults("tail", "--since", text, "--timeout", "0.2")
                 #expect(
-                    people.output.hasPrefix("What happened between \(text) and \(epoch):3 is not known any more.\n"))
+                    people.output.hasPrefix("The changes between \(text) and \(epoch):3 are no longer available.\n"))
                 #expect(people.output.split(separator: "\n").count == 4)
             }
         }
     }
 
-    @Test("--cursor-file resumes exactly where the last run ended, and notes what was shown")
+    @Test("`--cursor-file` resumes exactly after the last change that was shown")
     func cursorFile() throws {
         try AgentProcess.withAgent { agent in
             let file = agent.place.runtime + "/cursor"
-            // Whatever has a name beside it is in nobody's way.
+            // A directory whose name begins like the file's does no harm.
             try RawFile.makeDirectory(file + ".new")
             func run(_ arguments: String...) throws -> [Int] {
                 let outcome = try Programs.run(
@@ -329,13 +330,13 @@ struct TailTests {
             #expect(try run("-n", "3") == [6, 7, 8])
             #expect(try run("--timeout", "0.2") == [])
             #expect(try Cursor(String(decoding: RawFile.read(file).dropLast(), as: UTF8.self)).revision == 8)
-            // What doesn't pass the filter is passed over for good.
+            // A change that the filter drops is skipped for good.
             try write(9...9)
             #expect(try run("--timeout", "0.2", "c.d") == [])
         }
     }
 
-    @Test("What a killed run left beside its cursor file is removed, and nothing else")
+    @Test("A temporary file that a killed run left beside its cursor file is removed, and nothing else is")
     func cursorFileLeftovers() throws {
         try AgentProcess.withAgent { agent in
             let path = agent.place.runtime + "/seen"
@@ -351,7 +352,7 @@ struct TailTests {
         }
     }
 
-    @Test("A cursor file that can't be used is told at once")
+    @Test("An unusable cursor file is reported immediately")
     func badCursorFile() throws {
         try AgentProcess.withAgent { agent in
             let missing = try agent.defaults("tail", "--cursor-file", "/nonexistent/file", "--timeout", "5")
@@ -363,14 +364,14 @@ struct TailTests {
             #expect(directory.status == 74 && directory.errors.contains("can't be read: Is a directory"))
             try RawFile.write("yesterday\n", to: agent.place.runtime + "/file")
             let other = try agent.defaults("tail", "--cursor-file", agent.place.runtime + "/file", "--timeout", "5")
-            #expect(other.status == 64 && other.errors.contains("is no cursor"))
+            #expect(other.status == 64 && other.errors.contains("isn't a cursor"))
             #expect(try RawFile.read(agent.place.runtime + "/file") == Array("yesterday\n".utf8))
         }
     }
 
-    // MARK: Until when
+    // MARK: End
 
-    @Test("-n ends it after so many change sets, --timeout after so long, and wrong ones are told")
+    @Test("`-n` ends tail after so many change sets, `--timeout` after a time, and invalid ones are refused")
     func ends() throws {
         try AgentProcess.withAgent { agent in
             try Self.makeChanges(agent)
@@ -388,7 +389,7 @@ struct TailTests {
         }
     }
 
-    @Test("A reader that goes ends it with 0, while it writes and while it waits", arguments: [true, false])
+    @Test("`tail` exits with 0 when its reader is gone, whether it is writing or idle", arguments: [true, false])
     func closedPipe(_ isIdle: Bool) throws {
         try AgentProcess.withAgent { agent in
             let tail = try agent.start("tail", "--json")
@@ -400,7 +401,7 @@ struct TailTests {
         }
     }
 
-    @Test("SIGINT ends it with 130, as the shell sees it")
+    @Test("SIGINT ends tail with status 130")
     func interrupt() throws {
         try AgentProcess.withAgent { agent in
             let tail = try agent.start("tail", "--json")
@@ -414,7 +415,7 @@ struct TailTests {
     // MARK: Agents
 
     @Test(
-        "Where no agent answers it starts one, which ends with it however it ends",
+        "A tail without an agent starts its own, which exits with the tail however that ends",
         arguments: [SIGKILL, SIGINT, SIGTERM, 0])
     func ownAgent(_ signal: Int32) throws {
         try AgentProcess.withPlace { place in
@@ -435,7 +436,7 @@ struct TailTests {
         }
     }
 
-    @Test("An agent that can't be started is told of")
+    @Test("`tail` reports an agent that can't be started")
     func noAgent() throws {
         try AgentProcess.withPlace { place in
             try RawFile.write("precious", to: place.socket)
@@ -447,7 +448,7 @@ struct TailTests {
     }
 
     @Test(
-        "When its agent is killed and another comes, no line is lost and none comes twice",
+        "A tail whose agent is replaced by another loses no line and repeats none",
         arguments: [SIGKILL, SIGTERM])
     func reconnects(_ signal: Int32) throws {
         try AgentProcess.withAgent { first in
@@ -457,7 +458,7 @@ struct TailTests {
             first.signal(signal)
             let hasEnded = eventually { !first.isRunning }
             #expect(hasEnded)
-            // Should this take long, the command starts an agent of its own: as good as this one.
+            // If this takes long, tail starts an agent of its own, which serves just as well.
             let second = try? AgentProcess(first.place)
             defer { second?.kill() }
             for number in 4...6 {
@@ -477,7 +478,7 @@ struct TailTests {
         }
     }
 
-    @Test("Several that find no agent, at their start or when it is killed, follow one that one of them starts")
+    @Test("Several tails without an agent all follow the one that one of them starts, even after it is killed")
     func together() throws {
         try AgentProcess.withPlace { place in
             let tails = try (1...4).map { _ in
@@ -512,13 +513,13 @@ struct TailTests {
         }
     }
 
-    @Test("An agent that takes connections and dies at once is waited out")
+    @Test("A tail waits for a new agent when the old one accepts connections and dies")
     func diesWhileGreeting() throws {
         try AgentProcess.withAgent { first in
             let tail = try first.start("tail", "--json")
             _ = try tail.objects(upTo: "bookmark")
             first.kill()
-            // Takes the place of an agent that is being killed: resets some connections when it is greeted.
+            // Stands in for an agent that is being killed: resets some connections when it is greeted.
             let dying = try ForeignProcess(
                 python: """
                     import os, socket, sys
@@ -531,7 +532,7 @@ struct TailTests {
                     for number in range(6):
                         connection = listener.accept()[0]
                         connection.recv(1)
-                        # What is unread makes it a reset.
+                        # Unread data turns the close into a reset.
                         connection.close()
                     os.unlink(path)
                     """, [first.place.socket])
@@ -548,7 +549,7 @@ struct TailTests {
         }
     }
 
-    /// Whether a process runs; one that nobody has waited for yet doesn't.
+    /// Whether a process is running; one that has exited but hasn't been reaped isn't.
     private static func isAlive(_ pid: pid_t) -> Bool {
         guard let status = try? RawFile.read("/proc/\(pid)/stat") else { return false }
         return String(decoding: status, as: UTF8.self).split(separator: ")").last?.hasPrefix(" Z") == false

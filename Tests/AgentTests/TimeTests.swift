@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Glibc
@@ -6,8 +7,8 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// Clocks that step, and files with times that aren't now.
-@Suite("Whatever the time is")
+/// Clocks that step, and files with times in the past or future.
+@Suite("Clock steps and file times")
 struct TimeTests {
     private static let day: Int64 = 86_400
 
@@ -28,7 +29,7 @@ struct TimeTests {
         try agent.synchronize()
     }
 
-    @Test("A clock that steps a day either way has nothing missed, and nothing done twice")
+    @Test("A clock that steps a day either way causes no missed and no repeated change")
     func steps() throws {
         try AgentProcess.withPlace { place in
             guard let clock = try SteppedClock(in: place.root) else { return }
@@ -44,10 +45,10 @@ struct TimeTests {
                 let events = try follower.events { try write(agent, "f", name) }
                 #expect(events.map(Follower.text) == ["a.b: f \(last)>\(name) (file)"])
                 guard case .record(let record, _)? = events.first else { continue }
-                // The agent's clock is the stepped one.
+                // The agent's clock has stepped.
                 let offset = (record.time.nanoseconds - Timestamp.now().nanoseconds) / 1_000_000_000
                 #expect(abs(offset - step) < 3_600)
-                // The command's clock has stepped with it.
+                // The command's clock has stepped, too.
                 let old = number == 0 ? "-" : "edit\(number - 1)"
                 try follower.expect(["a.b: e \(old)>edit\(number) (app)"]) {
                     let status = try agent.defaults("write", "a.b", "e", "edit\(number)").status
@@ -58,7 +59,7 @@ struct TimeTests {
                 #expect(try fileValues(agent) == .dictionary(expected))
                 let inode = try RawFile.status(place.path("a.b")).st_ino
                 try follower.expect([]) { try wake(agent) }
-                #expect(try RawFile.status(place.path("a.b")).st_ino == inode, "It was published again.")
+                #expect(try RawFile.status(place.path("a.b")).st_ino == inode, "The file was saved again.")
             }
             #expect(try agent.comesToRest())
             #expect(agent.terminate() == 0)
@@ -66,7 +67,7 @@ struct TimeTests {
     }
 
     @Test(
-        "An edit that a crash left unsaved is saved by the next agent, though the clock has stepped",
+        "An edit that a crash left unsaved is saved by the next agent even if the clock has stepped",
         arguments: [-day, day])
     func crash(step: Int64) throws {
         try AgentProcess.withPlace { place in
@@ -86,11 +87,11 @@ struct TimeTests {
         }
     }
 
-    /// Times that a file may be given: 1970, 2001, the moment before it was written, and futures.
+    /// File times to set: 1970, 2001, a second before the write, and a day and ten years after it.
     static let times = [0, 1_000_000_000, -1, 86_400, 315_360_000]
 
     @Test(
-        "A file's time, in the past or the future, hides no change, and has nothing done over and over",
+        "A file's time in the past or the future hides no change and causes no repeated saves",
         arguments: times)
     func fileTimes(time: Int) throws {
         try AgentProcess.withAgent { agent in
@@ -115,12 +116,12 @@ struct TimeTests {
                 try save("{k=\(last);}")
                 try wake(agent)
             }
-            // An edit is saved, once.
+            // An edit is saved exactly once.
             try follower.expect(["a.b: e ->edit (app)"]) { try agent.defaults("write", "a.b", "e", "edit") }
             let published = try RawFile.status(path).st_ino
             try follower.expect([]) { try wake(agent) }
-            #expect(try RawFile.status(path).st_ino == published, "It was published again.")
-            // The edit is later than the file, whatever time that was given.
+            #expect(try RawFile.status(path).st_ino == published, "The file was saved again.")
+            // The edit is later than the file, whatever the file's time.
             try agent.holdEdits()
             _ = try follower.events()
             try save("{k=file; e=edit; both=file;}")
@@ -133,7 +134,7 @@ struct TimeTests {
         }
     }
 
-    /// Waits until what happens to a file bears a later time than what happened before.
+    /// Waits until a change to a file gets a later time than the changes before.
     private func letTimePass() {
         let now = Timestamp.now()
         #expect(eventually { Timestamp.now().nanoseconds > now.nanoseconds + 20_000_000 })

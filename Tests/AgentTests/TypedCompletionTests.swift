@@ -6,10 +6,10 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// Completion as a person has it: a line is typed into a shell, then a tab, then Enter.
+/// Completion as a user sees it: a line is typed into a shell, then Tab, then Enter.
 @Suite("Completion on a terminal", .enabled(if: ForeignProcess.hasPython))
 struct TypedCompletionTests {
-    /// The shells, where they are installed, and the line with which each loads the completions.
+    /// The installed shells, each with the line that loads its completions.
     private static let shells = [
         ("bash", "source '\(scripts)/defaults.bash'"),
         ("zsh", "PS1=; fpath=('\(scripts)' $fpath); autoload -Uz compinit; compinit -u -D"),
@@ -19,17 +19,17 @@ struct TypedCompletionTests {
     private static let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../Config/completions").standardizedFileURL.path
 
-    /// Texts that a shell, or its history, takes for something else than themselves.
+    /// Texts that a shell or its history expansion doesn't take literally.
     private static let hostile = [
         "`evil`", "$(evil)", "${IFS}x", "$'evil'", "'q'", "\"q\"", "'", "\"", "!'\"", "a\\b\\", "\\`evil\\`",
         " two  words ", ";evil", "&evil", "|evil", ">evil", "!!", "!evil", "\"!evil\"", "'!evil'", "*", "?[a]", "~",
         "~root",
         "#c", ":a:b", "=x=y", "{a,b}", "(evil)", "^a^b", "%s", "@host", "é ü", "\u{301}`evil`", "\"\u{301}`evil`\"",
     ]
-    /// Names that begin with something to type, each with another one.
+    /// The hostile texts, each after a unique prefix that can be typed.
     private static let names = hostile.enumerated().map { "k\($0 + 10)\($1)" }
 
-    /// A place with hostile names, in which `defaults` tells of its arguments, and `evil` of having run.
+    /// Runs a test where `defaults` logs its arguments and `evil` leaves a file if it ever runs.
     private static func withPlace(_ body: (AgentProcess.Place, [String: String]) throws -> Void) throws {
         try AgentProcess.withPlace { place in
             try Programs.shell(
@@ -47,7 +47,7 @@ struct TypedCompletionTests {
             environment["DEFAULTSD_SOCKET"] = ""
             environment["LC_ALL"] = "C.UTF-8"
             try body(place, environment)
-            #expect(!RawFile.exists(place.root + "/ran"), "A program that a name names has run.")
+            #expect(!RawFile.exists(place.root + "/ran"), "Completing a name has run the program in it.")
         }
     }
 
@@ -56,7 +56,7 @@ struct TypedCompletionTests {
         try RawFile.write(PropertyListValue.dictionary(values).write(as: .binary), to: path)
     }
 
-    /// Types lines, and expects `defaults` to be called with what belongs to each.
+    /// Types lines and expects `defaults` to be called with the arguments of each.
     private func check(
         _ cases: [(line: String, arguments: [String])], _ shell: (name: String, setup: String),
         _ environment: [String: String]
@@ -69,7 +69,7 @@ struct TypedCompletionTests {
         }
     }
 
-    @Test("A key is completed to what stands for it, however the word was begun, and runs nothing", arguments: shells)
+    @Test("A completed key reaches the command literally, whatever quote began it, and runs nothing", arguments: shells)
     func keys(shell: (String, String)) throws {
         try Self.withPlace { place, environment in
             try Self.write(Self.names, to: place.path("a.b"))
@@ -82,11 +82,11 @@ struct TypedCompletionTests {
         }
     }
 
-    @Test("A key is completed from its first character on, and from its middle", arguments: shells)
+    @Test("A key is completed from an empty word, and in bash from half of the key", arguments: shells)
     func parts(shell: (String, String)) throws {
         try Self.withPlace { place, environment in
             var cases: [(String, [String])] = []
-            // fish is offered no names that begin with a tilde, which it would have replaced.
+            // fish gets no names that begin with a tilde, which it would have expanded.
             for (number, key) in Self.hostile.enumerated() where shell.0 != "fish" || !key.hasPrefix("~") {
                 try Self.write([key], to: place.path("own\(number)"))
                 cases += ["", "'", "\""].map { ("read own\(number) \($0)", ["read", "own\(number)", key]) }
@@ -104,7 +104,7 @@ struct TypedCompletionTests {
         }
     }
 
-    @Test("A domain and a file are completed to what stands for them", arguments: shells)
+    @Test("A completed domain or file reaches the command literally", arguments: shells)
     func domains(shell: (String, String)) throws {
         try Self.withPlace { place, environment in
             for name in Self.names {
@@ -122,13 +122,13 @@ struct TypedCompletionTests {
         }
     }
 
-    @Test("Directories and files for options are completed", arguments: shells)
+    @Test("Directories, files, verbs, options and formats are completed", arguments: shells)
     func options(shell: (String, String)) throws {
         try Self.withPlace { place, environment in
             try RawFile.write("", to: place.root + "/sub dir/so:ck et")
             try check(
                 [
-                    // zsh takes the slash away again.
+                    // zsh removes the slash again.
                     ("--directory su", ["--directory", shell.0 == "zsh" ? "sub dir" : "sub dir/"]),
                     ("--socket sub\\ dir/so", ["--socket", "sub dir/so:ck et"]),
                     ("import a.b sub\\ dir/so", ["import", "a.b", "sub dir/so:ck et"]),
@@ -140,7 +140,7 @@ struct TypedCompletionTests {
         }
     }
 
-    @Test("A name that a terminal obeys, or that is an option, isn't offered", arguments: shells)
+    @Test("A name with control characters, or one that looks like an option, isn't offered", arguments: shells)
     func leftOut(shell: (String, String)) throws {
         try Self.withPlace { place, environment in
             let controls = [
@@ -156,7 +156,9 @@ struct TypedCompletionTests {
         }
     }
 
-    @Test("Words with colons and equals signs are one word each in bash", arguments: shells.filter { $0.0 == "bash" })
+    @Test(
+        "Names with colons and equals signs are completed as one word in bash",
+        arguments: shells.filter { $0.0 == "bash" })
     func breaks(shell: (String, String)) throws {
         try Self.withPlace { place, environment in
             try Self.write(["x:y=z w", "plain"], to: place.path("a:b=c"))

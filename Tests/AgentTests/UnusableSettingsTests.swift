@@ -4,12 +4,12 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// The usual directory, and the agent's settings in it, that can't be used: no program is stopped by them.
-@Suite("A usual directory that can't be used")
+/// A default directory, or agent settings in it, that can't be used, which must not stop any program.
+@Suite("Unusable default directories and settings")
 struct UnusableSettingsTests {
     private static let settings = "org.defaultsd.agent.plist"
 
-    /// What has programs use the preferences as the usual directory.
+    /// Returns an environment in which the location's preferences are the default directory.
     private static func usual(_ place: AgentProcess.Place) -> [String: String] {
         place.environment.merging(["DEFAULTSD_SOCKET": "", "DEFAULTS_DIRECTORY": ""]) { $1 }
     }
@@ -23,7 +23,7 @@ struct UnusableSettingsTests {
     }
 
     @Test(
-        "With settings that are wrong, programs work with a warning, and the agent starts",
+        "With invalid settings, programs work with a warning, and the agent starts",
         arguments: ["torn {", "{Directory = 7;}", "{Directory = relative;}"])
     func wrongSettings(text: String) throws {
         try AgentProcess.withPlace { place in
@@ -57,7 +57,7 @@ struct UnusableSettingsTests {
             try RawFile.write("{Directory = \"/elsewhere\";", to: "\(place.preferences)/\(Self.settings)")
             let app = try Self.app(Self.usual(place))
             #expect(app.status == 0 && app.errors.split(separator: "\n").count == 1, "\(app)")
-            #expect(app.errors.contains("It may name the preferences directory"), "\(app)")
+            #expect(app.errors.contains("The file may name the preferences directory"), "\(app)")
             #expect(app.errors.contains("and saves none"), "\(app)")
             let command = try Programs.run(
                 Programs.defaults, ["write", "a.b", "k", "v"], environment: Self.usual(place))
@@ -67,12 +67,12 @@ struct UnusableSettingsTests {
     }
 
     @Test(
-        "With a directory that can't be looked into, an app runs, says so, and saves nothing",
+        "With a directory that can't be searched, an app runs, saves nothing and says so",
         .enabled(if: AgentProcess.hasNobody), arguments: ["p", "."])
     func unreadable(name: String) throws {
         try AgentProcess.withPlace { place in
             try place.giveToNobody()
-            // The programs' sockets need another place then.
+            // The programs' sockets need another directory then.
             let path = "\(place.root)/\(name)"
             let environment = Self.usual(place).merging(["XDG_RUNTIME_DIR": "/none"]) { $1 }
             chown(path, 65_534, 65_534)

@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Foundation
@@ -7,7 +8,7 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// The verbs that Apple's command hasn't got, on the files alone and with an agent.
+/// The verbs that Apple's command doesn't have, with and without an agent.
 @Suite("Verbs beyond Apple's")
 struct VerbTests {
     private static let layers = [
@@ -58,8 +59,8 @@ struct VerbTests {
         VerbCase(
             files: ["p/a.b.plist": "oops"], commands: [["explain", "a.b", "k"]], status: 65,
             errors: """
-                defaults: <root>/p/a.b.plist holds no dictionary at its top, so it holds no preferences.
-                defaults: The key "k" is in no layer that can be read.
+                defaults: <root>/p/a.b.plist has no dictionary at its top level, so it holds no preferences.
+                defaults: No readable layer has the key "k".
 
                 """),
     ]
@@ -75,7 +76,7 @@ struct VerbTests {
                 ["-host", "H", "write", "a.b", "size", "9"], ["read", "-host", "H", "--effective", "a.b", "size"],
             ],
             output: "9\n"),
-        // What nobody has set for an app is still found for all.
+        // A key that isn't set for the app is found in the global domain.
         VerbCase(files: layers, commands: [["read", "--effective", "c.d", "size"]], output: "1\n"),
         VerbCase(
             files: ["t/e.plist": "{k = v;}"], commands: [["read", "--effective", "<root>/t/e", "k"]], output: "v\n"),
@@ -84,7 +85,7 @@ struct VerbTests {
             errors: "defaults: The domain a.b does not exist.\n"),
         VerbCase(
             files: layers, commands: [["read", "--effective"]], status: 64,
-            errors: "defaults: --effective needs a domain: the name of the app that searches.\n"),
+            errors: "defaults: --effective needs the domain of an app.\n"),
     ]
 
     static let places: [VerbCase] = [
@@ -93,7 +94,7 @@ struct VerbTests {
             output: "* file  <root>/t/e.plist  \"v\"\n"),
         VerbCase(
             files: ["t/e.plist": "{size = v;}"], commands: [["explain", "<root>/t/e.plist", "sise"]], status: 1,
-            errors: "defaults: The file <root>/t/e.plist has not the key \"sise\". Did you mean \"size\"?\n"),
+            errors: "defaults: The file <root>/t/e.plist does not have the key \"sise\". Did you mean \"size\"?\n"),
         VerbCase(
             files: layers, commands: [["explain", "<root>/p/a.b.plist", "mine"]],
             output: "* you, any host  <root>/p/a.b.plist  \"1\"\n"),
@@ -149,26 +150,25 @@ struct VerbTests {
             errors: "defaults: <root>/none.plist can't be read: No such file or directory.\n"),
         VerbCase(
             files: ["p/a.b.plist": "{k = v;}"], commands: [["diff", "a.b", "-"]], input: "(a)", status: 65,
-            errors: "defaults: Standard input holds no dictionary but a value of type array, so it has no keys.\n"),
+            errors: "defaults: Standard input holds a value of type array, not a dictionary, so it has no keys.\n"),
     ]
 
     static let sync: [VerbCase] = [
         VerbCase(commands: [["sync"]]), VerbCase(commands: [["sync", "a.b", "-g"]]),
         VerbCase(
             commands: [["sync", ""]], status: 64,
-            errors: "defaults: \"\" can't be a domain's name: a name has at least one character.\n"),
+            errors: "defaults: \"\" isn't a valid domain name: a name has at least one character.\n"),
     ]
 
     static let nearNames: [VerbCase] =
         [
-            ("raed", "; did you mean \"read\"?"),
-            ("tial", "; did you mean \"tail\"?"), ("explian", "; did you mean \"explain\"?"), ("x", "."),
-            ("frobnicate", "."),
+            ("raed", " Did you mean \"read\"?"), ("tial", " Did you mean \"tail\"?"),
+            ("explian", " Did you mean \"explain\"?"), ("x", ""), ("frobnicate", ""),
         ].flatMap { verb, end in
             [[verb, "a.b"], ["help", verb], ["--directory", "<root>/p", verb]].map { command in
                 VerbCase(
                     commands: [command], status: 64,
-                    errors: "defaults: There is no verb \"\(verb)\"\(end) See defaults --help.\n")
+                    errors: "defaults: Unknown verb \"\(verb)\".\(end) See `defaults --help`.\n")
             }
         } + [
             VerbCase(
@@ -189,7 +189,7 @@ struct VerbTests {
                 errors: "defaults: The domain a.bb does not exist; nothing is deleted. Did you mean \"a.b\"?\n"),
             VerbCase(
                 files: layers, commands: [["delete-all", "a.b", "szie"]], status: 1,
-                errors: "defaults: The domain a.b has no key \"szie\" for any host or for one; nothing is deleted. "
+                errors: "defaults: The domain a.b has no key \"szie\" for any host; nothing is deleted. "
                     + "Did you mean \"size\"?\n"),
             VerbCase(
                 files: layers, commands: [["rename", "a.b", "szie", "x"]], status: 1,
@@ -214,30 +214,31 @@ struct VerbTests {
                 errors: "defaults: \"d\" in the domain a.b has no key \"szie\". Did you mean \"size\"?\n"),
             VerbCase(
                 commands: [["read", "-currenthost", "a.b"]], status: 64,
-                errors: "defaults: Unknown option \"-currenthost\". Did you mean \"-currentHost\"? "
-                    + "What is behind -- is no option, but a domain or a key. See `defaults help`.\n"),
+                errors:
+                    "defaults: Unknown option \"-currenthost\". Did you mean \"-currentHost\"? Use -- before a domain "
+                    + "or key that starts with a dash. See `defaults help read`.\n"),
             VerbCase(
                 commands: [["write", "a.b", "k", "-itn", "5"]], status: 64,
                 errors:
-                    "defaults: \"-itn\" is no type of a value; leaving defaults unchanged. Did you mean \"-int\"? If it is "
-                    + "meant as plain text, write -string before it.\n"),
+                    "defaults: Unknown type \"-itn\"; leaving defaults unchanged. Did you mean \"-int\"? "
+                    + "For plain text, put -string before it.\n"),
             VerbCase(
                 commands: [["write", "a.b", "-bool", "true"]], status: 64,
                 errors:
-                    "defaults: The key is missing before -bool; leaving defaults unchanged. A key of that name has -- before "
-                    + "it.\n"),
+                    "defaults: The key is missing before -bool; leaving defaults unchanged. "
+                    + "For a key of that name, put -- before it.\n"),
             VerbCase(
                 commands: [["write", "a.b", "--", "-bool", "true"], ["read", "a.b", "--", "-bool"]], output: "true\n"),
             VerbCase(
                 commands: [["write", "a.b", "-currentHost", "k", "v"]], status: 64,
                 errors:
-                    "defaults: -currentHost belongs before the domain; leaving defaults unchanged. A key of that name has -- "
-                    + "before it.\n"),
+                    "defaults: -currentHost belongs before the domain; leaving defaults unchanged. "
+                    + "For a key of that name, put -- before it.\n"),
             VerbCase(
                 commands: [["write", "a.b", "k", "-currentHost"]], status: 64,
                 errors:
-                    "defaults: \"-currentHost\" is no type of a value; leaving defaults unchanged. It belongs before the "
-                    + "domain. If it is meant as plain text, write -string before it.\n"),
+                    "defaults: Unknown type \"-currentHost\"; leaving defaults unchanged. It belongs before "
+                    + "the domain. For plain text, put -string before it.\n"),
             VerbCase(
                 commands: [["write", "a.b", "k", "v", "-currentHost"]], status: 64,
                 errors:
@@ -247,13 +248,13 @@ struct VerbTests {
             VerbCase(
                 files: ["t/e": "{}"], commands: [["read", "<root>/t/e"]], status: 1,
                 errors:
-                    "defaults: The file <root>/t/e.plist does not exist. <root>/t/e does: `defaults convert` reads files of "
-                    + "any name, and `defaults import` takes keys from them.\n"),
+                    "defaults: The file <root>/t/e.plist does not exist. To read <root>/t/e, use `defaults convert` or "
+                    + "`defaults import`.\n"),
             VerbCase(
                 files: ["p/a.b.plist": "{d = {size = 1;};}"], commands: [["explain", "a.b", "d.size"]], status: 1,
                 errors:
-                    "defaults: No layer of a.b has the key \"d.size\". What is in \"d\" comes from where that comes from: "
-                    + "explain \"d\".\n"),
+                    "defaults: No layer of a.b has the key \"d.size\". Values inside \"d\" come from the same "
+                    + "layer as \"d\"; explain \"d\".\n"),
             VerbCase(
                 files: ["p/a.b.plist": "{size = 5; \"size.height\" = 1;}"],
                 commands: [["explain", "a.b", "size.heigth"]],
@@ -261,15 +262,22 @@ struct VerbTests {
                 errors: "defaults: No layer of a.b has the key \"size.heigth\". Did you mean \"size.height\"?\n"),
             VerbCase(
                 commands: [["-g", "convert", "x"]], status: 64,
-                errors: "defaults: `convert` takes no domain, and NSGlobalDomain was named before it.\n"),
+                errors: "defaults: `convert` takes no domain, but NSGlobalDomain was given before it.\n"),
             VerbCase(
                 commands: [["status", "--foo"]], status: 64,
                 errors: "defaults: Unknown option \"--foo\". See `defaults help status`.\n"),
             VerbCase(
+                commands: [
+                    ["write", "--force", "a.b", "k", "-int", "5"], ["write", "--json", "a.b", "n", "-5"],
+                    ["read", "a.b"],
+                ], output: "{\n    k = 5;\n    n = \"-5\";\n}\n"),
+            VerbCase(
+                commands: [["-host=A-B", "write", "a.b", "k", "v"], ["-host=A-B", "read", "a.b", "k"]], output: "v\n"),
+            VerbCase(
                 commands: [["read", "--it's"]], status: 64,
                 errors:
-                    "defaults: Unknown option \"--it's\". What is behind -- is no option, but a domain or a key. See "
-                    + "`defaults help read`.\n"),
+                    "defaults: Unknown option \"--it's\". Use -- before a domain or key that starts with a dash. "
+                    + "See `defaults help read`.\n"),
             VerbCase(
                 files: ["p/a.plist.plist": "{k = v;}"], commands: [["read", "a.plist", "k"]], output: "v\n"),
             VerbCase(
@@ -278,12 +286,13 @@ struct VerbTests {
             VerbCase(
                 files: ["p/a.b.plist": "{"], commands: [["explain", "a.b", "k"]], status: 65,
                 errors:
-                    "defaults: <root>/p/a.b.plist: Old-style property list, line 1, column 2 (byte 1): expected a key or }, "
-                    + "found the end of the text.\ndefaults: The key \"k\" is in no layer that can be read.\n"),
+                    "defaults: <root>/p/a.b.plist: Old-style property list, line 1, column 2 (byte 1): "
+                    + "expected a key or }, found the end of the text.\n"
+                    + "defaults: No readable layer has the key \"k\".\n"),
             VerbCase(
                 commands: [["--json", "read", "a.b"]], status: 64,
                 errors:
-                    "defaults: The option --json stands before the verb; write it behind it. See `defaults help read`.\n"
+                    "defaults: Put --json after the verb. See `defaults help read`.\n"
             ),
             VerbCase(
                 files: ["p/a.b.plist": "{}"],
@@ -311,17 +320,17 @@ struct VerbTests {
             VerbCase(
                 commands: [["read", "--jsn", "a.b"]], status: 64,
                 errors:
-                    "defaults: Unknown option \"--jsn\". Did you mean \"--json\"? What is behind -- is no option, but a domain "
-                    + "or a key. See `defaults help read`.\n"),
+                    "defaults: Unknown option \"--jsn\". Did you mean \"--json\"? Use -- before a domain or key that "
+                    + "starts with a dash. See `defaults help read`.\n"),
             VerbCase(
                 commands: [["read", "a.b", "-foo"]], status: 64,
                 errors:
-                    "defaults: Unknown option \"-foo\". What is behind -- is no option, but a domain or a key. See "
-                    + "`defaults help read`.\n"),
+                    "defaults: Unknown option \"-foo\". Use -- before a domain or key that starts with a dash. "
+                    + "See `defaults help read`.\n"),
         ]
 
     @Test(
-        "A verb does the same with an agent and without one",
+        "A verb does the same with and without an agent",
         arguments: explain + effective + places + diff + sync + nearNames)
     func same(_ testCase: VerbCase) throws { try testCase.check() }
 
@@ -336,7 +345,7 @@ struct VerbTests {
     }
 
     @Test(
-        "Colours: the option first, then NO_COLOR, then CLICOLOR_FORCE or FORCE_COLOR, then the terminal",
+        "Colors depend on the option, then NO_COLOR, CLICOLOR_FORCE or FORCE_COLOR, then the terminal",
         arguments: [
             ([:], [], false), (["NO_COLOR": "1", "CLICOLOR_FORCE": "1"], [], false),
             (["CLICOLOR_FORCE": "1"], [], true),
@@ -356,7 +365,7 @@ struct VerbTests {
         }
     }
 
-    @Test("When sync returns, a file that was replaced has been sent to who follows, and an edit is in its file")
+    @Test("When `sync` returns, file changes have been sent to subscribers, and edits are in their files")
     func barrier() throws {
         try AgentProcess.withAgent { agent in
             try agent.holdEdits()
@@ -375,7 +384,7 @@ struct VerbTests {
         }
     }
 
-    @Test("sync tells of what can't be saved, with status 74")
+    @Test("`sync` reports what can't be saved, with status 74")
     func unsaved() throws {
         try AgentProcess.withAgent { agent in
             try RawFile.makeDirectory(agent.place.path("a.b"))
@@ -386,7 +395,7 @@ struct VerbTests {
         }
     }
 
-    @Test("DEFAULTS_NO_AGENT has the command work on the files, whatever the agent does")
+    @Test("DEFAULTS_NO_AGENT makes the command use the files, whatever the agent does")
     func noAgent() throws {
         try AgentProcess.withAgent { agent in
             agent.signal(SIGSTOP)
@@ -403,7 +412,7 @@ struct VerbTests {
     }
 
     @Test(
-        "An agent that is stopped is told of within seconds, with status 75 and what to do",
+        "A stopped agent is reported within seconds, with status 75 and a remedy",
         arguments: [
             (["status"], 5), (["read", "a.b"], 5), (["explain", "a.b", "k"], 5), (["tail"], 5),
             (["tail", "--timeout", "2"], 2),
@@ -415,14 +424,14 @@ struct VerbTests {
             let start = ContinuousClock.now
             let outcome = try Programs.run(Programs.defaults, arguments, environment: agent.place.environment)
             let time = (ContinuousClock.now - start) / .seconds(1)
-            // A loaded machine takes longer, but nobody waits for half a minute.
+            // A loaded machine takes longer, but not half a minute.
             #expect(time >= seconds && time < seconds + 15)
             #expect(outcome.status == 75 && outcome.output == "")
             let number = Int(seconds)
             #expect(
                 outcome.errors == """
-                    defaults: The agent (pid \(agent.pid)) hasn't answered for \(number) s; it is stopped: \
-                    `kill -CONT \(agent.pid)` lets it go on, `kill -KILL \(agent.pid)` lets others do without it.
+                    defaults: The agent (pid \(agent.pid)) has not responded for \(number) s. It is stopped. \
+                    To resume it, run `kill -CONT \(agent.pid)`; to continue without it, run `kill -KILL \(agent.pid)`.
 
                     """)
         }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The table of what stands for what lists all tests of this target, and no others.
+/// The table in "From Cocoa" lists each test of this target exactly once, and no other tests.
 @Suite("The table \"From Cocoa\"")
 struct FromCocoaTests {
     private let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -10,7 +10,8 @@ struct FromCocoaTests {
         try String(contentsOf: directory.appending(path: path), encoding: .utf8)
     }
 
-    /// The names of the tests, as their files have them, without this one; each has one, and runs.
+    /// Returns the names of the tests in their source files, except this one; each test must have a name and be
+    /// enabled.
     private func tests() throws -> [String] {
         var names: [String] = []
         for chapter in ["ProgrammingTopics", "AboutTheSystem", "Nutshell"] {
@@ -26,7 +27,7 @@ struct FromCocoaTests {
         return names.sorted()
     }
 
-    @Test("names each test once")
+    @Test("The table names each test once")
     func table() throws {
         let guide = "../../Sources/DefaultsFoundation/DefaultsFoundation.docc/FromCocoa.md"
         let rows = try text(guide).split(separator: "\n").filter { $0.hasPrefix("| ") }

@@ -6,9 +6,9 @@ import DefaultsKit
 import PropertyList
 import Testing
 
-@Suite("The provider, to swift-configuration", .timeLimit(.minutes(1)))
+@Suite("Compatibility with swift-configuration", .timeLimit(.minutes(1)))
 struct CompatibilityTests {
-    /// What `ProviderCompatTest` asks for.
+    /// The values that `ProviderCompatTest` expects.
     private static let values: [String: PropertyListValue] = [
         "string": "Hello", "other.string": "Other Hello",
         "int": 42, "other.int": 24,
@@ -26,13 +26,13 @@ struct CompatibilityTests {
     private static let magic = Array("magic".utf8)
     private static let magic2 = Array("magic2".utf8)
 
-    @Test("is a provider as all others, on literal keys")
+    @Test("The provider passes swift-configuration's compatibility test with literal keys")
     func literalKeys() async throws {
         let provider = UserDefaultsProvider(UserDefaults(inMemory: Self.values))
         try await ProviderCompatTest(provider: provider).runTest()
     }
 
-    @Test("is a provider as all others, on nested dictionaries")
+    @Test("The provider passes swift-configuration's compatibility test with nested dictionaries")
     func nestedKeys() async throws {
         var nested: [String: PropertyListValue] = [:]
         for (key, value) in Self.values {

@@ -5,7 +5,7 @@ import DefaultsKit
 import PropertyList
 import Testing
 
-@Suite("A stored value")
+@Suite("Conversion of stored values")
 struct ConversionTests {
     private typealias Row = (stored: PropertyListValue, type: ConfigType, content: ConfigContent?)
 
@@ -45,7 +45,7 @@ struct ConversionTests {
         (["a": 1], .string, nil), (["a": 1], .stringArray, nil), ([["a": 1]], .stringArray, nil),
     ]
 
-    @Test("is read as the type asked for, or not at all", arguments: table.indices)
+    @Test("A stored value is read as the requested type, or not at all", arguments: table.indices)
     func conversion(row: Int) throws {
         let (stored, type, content) = Self.table[row]
         let provider = UserDefaultsProvider(UserDefaults(inMemory: ["key": stored]))
@@ -61,7 +61,7 @@ struct ConversionTests {
         }
     }
 
-    @Test("is read by the decoder and the separator that the provider has")
+    @Test("The provider's decoder and separator apply to stored values")
     func decoderAndSeparator() throws {
         let defaults = UserDefaults(inMemory: ["bytes": "0aff", "list": "1:2"])
         let provider = UserDefaultsProvider(defaults, bytesDecoder: .hex, arraySeparator: ":")
@@ -71,7 +71,7 @@ struct ConversionTests {
         #expect(list == .intArray([1, 2]))
     }
 
-    @Test("that can't be read is told of by its kind, and never shown")
+    @Test("The error for an unreadable value names its kind and never shows it")
     func complaint() {
         let config = ConfigReader(
             provider: UserDefaultsProvider(UserDefaults(inMemory: ["password": "hunter2", "http": ["port": 80]])))
@@ -79,15 +79,15 @@ struct ConversionTests {
         #expect(
             password?.description
                 == """
-                The value of "password" is a string that can't be read as int: \
-                store one that is, or ask for another type.
+                The value of "password" is a string that can't be read as int. \
+                Store such a value, or request another type.
                 """)
         let http = #expect(throws: UserDefaultsProviderError.self) { try config.requiredString(forKey: "http") }
         #expect(
             http?.description
                 == """
-                The value of "http" is a dictionary that can't be read as string: \
-                ask for the keys in it, such as "http.name".
+                The value of "http" is a dictionary that can't be read as string. \
+                Read its keys instead, such as "http.name".
                 """)
     }
 }

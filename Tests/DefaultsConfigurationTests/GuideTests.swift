@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The guide's server", .timeLimit(.minutes(1)))
 struct GuideTests {
-    @Test("greets by what another process has set, without a restart")
+    @Test("The guide's server follows another process's change without a restart")
     func server() async throws {
         try await withSharedPlace { ours, others in
             let environment = EnvironmentVariablesProvider(environmentVariables: [:])
@@ -22,7 +22,7 @@ struct GuideTests {
         }
     }
 
-    @Test("is the one that is compiled here")
+    @Test("The guide shows the server that is compiled here")
     func text() throws {
         let root = String(#filePath.dropLast("Tests/DefaultsConfigurationTests/GuideTests.swift".count))
         let guide = "Sources/DefaultsConfiguration/DefaultsConfiguration.docc/LiveConfigurationForAServer.md"
@@ -31,7 +31,7 @@ struct GuideTests {
         let compiled = String(decoding: try RawFile.read(root + source), as: UTF8.self)
         let lines = compiled.split(separator: "\n", omittingEmptySubsequences: false)
             .filter { $0 != "#if Configuration" && $0 != "#endif" }
-        // The test has a main of its own.
+        // The test target has its own main.
         let program = lines.joined(separator: "\n").replacing("struct Greeter", with: "@main struct Greeter")
         #expect(shown.contains(program))
     }

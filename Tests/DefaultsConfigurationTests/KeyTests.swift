@@ -5,13 +5,13 @@ import DefaultsKit
 import PropertyList
 import Testing
 
-@Suite("A key")
+@Suite("Configuration keys")
 struct KeyTests {
     private func read(_ key: ConfigKey, _ values: [String: PropertyListValue]) -> String? {
         ConfigReader(provider: UserDefaultsProvider(UserDefaults(inMemory: values))).string(forKey: key)
     }
 
-    @Test("is looked up literally before it is a path")
+    @Test("A key is looked up literally before it is treated as a path")
     func literalFirst() {
         let nested: PropertyListValue = ["b": ["c": "path"], "b.c": "literal below"]
         #expect(read("a.b.c", ["a.b.c": "literal", "a": nested, "a.b": ["c": "between"]]) == "literal")
@@ -22,21 +22,21 @@ struct KeyTests {
         #expect(read(["a.b", "c"], ["a": ["b": ["c": "path"]]]) == "path")
     }
 
-    @Test("A key of many components is found quickly where dictionaries share others", .timeLimit(.minutes(1)))
+    @Test("A key of many components is found quickly in dictionaries that share contents", .timeLimit(.minutes(1)))
     func sharedDictionaries() {
-        // There are two to the 40th ways through them.
+        // There are 2^40 paths through them.
         var values: [String: PropertyListValue] = ["z": 1]
         for _ in 0..<40 { values = ["a": .dictionary(values), "a.a": .dictionary(values)] }
         #expect(read(ConfigKey(Array(repeating: "a", count: 60)), values) == nil)
     }
 
-    @Test("of a scope is one with what the scope adds")
+    @Test("A scoped reader prefixes its keys with the scope")
     func scope() {
         let config = ConfigReader(provider: UserDefaultsProvider(UserDefaults(inMemory: ["http": ["port": 80]])))
         #expect(config.scoped(to: "http").int(forKey: "port") == 80)
     }
 
-    @Test("without components, with empty ones or with points in a row is absent, or what is there")
+    @Test("Keys with no components, empty components or consecutive periods are found only if they exist")
     func oddKeys() {
         #expect(read([], ["a": "b"]) == nil)
         #expect(read(["", ""], ["": ["": "empty"]]) == "empty")
@@ -44,7 +44,7 @@ struct KeyTests {
         #expect(read([], ["": "nameless"]) == "nameless")
     }
 
-    @Test("is found wherever the search finds it, the environment first")
+    @Test("A key is found in every layer of the search list, after the environment")
     func precedence() {
         let defaults = UserDefaults(inMemory: ["http.port": 80])
         defaults.register(defaults: ["http.host": "localhost", "http.port": 1])
@@ -57,7 +57,7 @@ struct KeyTests {
         #expect(config.int(forKey: "http.timeout") == 5)
     }
 
-    @Test("is secret where the specifier says so, by its whole name and its value")
+    @Test("A key is secret if the specifier says so, by its whole name and its value")
     func secrets() throws {
         let defaults = UserDefaults(inMemory: ["database": ["password": "hunter2", "name": "x"], "token": "secret:1"])
         let provider = UserDefaultsProvider(
@@ -76,7 +76,7 @@ struct KeyTests {
         #expect(String(reflecting: snapshot) == "UserDefaultsProvider[2 values]")
     }
 
-    @Test("is of a provider that has a name")
+    @Test("A provider's name appears in its description")
     func name() {
         let defaults = UserDefaults(inMemory: [:])
         #expect(UserDefaultsProvider(defaults).providerName == "UserDefaultsProvider")

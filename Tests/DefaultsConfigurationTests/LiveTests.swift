@@ -5,9 +5,9 @@ import DefaultsKit
 import PropertyList
 import Testing
 
-@Suite("A change by another process", .timeLimit(.minutes(1)))
+@Suite("Changes by another process", .timeLimit(.minutes(1)))
 struct LiveTests {
-    @Test("is pushed to who watches a key")
+    @Test("A change by another process is pushed to a watch of a key")
     func watchedKey() async throws {
         try await withSharedPlace { ours, others in
             let config = ConfigReader(provider: UserDefaultsProvider(ours))
@@ -31,7 +31,7 @@ struct LiveTests {
         }
     }
 
-    @Test("is pushed to who watches everything")
+    @Test("A change by another process is pushed to a watch of all values")
     func watchedSnapshot() async throws {
         try await withSharedPlace { ours, others in
             let environment = EnvironmentVariablesProvider(environmentVariables: ["HTTP_HOST": "localhost"])
@@ -41,7 +41,7 @@ struct LiveTests {
                 let before = try await snapshots.next()
                 #expect(before?.int(forKey: "http.port") == nil)
                 #expect(before?.string(forKey: "http.host") == "localhost")
-                others.transaction { values in
+                others.withTransaction { values in
                     values.set(8080, forKey: "http.port")
                     values.set("example.org", forKey: "http.host")
                 }
@@ -54,7 +54,7 @@ struct LiveTests {
         }
     }
 
-    @Test("is in what is fetched, if it came before")
+    @Test("A fetch returns a change that another process made before")
     func fetched() async throws {
         try await withSharedPlace { ours, others in
             let config = ConfigReader(provider: UserDefaultsProvider(ours))
@@ -68,7 +68,7 @@ struct LiveTests {
         }
     }
 
-    @Test("is in what a thousand tasks fetch at the same time")
+    @Test("A thousand concurrent fetches return a change that another process made before")
     func fetchedByMany() async throws {
         try await withSharedPlace { ours, others in
             let config = ConfigReader(provider: UserDefaultsProvider(ours))

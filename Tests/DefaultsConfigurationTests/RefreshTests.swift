@@ -4,14 +4,14 @@ import Testing
 
 @testable import DefaultsConfiguration
 
-@Suite("A wait for fresh preferences")
+@Suite("Waiting for fresh preferences")
 struct RefreshTests {
-    @Test("Ends at once for a task that is cancelled, though preferences never become fresh", .timeLimit(.minutes(1)))
+    @Test("A canceled task stops waiting immediately, even if preferences never become fresh", .timeLimit(.minutes(1)))
     func cancellation() async {
         let never = DispatchSemaphore(value: 0)
         defer { never.signal() }
         let refresh = Refresh { never.wait() }
-        // One that waits already, and one that is cancelled before.
+        // One task is already waiting, and the other is canceled before it waits.
         let first = Task { try await refresh() }
         let second = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -22,7 +22,7 @@ struct RefreshTests {
         await #expect(throws: CancellationError.self) { try await first.value }
     }
 
-    @Test("Ends when what was asked for is done")
+    @Test("A wait ends when synchronizing is done")
     func end() async throws {
         let refresh = Refresh {}
         for _ in 0..<100 { try await refresh() }

@@ -5,9 +5,9 @@ import DefaultsKit
 import PropertyList
 import Testing
 
-@Suite("A watch", .timeLimit(.minutes(1)))
+@Suite("Watches", .timeLimit(.minutes(1)))
 struct WatchTests {
-    @Test("goes on after a value that can't be read")
+    @Test("A watch continues after a value that can't be read")
     func unreadable() async throws {
         let defaults = UserDefaults(inMemory: ["port": "http"])
         let provider = UserDefaultsProvider(defaults)
@@ -24,7 +24,7 @@ struct WatchTests {
         }
     }
 
-    @Test("of a path isn't told of changes beside it")
+    @Test("A watch of a path isn't notified of changes to its siblings")
     @MainActor
     func beside() async throws {
         let defaults = UserDefaults(inMemory: ["http": ["port": 80]])
@@ -34,14 +34,14 @@ struct WatchTests {
             let first = try await results.next()?.get()
             #expect(first?.value == 80)
             defaults.set(["port": 80, "host": "localhost"], forKey: "http")
-            // Runs when the watch waits here: by then it has seen the change beside.
+            // Runs when the watch suspends here: by then it has seen the change to a sibling.
             Task { @MainActor in defaults.set(["port": 81], forKey: "http") }
             let second = try await results.next(isolation: MainActor.shared)?.get()
             #expect(second?.value == 81)
         }
     }
 
-    @Test("ends when its task is cancelled", arguments: [false, true])
+    @Test("A watch ends when its task is canceled", arguments: [false, true])
     func cancelled(ofSnapshots: Bool) async throws {
         let provider = UserDefaultsProvider(UserDefaults(inMemory: ["a": 1]))
         let (begun, beginning) = AsyncStream<Void>.makeStream()

@@ -1,3 +1,5 @@
+import DefaultsBindings
+import DefaultsClient
 import DefaultsCore
 import DefaultsFoundation
 import DefaultsKit
@@ -8,21 +10,21 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What shows a colour, and lets one choose another.
+/// A control that shows a color and lets the user choose another.
 @Observable
 @MainActor
 private final class ColorWell {
     var color: Color?
 }
 
-@Suite("A colour well that is bound to an archive", .timeLimit(.minutes(1)))
+@Suite("A color well bound to an archive", .timeLimit(.minutes(1)))
 @MainActor
 struct ArchiveTransformerTests {
     private let sky = Color(name: "sky", components: [0.25, 0.5, 1])
     private let sun = Color(name: "sun", components: [1, 1, 0])
     private let colorWell = ColorWell()
 
-    @Test("shows what is stored, and stores what is chosen")
+    @Test("The color well shows the stored color, and stores the chosen one")
     func bothWays() throws {
         let defaults = DefaultsKit.UserDefaults(inMemory: [:])
         defaults.set(archiving: sky, forKey: "theColor")
@@ -37,7 +39,7 @@ struct ArchiveTransformerTests {
         #expect(defaults.object(forKey: "theColor") == nil)
     }
 
-    @Test("follows what is stored elsewhere, and stores by itself")
+    @Test("The color well follows changes to the stored color, and stores automatically")
     func follows() async {
         let defaults = DefaultsKit.UserDefaults(inMemory: [:])
         let controller = UserDefaultsController(defaults: defaults)
@@ -50,7 +52,7 @@ struct ArchiveTransformerTests {
         binding.unbind()
     }
 
-    @Test("has its colour again at the next launch")
+    @Test("The color well has its color again after a relaunch")
     func relaunch() async throws {
         try withTemporaryDirectory { path in
             let environment = Environment(["DEFAULTS_DIRECTORY": path, "XDG_RUNTIME_DIR": path])
@@ -72,18 +74,18 @@ struct ArchiveTransformerTests {
     private func launch(
         _ environment: Environment, _ body: (UserDefaultsController, DefaultsKit.UserDefaults) throws -> Void
     ) throws {
-        let live = LiveDomains(.success(try LivePlace(environment: environment)))
-        defer { live.close() }
-        let suite = DefaultsKit.UserDefaults(suiteName: "org.example.colors", in: live)
+        let client = Client(.success(try Location(environment: environment)))
+        defer { client.close() }
+        let suite = DefaultsKit.UserDefaults(suiteName: "org.example.colors", in: client)
         let defaults = try #require(suite)
         try body(UserDefaultsController(defaults: defaults), defaults)
     }
 
-    @Test("shows none for a damaged archive, tells of it, and leaves it")
+    @Test("For a damaged archive, the color well shows no color, and the archive is reported and preserved")
     func damaged() async {
         await #expect(processExitsWith: .success) { @MainActor in
             let problems = Mutex<[DefaultsProblem]>([])
-            DefaultsKit.UserDefaults.onProblem { problem in problems.withLock { $0.append(problem) } }
+            DefaultsKit.UserDefaults.setProblemHandler { problem in problems.withLock { $0.append(problem) } }
             let defaults = DefaultsKit.UserDefaults(inMemory: ["theColor": .data([1, 2, 3])])
             let controller = UserDefaultsController(defaults: defaults)
             let colorWell = ColorWell()
@@ -91,10 +93,11 @@ struct ArchiveTransformerTests {
             let binding = controller.bind(colorWell, \.color, to: "theColor", transformer: .unarchiveFromData)
             #expect(colorWell.color == nil)
             let told = problems.withLock(\.self)
-            #expect(told.first?.matter == .archive)
+            #expect(told.first?.code == .archive)
             #expect(told.first?.description.hasPrefix("\"theColor\" of ") == true, "\(told)")
-            #expect(told.first?.description.contains(" gives no Color: it is not a keyed archive. ") == true)
-            // Once, however often it is presented.
+            let reason = " can't be unarchived as Color: it is not a keyed archive. "
+            #expect(told.first?.description.contains(reason) == true, "\(told)")
+            // Reported once, however often it is presented.
             controller.revert()
             binding.commit()
             controller.values["theColor"] = .data([1, 2, 3])
@@ -103,14 +106,15 @@ struct ArchiveTransformerTests {
             #expect(defaults.data(forKey: "theColor") == Data([1, 2, 3]))
             defaults.set("red", forKey: "theColor")
             binding.commit()
-            #expect(problems.withLock(\.last)?.description.contains(" gives no Color: its value is not data. ") == true)
+            let last = problems.withLock(\.last)?.description
+            #expect(last?.contains(" can't be unarchived as Color: its value is not data. ") == true)
             #expect(problems.withLock(\.count) == 2)
             #expect(colorWell.color == nil)
             binding.unbind()
         }
     }
 
-    /// Lets the actor go on until something is so; the suite's time limit ends it otherwise.
+    /// Lets the main actor run until a condition is met; the suite's time limit ends the wait otherwise.
     private func until(_ isSo: () -> Bool) async {
         while !isSo(), !Task.isCancelled { await Task.yield() }
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DefaultsFoundation
 
-/// A type that keeps an object, as the documentation shows it.
+/// A type that keeps an object, as the documentation shows.
 private struct Tint: DefaultsValue, Equatable {
     let color: [Double]
 
@@ -21,11 +21,11 @@ private struct Tint: DefaultsValue, Equatable {
     }
 }
 
-@Suite("An object archived in a value")
+@Suite("Objects archived in values")
 struct ArchivedValueTests {
     private let defaults = DefaultsKit.UserDefaults(inMemory: [:])
 
-    @Test("An archived value is what set(archiving:) stores, and gives the object back")
+    @Test("An archived value is the same as set(archiving:) stores, and returns the object")
     func bothWays() throws {
         let date = NSDate(timeIntervalSinceReferenceDate: 5)
         let value = try PropertyListValue(archiving: date)
@@ -46,10 +46,10 @@ struct ArchivedValueTests {
         #expect(uuid?.uuidString == text)
     }
 
-    @Test("A typed key keeps an object, in a transaction too")
+    @Test("A typed key keeps an object, including in a transaction")
     func typedKey() {
         let key = DefaultsKey<Tint?>("tint")
-        defaults.transaction { values in values[key] = Tint(color: [0.5, 1]) }
+        defaults.withTransaction { values in values[key] = Tint(color: [0.5, 1]) }
         #expect(defaults[key] == Tint(color: [0.5, 1]))
     }
 
@@ -58,19 +58,19 @@ struct ArchivedValueTests {
         let error = #expect(throws: DefaultsProblem.self) {
             try PropertyListValue(archiving: NSArray(array: [NSDecimalNumber(value: 1)]))
         }
-        #expect(error?.matter == .archive)
+        #expect(error?.code == .archive)
         #expect(error?.description.contains("NSDecimalNumber") == true, "\(error?.description ?? "none")")
     }
 
-    @Test("A value that is no archive of the class is an error that says why")
+    @Test("A value that isn't an archive of the class is an error with a reason")
     func unreadable() throws {
         for (value, reason) in [
             (PropertyListValue.integer(5), "its value is not data"), (.data([1, 2]), "it is not a keyed archive"),
-            (try PropertyListValue(archiving: NSDate()), "NSDate is not a class that was asked for"),
+            (try PropertyListValue(archiving: NSDate()), "NSDate is not one of the requested classes"),
         ] {
             let error = #expect(throws: DefaultsProblem.self) { try value.unarchivedObject(of: NSArray.self) }
             let description = error?.description ?? "none"
-            #expect(description.contains("gives no NSArray: \(reason)"), "\(description)")
+            #expect(description.contains("can't be unarchived as NSArray: \(reason)"), "\(description)")
         }
     }
 }

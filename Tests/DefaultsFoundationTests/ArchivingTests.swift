@@ -7,7 +7,7 @@ import Testing
 
 @testable import DefaultsFoundation
 
-/// A class that only this file knows.
+/// A class that is private to this file.
 private final class Hidden: NSObject, NSSecureCoding {
     static let supportsSecureCoding = true
     let number: Int
@@ -35,7 +35,7 @@ struct ArchivingTests {
 
     private let defaults = DefaultsKit.UserDefaults(inMemory: [:])
 
-    /// What an archive holds, by number.
+    /// Returns the objects of an archive, by number.
     private func objects(of object: NSObject) throws -> [PropertyListValue] {
         let archive = try PropertyListValue(parsing: try KeyedArchive(archiving: object).bytes)
         guard case .dictionary(let fields) = archive, case .array(let objects)? = fields["$objects"] else { return [] }
@@ -43,7 +43,7 @@ struct ArchivingTests {
         return objects
     }
 
-    @Test("takes objects of nested, private, local and generic classes, which are had back when they are asked for")
+    @Test("Objects of nested, private, local and generic classes are read back if their classes are requested")
     func classes() throws {
         final class Local: NSObject, NSSecureCoding {
             static let supportsSecureCoding = true
@@ -63,7 +63,7 @@ struct ArchivingTests {
         #expect(ArchivedClassName(NSMutableArray.self).description == "NSMutableArray")
     }
 
-    @Test("refuses what can't be had back, and says which class")
+    @Test("An object that couldn't be read back is refused with a reason that names its class")
     func refusals() {
         for (value, reason) in Unarchivable.all {
             for object in [Box(value), (value as? Box) ?? Box([value])] {
@@ -73,11 +73,11 @@ struct ArchivingTests {
         }
     }
 
-    @Test("that is refused sets nothing, and tells who asks")
+    @Test("An object that can't be archived is reported, and nothing is set")
     func told() async {
         await #expect(processExitsWith: .success) {
             let problems = Mutex<[DefaultsProblem]>([])
-            DefaultsKit.UserDefaults.onProblem { problem in problems.withLock { $0.append(problem) } }
+            DefaultsKit.UserDefaults.setProblemHandler { problem in problems.withLock { $0.append(problem) } }
             let defaults = DefaultsKit.UserDefaults(inMemory: ["a": 1])
             for (value, _) in Unarchivable.all { defaults.set(archiving: Box(value), forKey: "a") }
             #expect(defaults.values() == ["a": 1])
@@ -86,12 +86,12 @@ struct ArchivingTests {
             #expect(told.first?.localizedDescription == told.first?.description)
             #expect(
                 told.first?.description
-                    == "\"a\": the object can't be archived, and nothing was set: DefaultsFoundationTests."
-                    + "Unarchivable.Plain has no secure coding; have it conform to NSSecureCoding.")
+                    == "Can't archive the object for \"a\": DefaultsFoundationTests.Unarchivable.Plain doesn't support "
+                    + "secure coding; make it conform to NSSecureCoding. Nothing was set.")
         }
     }
 
-    @Test("keeps numbers and Booleans apart, and equal plain values and shared objects once")
+    @Test("An archive keeps numbers and Booleans apart, and stores equal plain values and shared objects once")
     func sharing() throws {
         let shared = Box("text")
         let objects = try objects(of: NSArray(array: [1, true, 1.0, "text", "text", 1, shared, shared]))
@@ -115,7 +115,7 @@ struct ArchivingTests {
         #expect(try content?.propertyListValue == ["flag": true, "count": 1])
     }
 
-    @Test("keeps the very objects that a collection holds: those that change, and shared ones")
+    @Test("An archive keeps the identity of a collection's elements, whether mutable or shared")
     func identity() throws {
         let text = NSMutableString(string: "a")
         let dictionary = NSDictionary(dictionary: ["k": text, "l": NSMutableArray()])
@@ -129,10 +129,10 @@ struct ArchivingTests {
         let circle = NSMutableArray()
         circle.add(["k": circle] as NSDictionary)
         let failure = #expect(throws: ArchiveFailure.self) { try KeyedArchive(archiving: circle) }
-        #expect(failure?.description == "an object of NSMutableArray holds itself")
+        #expect(failure?.description == "an object of NSMutableArray contains itself")
     }
 
-    @Test("refers to an object that is encoded besides, and to none that isn't")
+    @Test("A conditional reference points to an object that is encoded elsewhere, and otherwise to null")
     func conditional() throws {
         let inner = Box("inner")
         let both = Box { _, coder in
@@ -146,7 +146,7 @@ struct ArchivingTests {
         #expect(without[1] == ["maybe": .uid(0), "$class": .uid(2)])
     }
 
-    @Test("sets a class's own keys apart from the archive's, and keeps none for nil")
+    @Test("A class's own keys are escaped, and nil is encoded as a null reference")
     func keys() throws {
         let objects = try objects(
             of: Box { _, coder in
@@ -163,7 +163,7 @@ struct ArchivingTests {
             ])
     }
 
-    @Test("makes what Foundation's unarchiver reads")
+    @Test("Foundation's unarchiver reads an archive")
     func foundation() throws {
         let palette = Palette()
         let bytes = try KeyedArchive(archiving: palette).bytes
@@ -171,7 +171,7 @@ struct ArchivingTests {
         for (key, object) in palette.objects { #expect(read?.objects[key] == object, "\(key)") }
     }
 
-    @Test("makes what Python reads as a keyed archive", .enabled(if: ForeignProcess.hasPython))
+    @Test("Python reads an archive as a keyed archive", .enabled(if: ForeignProcess.hasPython))
     func python() throws {
         let bytes = try KeyedArchive(archiving: Color(name: "sky", components: [0.5, 1])).bytes
         let script = """
@@ -191,12 +191,13 @@ struct ArchivingTests {
                 0.5
                 1.0
                 [('$classes', ['NSArray', 'NSObject']), ('$classname', 'NSArray')]
-                [('$classes', ['DefaultsFoundationTests.Color', 'NSObject']), ('$classname', 'DefaultsFoundationTests.Color')]
+                [('$classes', ['DefaultsFoundationTests.Color', 'NSObject']), \
+                ('$classname', 'DefaultsFoundationTests.Color')]
 
                 """)
     }
 
-    @Test("takes a collection, which is had back with the classes in it named")
+    @Test("A collection is read back if the classes of its contents are named")
     func collections() {
         let (sky, sun) = (Color(name: "sky", components: [0.5]), Color(name: "sun", components: []))
         defaults.set(archiving: [sky, sun] as NSArray, forKey: "recentColors")

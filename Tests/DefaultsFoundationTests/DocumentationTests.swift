@@ -1,10 +1,11 @@
+import DefaultsBindings
 import DefaultsFoundation
 import DefaultsKit
 import Foundation
 import PropertyList
 import Testing
 
-// Foundation's class of that name is hidden by it.
+// This import hides Foundation's class of the same name.
 import class DefaultsKit.UserDefaults
 
 extension UserDefaults {
@@ -12,12 +13,12 @@ extension UserDefaults {
     fileprivate func color(forKey key: String) -> Color? { unarchivedObject(of: Color.self, forKey: key) }
 }
 
-/// The examples of the documentation of this library, as they are there.
-@Suite("The documentation's example")
+/// The examples in this library's documentation, verbatim.
+@Suite("Examples in the documentation")
 struct DocumentationTests {
     private let defaults = UserDefaults(inMemory: ["AppleLanguages": ["de"]])
 
-    @Test("of languages does what it says")
+    @Test("The example of languages works as documented")
     func languages() {
         defaults.useLanguagesDomains()
         #expect(defaults.stringArray(forKey: "NSWeekDayNameArray")?.first == "Sonntag")
@@ -32,7 +33,7 @@ struct DocumentationTests {
         #expect((defaults.array(forKey: "NSHourNameDesignations")?.first as? [Any])?.last as? String == "AM")
     }
 
-    @Test("of stored objects does what it says")
+    @Test("The example of stored objects works as documented")
     func storedObjects() {
         let color = Color(name: "sky", components: [0.25, 0.5, 1])
         defaults.setColor(color, forKey: "color")
@@ -45,8 +46,8 @@ struct DocumentationTests {
         #expect(colors == [sky, sun])
     }
 
-    /// But for the bundle, which stands for `.module`.
-    @Test("of factory defaults does what it says")
+    /// Verbatim, except for the bundle, which takes the place of `.module`.
+    @Test("The example of factory defaults works as documented")
     func factoryDefaults() throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "factory-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }

@@ -5,10 +5,11 @@ import Testing
 
 @testable import DefaultsFoundation
 
-/// In child processes, since what ICU doesn't take ends a process, or spoils Foundation's formats in all of it.
-@Suite("What ICU knows of a language", .timeLimit(.minutes(2)))
+/// Each test runs in a child process, since unexpected input can crash ICU or corrupt Foundation's formats for the
+/// process.
+@Suite("ICU's language data", .timeLimit(.minutes(2)))
 struct LanguageFactsTests {
-    @Test("has no currency where nobody pays with one")
+    @Test("A language without a country has no currency")
     func withoutCurrency() async {
         await #expect(processExitsWith: .success) {
             for entry in ["eo", "es-419", "en-001", "ar-001", "vo", "en-AQ"] {
@@ -21,7 +22,7 @@ struct LanguageFactsTests {
         }
     }
 
-    @Test("is what Foundation's formatters have, which stay as they are")
+    @Test("A language's data matches Foundation's formatters and leaves them unaffected")
     func formatters() async {
         await #expect(processExitsWith: .success) {
             let entries = [
@@ -38,7 +39,7 @@ struct LanguageFactsTests {
         }
     }
 
-    @Test("names the language that it is of, and the one around it")
+    @Test("A language's data names the language and its parent")
     func names() async {
         await #expect(processExitsWith: .success) {
             for (entry, code, formalName, parent) in [
@@ -54,7 +55,7 @@ struct LanguageFactsTests {
         }
     }
 
-    @Test("is nothing for an entry that isn't made of subtags, and goes by language, script and region alone")
+    @Test("An entry that isn't made of subtags has no data; only language, script and region count")
     func subtags() async {
         await #expect(processExitsWith: .success) {
             for entry in [
@@ -73,8 +74,8 @@ struct LanguageFactsTests {
         }
     }
 
-    /// All take too long for each run; `DEFAULTSD_ALL_LOCALES` has all tried.
-    @Test("is there for the locales that Foundation has")
+    /// All locales take too long for every run; `DEFAULTSD_ALL_LOCALES` makes the test try them all.
+    @Test("Every locale of Foundation's has data")
     func availableLocales() async {
         await #expect(processExitsWith: .success) {
             let all = Locale.availableIdentifiers.sorted()
@@ -86,7 +87,7 @@ struct LanguageFactsTests {
         }
     }
 
-    @Test("of any entry whatever ends no process")
+    @Test("No entry whatsoever crashes the process")
     func hostile() async {
         await #expect(processExitsWith: .success) {
             var random = PseudoRandom(seed: 20_261_121)
@@ -103,7 +104,7 @@ struct LanguageFactsTests {
                     let bytes = entry.utf8.map { random.oneIn(20) ? UInt8(random.below(128)) : $0 }
                     entry = String(decoding: bytes, as: UTF8.self)
                 }
-                // Known by the child's output when it ends in the next line.
+                // If the next line crashes the child, its output shows which entry did.
                 print(number, entry.debugDescription)
                 let values = LanguageFacts(entry)?.values
                 #expect(values == nil || values?["NSMonthNameArray"] != nil, "\(entry.debugDescription)")

@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsFoundation
 import DefaultsKit
@@ -5,7 +6,7 @@ import PropertyList
 import TestSupport
 import Testing
 
-@Suite("The languages domains", .timeLimit(.minutes(1)))
+@Suite("Languages domains", .timeLimit(.minutes(1)))
 struct LanguagesTests {
     private func defaults(_ languages: PropertyListValue...) -> UserDefaults {
         let defaults = UserDefaults(inMemory: ["AppleLanguages": .array(languages)])
@@ -14,7 +15,7 @@ struct LanguagesTests {
     }
 
     @Test(
-        "have what ICU knows",
+        "Languages domains contain ICU's data",
         arguments: [
             ("en", "Sunday", "Jan", ["AM", "PM"], ".", ",", "$", "USD", "MDYH", "English", "yesterday"),
             ("de", "Sonntag", "Jan.", ["AM", "PM"], ",", ".", "€", "EUR", "DMYH", "Deutsch", "gestern"),
@@ -43,17 +44,17 @@ struct LanguagesTests {
         #expect(defaults.stringArray(forKey: "NSLaterTimeDesignations") == ["next"])
     }
 
-    @Test("are those of the user's languages in their order, and English; one that isn't a language is none")
+    @Test("There is a domain for each of the user's languages and for English, and none for an unknown language")
     func names() {
         let defaults = defaults("fr", "klingon", "de-AT", "NSRegistrationDomain", 5, "fr")
         #expect(defaults.volatileDomainNames == ["de-AT", "en", "fr"])
         #expect(defaults.volatileDomain(forName: "de-AT")["NSLanguageCode"] as? String == "de")
         #expect(defaults.volatileDomain(forName: "ja").isEmpty)
-        let held = defaults.explain("NSDecimalSeparator").map(\.description)
+        let held = defaults.layers(holding: "NSDecimalSeparator").map(\.description)
         #expect(held == ["fr", "de-AT", "en"])
     }
 
-    @Test("are searched after what is stored, and before what is registered")
+    @Test("Languages domains are searched after stored values, and before registered ones")
     func order() {
         let defaults = defaults("de")
         defaults.register(defaults: ["NSDecimalSeparator": "registered", "other": 1])
@@ -64,14 +65,14 @@ struct LanguagesTests {
         #expect(defaults.string(forKey: "NSDecimalSeparator") == ";")
     }
 
-    @Test("are not there for a program that hasn't asked")
+    @Test("A program that hasn't called useLanguagesDomains() has no languages domains")
     func unasked() {
         let defaults = UserDefaults(inMemory: ["AppleLanguages": ["de"]])
         #expect(defaults.volatileDomainNames.isEmpty)
         #expect(defaults.object(forKey: "NSDecimalSeparator") == nil)
     }
 
-    @Test("give way to one of the name that the program sets")
+    @Test("A volatile domain set by the program replaces the languages domain of its name")
     func replaced() {
         let defaults = defaults("de")
         defaults.setVolatileDomain(["NSDecimalSeparator": "'"], forName: "de")
@@ -80,7 +81,7 @@ struct LanguagesTests {
         #expect(defaults.string(forKey: "NSDecimalSeparator") == ",")
     }
 
-    @Test("follow the list, and who follows a key of theirs is told")
+    @Test("Languages domains follow AppleLanguages, and observers of their keys are notified")
     func live() async {
         let defaults = UserDefaults(inMemory: [:])
         var updates = defaults.updates(of: DefaultsKey<String>("NSDecimalSeparator", default: "")).makeAsyncIterator()
@@ -93,28 +94,28 @@ struct LanguagesTests {
         #expect(await updates.next() == ".")
     }
 
-    private func live(_ path: String, arguments: [String] = []) throws -> LiveDomains {
+    private func live(_ path: String, arguments: [String] = []) throws -> Client {
         let environment = Environment(["DEFAULTS_DIRECTORY": path, "XDG_RUNTIME_DIR": path])
-        return LiveDomains(.success(try LivePlace(environment: environment)), arguments: ["program"] + arguments)
+        return Client(.success(try Location(environment: environment)), arguments: ["program"] + arguments)
     }
 
-    @Test("come from the arguments, too")
+    @Test("Languages domains follow AppleLanguages in the arguments")
     func argument() throws {
         try withTemporaryDirectory { path in
-            let live = try live(path, arguments: ["-AppleLanguages", "(ja)"])
-            defer { live.close() }
-            let defaults = try #require(UserDefaults(suiteName: "org.example.app", in: live))
+            let client = try live(path, arguments: ["-AppleLanguages", "(ja)"])
+            defer { client.close() }
+            let defaults = try #require(UserDefaults(suiteName: "org.example.app", in: client))
             defaults.useLanguagesDomains()
             #expect(defaults.string(forKey: "NSLanguageCode") == "ja")
         }
     }
 
-    @Test("follow what another process writes for all programs")
+    @Test("Languages domains follow another process's change to the global domain")
     func otherProcess() throws {
         try withTemporaryDirectory { path in
-            let live = try live(path)
-            defer { live.close() }
-            let defaults = try #require(UserDefaults(suiteName: "org.example.app", in: live))
+            let client = try live(path)
+            defer { client.close() }
+            let defaults = try #require(UserDefaults(suiteName: "org.example.app", in: client))
             defaults.useLanguagesDomains()
             let other = try self.live(path)
             defer { other.close() }

@@ -5,14 +5,14 @@ import Foundation
 import PropertyList
 import Testing
 
-@Suite("An object of Foundation")
+@Suite("Storing Foundation objects")
 struct ObjectTests {
-    /// What is stored when it is set.
+    /// Returns the stored form of a value.
     private func stored(_ value: Any) throws -> PropertyListValue? {
         try PropertyListValue(any: value, forKey: "a")
     }
 
-    @Test("that is a number keeps its kind")
+    @Test("A number object keeps its kind")
     func numbers() throws {
         let cases: [(NSNumber, PropertyListValue)] = [
             (NSNumber(value: true), true), (NSNumber(value: false), false), (true as NSNumber, true),
@@ -28,7 +28,7 @@ struct ObjectTests {
             (NSNumber(value: Float(0)), .real32(0)), (NSNumber(value: Float(1)), .real32(1)),
             (NSNumber(value: Float(12.34)), .real32(12.34)),
             (NSNumber(value: Float.greatestFiniteMagnitude), .real32(.greatestFiniteMagnitude)),
-            // Of what isn't finite, Foundation keeps no width.
+            // Foundation keeps no width for infinite numbers.
             (NSNumber(value: Float.infinity), .real(.infinity)),
             (NSNumber(value: 0.0), .real(0)), (NSNumber(value: 1.0), .real(1)), (NSNumber(value: 12.34), .real(12.34)),
             (NSNumber(value: -0.0), .real(-0.0)), (NSNumber(value: CGFloat(0.5)), .real(0.5)),
@@ -44,7 +44,7 @@ struct ObjectTests {
         #expect(nan.isNaN)
     }
 
-    @Test("that is a number which Foundation has read keeps its kind")
+    @Test("A number object that Foundation has parsed keeps its kind")
     func readNumbers() throws {
         let json = try JSONSerialization.jsonObject(with: Data("[true,1,0,1.5,-7,18446744073709551615]".utf8))
         #expect(try stored(json) == [true, 1, 0, 1.5, -7, .unsigned(.max)])
@@ -53,7 +53,7 @@ struct ObjectTests {
         #expect(try stored(list) == [true, 1, .real(1), -5])
     }
 
-    @Test("that is text, bytes, an instant or a URL is stored as the native value is")
+    @Test("A string, data, date or URL object is stored as its native counterpart is")
     func scalars() throws {
         let date = Date(timeIntervalSinceReferenceDate: 0.25)
         let identifier = UUID()
@@ -74,7 +74,7 @@ struct ObjectTests {
         }
     }
 
-    @Test("is accepted at any depth, inside native collections and Foundation's")
+    @Test("Objects are accepted at any depth, in native collections and in Foundation's")
     func depth() throws {
         let array = NSArray(array: [NSNumber(value: true), 1, "a", NSString(string: "b"), [NSNumber(value: Float(2))]])
         let expected: PropertyListValue = [true, 1, "a", "b", [.real32(2)]]
@@ -91,7 +91,7 @@ struct ObjectTests {
         #expect(try NSDictionary(dictionary: ["k": array]).propertyListValue == ["k": expected])
     }
 
-    @Test("that is null is no value")
+    @Test("A null object is no value")
     func null() throws {
         #expect(try stored(NSNull()) == nil)
         #expect(try stored(NSDictionary(dictionary: ["a": NSNull(), "b": 1])) == ["b": 1])
@@ -103,7 +103,7 @@ struct ObjectTests {
         #expect(defaults.object(forKey: "a") == nil)
     }
 
-    @Test("that no property list can hold is refused with its path and type")
+    @Test("An object that no property list can hold is refused with its path and type")
     func refusals() {
         let nested = NSDictionary(dictionary: ["b": NSArray(array: [1, NSObject()])])
         let error = #expect(throws: DefaultsError.self) { try stored(nested) }
@@ -117,7 +117,7 @@ struct ObjectTests {
         #expect(throws: DefaultsError.self) { try stored(NSObject()) }
     }
 
-    @Test("that is nested too deep is refused")
+    @Test("An object that is nested too deeply is refused")
     func tooDeep() {
         var value: NSObject = NSNumber(value: 1)
         for level in 0..<2_000 {
@@ -127,7 +127,7 @@ struct ObjectTests {
         #expect(error?.description.hasSuffix("is nested deeper than a property list may be.") == true)
     }
 
-    @Test("can be set, and is read back as a native value, which a cast makes an object again")
+    @Test("An object is read back as a native value, and a cast makes it an object again")
     func bridging() throws {
         let defaults = DefaultsKit.UserDefaults(inMemory: [:])
         defaults.set(
@@ -151,7 +151,7 @@ struct ObjectTests {
         #expect(all["t"] as? NSDate == NSDate(timeIntervalSinceReferenceDate: 0.5))
         #expect(all["a"] as? NSArray == NSArray(array: [1]))
         #expect(defaults.object(forKey: "all") as? NSDictionary != nil)
-        // What was cast goes in again as the kind that it was.
+        // A cast number is stored again as the same kind.
         for key in ["b", "i", "r", "f", "u"] {
             let number = try #require(all[key] as? NSNumber)
             let (again, before) = (try stored(number), defaults.values()["all"])

@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import Foundation
@@ -12,20 +13,20 @@ extension DefaultsKit.UserDefaults {
     fileprivate func color(forKey key: String) -> Color? { unarchivedObject(of: Color.self, forKey: key) }
 }
 
-/// What is in an archive besides the first object, which stands for none, and the classes; and why it is refused.
+/// The objects of an invalid archive, without the first (null) and the classes, and the reason why it is refused.
 private let unsound: [(objects: [PropertyListValue], reason: String)] = [
-    ([["$class": .uid(200), "NS.objects": [.uid(1)]]], "an object holds itself"),
-    ([["$class": .uid(200), "NS.objects": [.uid(999)]]], "a reference leads nowhere"),
-    ([["$class": .uid(200), "NS.objects": [.uid(0)]]], "has a gap"),
+    ([["$class": .uid(200), "NS.objects": [.uid(1)]]], "an object contains itself"),
+    ([["$class": .uid(200), "NS.objects": [.uid(999)]]], "a reference is invalid"),
+    ([["$class": .uid(200), "NS.objects": [.uid(0)]]], "has a missing element"),
     ([["$class": .uid(200), "NS.objects": 5]], "is not a list"),
-    ([["$class": .uid(201), "NS.objects": []]], "NSSet is not a class that was asked for"),
+    ([["$class": .uid(201), "NS.objects": []]], "NSSet is not one of the requested classes"),
     ([["$class": .uid(202)]], "this program has no class"),
     ([["NS.objects": []]], "an object has no class"),
     ((2..<90).map { ["$class": .uid(200), "NS.objects": [.uid($0), .uid($0)]] }, "too large"),
     ((2..<199).map { ["$class": .uid(200), "NS.objects": [.uid($0)]] }, "too deep"),
 ]
 
-@Suite("A stored object")
+@Suite("Stored objects")
 struct StoredObjectTests {
     private struct ColorValue: Codable, Equatable, DefaultsValue {
         var name: String
@@ -35,7 +36,7 @@ struct StoredObjectTests {
     private let defaults = DefaultsKit.UserDefaults(inMemory: [:])
     private let color = Color(name: "sky", components: [0.25, 0.5, 1])
 
-    @Test("is archived and had back")
+    @Test("An object is archived and read back")
     func roundTrip() {
         defaults.setColor(color, forKey: "color")
         #expect(defaults.data(forKey: "color") != nil)
@@ -45,7 +46,7 @@ struct StoredObjectTests {
         #expect(defaults.color(forKey: "color") == nil)
     }
 
-    @Test("gives the same data each time, so that nobody takes it for changed")
+    @Test("An object's archive is the same every time, so that it doesn't seem changed")
     func sameData() {
         defaults.setColor(color, forKey: "color")
         let data = defaults.data(forKey: "color")
@@ -55,7 +56,7 @@ struct StoredObjectTests {
         }
     }
 
-    @Test("may be a Codable value as well, in a native tree")
+    @Test("A Codable value is stored as a native tree")
     func codable() {
         let value = ColorValue(name: "sky", components: [0.25, 0.5, 1])
         let key = DefaultsKey<ColorValue>("color", default: ColorValue(name: "", components: []))
@@ -64,7 +65,7 @@ struct StoredObjectTests {
         #expect(defaults.dictionary(forKey: "color")?["name"] as? String == "sky")
     }
 
-    @Test("of another class is none, and neither is what isn't an archive")
+    @Test("An archive of another class, or a value that isn't an archive, reads as nil")
     func wrong() throws {
         defaults.set(archiving: NSString(string: "sky"), forKey: "color")
         #expect(defaults.color(forKey: "color") == nil)
@@ -82,7 +83,7 @@ struct StoredObjectTests {
         }
     }
 
-    @Test("has all that it held")
+    @Test("A stored object keeps all of its contents")
     func contents() {
         let palette = Palette()
         defaults.set(archiving: palette, forKey: "palette")
@@ -90,7 +91,7 @@ struct StoredObjectTests {
         for (key, object) in palette.objects { #expect(objects?[key] == object, "\(key)") }
     }
 
-    @Test("of an older class is had back as the class that stands for it")
+    @Test("A stored object of an old class is read back as the class that it is mapped to")
     func mapped() async {
         await #expect(processExitsWith: .success) {
             NSKeyedUnarchiver.setClass(MacColor.self, forClassName: "NSColor")
@@ -102,7 +103,7 @@ struct StoredObjectTests {
         }
     }
 
-    @Test("of a class of Foundation's that isn't decoded is none, and the reason names the class")
+    @Test("An object of an unsupported Foundation class reads as nil, and the reason names the class")
     func refused() throws {
         let components = NSDateComponents()
         components.year = 1
@@ -120,12 +121,11 @@ struct StoredObjectTests {
         #expect(throws: ArchiveFailure.self) { try KeyedArchive(archiving: object) }
         let data = try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true)
         let failure = #expect(throws: ArchiveFailure.self) { try KeyedArchive([UInt8](data)).object(of: [Object.self]) }
-        #expect(
-            failure?.description.contains("\(NSStringFromClass(Object.self)) is a class of Foundation's") == true,
-            "\(failure?.description ?? "none")")
+        let expected = "the Foundation class \(NSStringFromClass(Object.self)) isn't supported"
+        #expect(failure?.description.contains(expected) == true, "\(failure?.description ?? "none")")
     }
 
-    @Test("that no object can be made of is none", arguments: unsound)
+    @Test("An invalid archive reads as nil", arguments: unsound)
     func refusedArchive(_ objects: [PropertyListValue], _ reason: String) throws {
         var all: [PropertyListValue] = ["$null"] + objects
         while all.count < 200 { all.append(["$class": .uid(200), "NS.objects": []]) }
@@ -142,7 +142,7 @@ struct StoredObjectTests {
         #expect(defaults.unarchivedObject(of: NSArray.self, forKey: "bad") == nil)
     }
 
-    @Test("of which a class asks for what isn't there, or is something else, ends no process")
+    @Test("A class that requests missing values, or values of another type, doesn't crash the process")
     func greedy() async {
         await #expect(processExitsWith: .success) {
             var number = 0
@@ -155,7 +155,7 @@ struct StoredObjectTests {
         }
     }
 
-    @Test("that was tampered with in any one place ends no process")
+    @Test("An archive that was tampered with in any one place doesn't crash the process")
     func hostile() async {
         await #expect(processExitsWith: .success) {
             try Tampering.tryAll(of: Color(name: "sky", components: [0.25, 0.5])) { defaults in
@@ -164,7 +164,7 @@ struct StoredObjectTests {
         }
     }
 
-    @Test("with dates, URLs and the like that was tampered with ends no process")
+    @Test("An archive with all supported classes that was tampered with doesn't crash the process")
     func hostileDeep() async {
         await #expect(processExitsWith: .success) {
             try Tampering.tryAll(of: Palette()) { defaults in
@@ -173,7 +173,7 @@ struct StoredObjectTests {
         }
     }
 
-    @Test("that was tampered with in two places, or in its bytes, ends no process")
+    @Test("An archive that was tampered with in two places, or in its bytes, doesn't crash the process")
     func hostileTwice() async {
         await #expect(processExitsWith: .success) {
             try Tampering.tryAtRandom(of: Palette(), 500, seed: 20_261_121) { defaults in
@@ -182,7 +182,7 @@ struct StoredObjectTests {
         }
     }
 
-    @Test("in the form of a Mac's archives survives editing other keys, and is none where its class isn't known")
+    @Test("A Mac's archive survives edits of other keys, and reads as nil if its class is unknown")
     func fromMac() throws {
         try withTemporaryDirectory { path in
             let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/Fixtures/MacColor.plist"
@@ -190,9 +190,9 @@ struct StoredObjectTests {
             try RawFile.replace(file, with: try RawFile.read(source))
             let before = try Self.dictionary(in: source)
             let environment = Environment(["DEFAULTS_DIRECTORY": path, "XDG_RUNTIME_DIR": path])
-            let live = LiveDomains(.success(try LivePlace(environment: environment)))
-            defer { live.close() }
-            let suite = DefaultsKit.UserDefaults(suiteName: "org.example.mac", in: live)
+            let client = Client(.success(try Location(environment: environment)))
+            defer { client.close() }
+            let suite = DefaultsKit.UserDefaults(suiteName: "org.example.mac", in: client)
             let defaults = try #require(suite)
             defaults.set(13, forKey: "size")
             defaults.set(defaults.object(forKey: "tree"), forKey: "copy")

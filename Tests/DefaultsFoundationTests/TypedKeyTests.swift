@@ -4,12 +4,12 @@ import Foundation
 import PropertyList
 import Testing
 
-@Suite("A typed key of a number of Foundation's")
+@Suite("Typed keys with Foundation's numbers")
 struct TypedKeyTests {
     private let length = DefaultsKey<CGFloat>("length", default: 1)
     private let price = DefaultsKey<Decimal>("price", default: 0)
 
-    @Test("holds a CGFloat as a real")
+    @Test("A typed key stores a CGFloat as a real")
     func lengths() {
         let defaults = DefaultsKit.UserDefaults(inMemory: [:])
         #expect(defaults[length] == 1)
@@ -24,7 +24,7 @@ struct TypedKeyTests {
         #expect(defaults.propertyListValue(forKey: "lengths") == [.real(0.5)])
     }
 
-    @Test("holds a Decimal without loss, as a number where one can say it")
+    @Test("A typed key stores a Decimal without loss, as a number if possible")
     func decimals() throws {
         let digits = "12345678901234567890.123456789"
         let cases: [(String, PropertyListValue)] = [
@@ -48,7 +48,7 @@ struct TypedKeyTests {
         #expect(defaults[price].isNaN)
     }
 
-    @Test("reads a Decimal from text that is a number as a whole, and from nothing else")
+    @Test("A Decimal is read only from a number, or from text that is a number as a whole")
     func decimalText() throws {
         let defaults = DefaultsKit.UserDefaults(inMemory: [:])
         let readings: [(PropertyListValue, String?)] = [

@@ -3,7 +3,7 @@ import Foundation
 import PropertyList
 import Testing
 
-// Foundation's class of that name is hidden by it.
+// This import hides Foundation's class of the same name.
 import class DefaultsKit.UserDefaults
 
 extension DefaultsKey where Value == Double {
@@ -44,25 +44,25 @@ extension Version: DefaultsValue {
 }
 
 private struct Settings {
-    @Stored("retries", store: store) var retries = 3
-    @Stored(.theme, store: store) var theme
+    @DefaultsStored("retries", store: store) var retries = 3
+    @DefaultsStored(.theme, store: store) var theme
 
     static let store = UserDefaults(inMemory: [:])
 }
 
-/// The examples of the documentation, as they are there, but for where the values are kept.
-@Suite("The documentation's example", .timeLimit(.minutes(1)))
+/// The documentation's examples, unchanged except for the place where values are stored.
+@Suite("Examples in the documentation", .timeLimit(.minutes(1)))
 struct DocumentationTests {
     private let defaults = UserDefaults(inMemory: ["quality": 0.5])
 
-    @Test("of the classic calls does what it says")
+    @Test("The example of the classic calls works")
     func classic() {
         defaults.register(defaults: ["fontSize": 12])
         defaults.set(14, forKey: "fontSize")
         #expect(defaults.integer(forKey: "fontSize") == 14)
     }
 
-    @Test("of keys does what it says")
+    @Test("The example of typed keys works")
     func keys() {
         defaults[.quality] += 0.1
         defaults[Preferences.name] = "Ada"
@@ -75,9 +75,9 @@ struct DocumentationTests {
         #expect(defaults[version]?.text == "1.2")
     }
 
-    @Test("of a transaction does what it says")
+    @Test("The example of a transaction works")
     func transaction() {
-        defaults.transaction { values in
+        defaults.withTransaction { values in
             values[.quality] = 1
             values[.theme] = .dark
         }
@@ -106,12 +106,12 @@ struct DocumentationTests {
         defaults[.quality] = 1
         defaults[.quality] = 0.25
         while history.count < 2, let change = await changes.next() {
-            history.append("\(change.old) became \(change.new)")
+            history.append("\(change.oldValue) became \(change.newValue)")
         }
         #expect(history == ["0.5 became 1.0", "1.0 became 0.25"])
     }
 
-    @Test("of stored properties does what it says")
+    @Test("The example of stored properties works")
     func stored() async {
         let settings = Settings()
         settings.retries += 1
@@ -122,7 +122,7 @@ struct DocumentationTests {
         #expect(settings.theme == .light)
     }
 
-    @Test("of updates does what it says")
+    @Test("The example of updates works")
     func updates() async {
         for await quality in defaults.updates(of: .quality) {
             if quality == 1 { break }
@@ -130,12 +130,14 @@ struct DocumentationTests {
         }
     }
 
-    @Test("of changes does what it says")
-    func changes() async {
+    @Test("The example of changes works")
+    func changes() async throws {
         let changes = defaults.changes(in: .application)
         let reader = Task {
-            for await case .change(let change) in changes {
-                for key in change.keys { return "\(key.name) \(key.old as Any) \(key.new as Any) \(change.source)" }
+            for try await case .change(let changeSet) in changes {
+                for change in changeSet.changes {
+                    return "\(change.key) \(change.oldValue as Any) \(change.newValue as Any)"
+                }
             }
             return ""
         }
@@ -145,17 +147,17 @@ struct DocumentationTests {
                 await Task.yield()
             }
         }
-        let text = await reader.value
+        let text = try await reader.value
         writer.cancel()
         #expect(text.hasPrefix("quality "))
     }
 
-    @Test("of domains does what it says")
+    @Test("The example of domains works")
     func domains() throws {
-        let everywhere = try PreferencesDomain("org.example.editor")
-        let here = try PreferencesDomain("org.example.editor", host: .current)
-        here.set("left", forKey: "dock", in: defaults)
-        #expect(everywhere.keys(in: defaults) == [])
-        #expect(here.keys(in: defaults) == ["dock"])
+        let everywhere = try defaults.domain("org.example.editor")
+        let here = try defaults.domain("org.example.editor", host: .current)
+        here.set("left", forKey: "dock")
+        #expect(everywhere.keys == [])
+        #expect(here.keys == ["dock"])
     }
 }

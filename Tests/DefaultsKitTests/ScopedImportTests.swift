@@ -3,10 +3,10 @@ import Testing
 
 import class DefaultsKit.UserDefaults
 
-/// This file imports nothing of the module but the class.
-@Suite("A file that imports the class alone")
+/// This file imports only the class from the module.
+@Suite("Importing only the class")
 struct ScopedImportTests {
-    @Test("uses it as it used Foundation's")
+    @Test("Code that imports only the class works as with Foundation's class")
     func use() {
         let defaults = UserDefaults(inMemory: [:])
         defaults.register(defaults: ["size": 1])

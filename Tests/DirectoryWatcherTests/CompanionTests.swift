@@ -3,9 +3,9 @@ import Foundation
 import Testing
 
 extension WatcherTests {
-    /// Further directories, watched along with the first.
-    @Suite struct Companions {
-        /// A watcher's configuration with the companions `system`, which is there, and `later`, which isn't.
+    /// Tests with further directories, watched along with the main one.
+    @Suite("Companions") struct Companions {
+        /// Returns a configuration with the companions `system`, which exists, and `later`, which doesn't.
         private func configuration(
             _ scratch: Scratch, polling: DirectoryWatcher.PollingChoice = .automatic
         ) throws -> DirectoryWatcher.Configuration {
@@ -16,7 +16,7 @@ extension WatcherTests {
         }
 
         @Test(
-            "What changes in a companion is dirty by its absolute path, and relevant by its relative one",
+            "A change in a companion is reported by its absolute path if its relative path is relevant",
             arguments: [DirectoryWatcher.PollingChoice.automatic, .always])
         func changes(polling: DirectoryWatcher.PollingChoice) async throws {
             let scratch = try Scratch()
@@ -37,15 +37,15 @@ extension WatcherTests {
             }
         }
 
-        @Test("A companion's change ticks, and one that is being written is told as such")
+        @Test("A companion's change causes a tick, and a file being written is reported as such")
         func ticks() async throws {
             let scratch = try Scratch()
             try await watching(configuration(scratch)) { watcher in
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 let path = scratch.path + "/system/a.plist"
                 try scratch.sh("echo new > system/a.plist", above: true)
                 _ = try await watcher.gather { $0.changed == [path] }
-                // The shell has made the file and closed it, and the two may come apart.
+                // The shell creates the file and closes it; the two events may arrive separately.
                 try await watcher.settle()
                 let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
                 try file.write(contentsOf: Data("newer".utf8))
@@ -56,7 +56,7 @@ extension WatcherTests {
         }
 
         @Test(
-            "A companion, or its subdirectory, that is made later is found by a drain",
+            "A drain finds a companion or a companion's subdirectory created later",
             arguments: [DirectoryWatcher.PollingChoice.automatic, .always])
         func later(polling: DirectoryWatcher.PollingChoice) async throws {
             let scratch = try Scratch()
@@ -77,13 +77,13 @@ extension WatcherTests {
             }
         }
 
-        @Test("A companion that is made later is found by the identity check, with nobody asking")
+        @Test("A companion that is created later is found by the identity check")
         func found() async throws {
             let scratch = try Scratch()
             var configuration = try configuration(scratch)
             configuration.identityCheckInterval = .milliseconds(20)
             try await watching(configuration) { watcher in
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 try scratch.sh("mkdir later", above: true)
                 _ = try await watcher.gather { $0.rescan == .replaced }
                 try scratch.sh("echo new > later/a.plist", above: true)
@@ -92,7 +92,7 @@ extension WatcherTests {
         }
 
         @Test(
-            "A companion that was removed or replaced rescans, and the directory goes on as it was",
+            "A removed or replaced companion marks a rescan, and the main directory stays as it was",
             arguments: [
                 "rm -r system", "mv system old", "mv system old; mkdir system",
                 "mkdir new; mv system old; ln -s new system",
@@ -101,7 +101,7 @@ extension WatcherTests {
             let scratch = try Scratch()
             let path = scratch.path + "/system"
             try await watching(configuration(scratch)) { watcher in
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 try scratch.sh(script, above: true)
                 #expect(await watcher.taken().rescan == .replaced)
                 let isThere = script.hasSuffix("system") && script.contains(";")
@@ -117,7 +117,7 @@ extension WatcherTests {
         }
 
         @Test(
-            "A companion whose mode changes rescans: it says who may have written what is in it",
+            "A companion whose mode changes marks a rescan, because others may have written its files",
             arguments: [DirectoryWatcher.PollingChoice.automatic, .always], ["system", "system/ByHost"])
         func permissions(polling: DirectoryWatcher.PollingChoice, name: String) async throws {
             let scratch = try Scratch()
@@ -129,7 +129,7 @@ extension WatcherTests {
             }
         }
 
-        @Test("A companion on a file system that doesn't report every change is polled alone")
+        @Test("Only the companion on a file system that doesn't report every change is polled")
         func fileSystem() async throws {
             let scratch = try Scratch()
             let remote = "/dev/shm/" + (scratch.path as NSString).lastPathComponent

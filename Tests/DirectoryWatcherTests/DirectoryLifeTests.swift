@@ -3,9 +3,9 @@ import Foundation
 import Testing
 
 extension WatcherTests {
-    /// The directory comes, goes, and is replaced.
-    @Suite struct DirectoryLife {
-        /// What can happen to the directory, that events tell of; it is a directory after it.
+    /// Tests in which the directory appears, disappears, and is replaced.
+    @Suite("The directory's life") struct DirectoryLife {
+        /// Ways to replace the directory that cause events; it is a directory afterwards.
         static let replacements = [
             "rm -r preferences; mkdir preferences",
             "rm -r preferences; mkdir preferences preferences/ByHost",
@@ -15,22 +15,22 @@ extension WatcherTests {
             "mkdir new; mv preferences old; ln -s new preferences",
         ]
 
-        @Test("A directory that was replaced is watched again, by events alone", arguments: replacements)
+        @Test("A replaced directory is watched again thanks to events alone", arguments: replacements)
         func replaced(_ script: String) async throws {
             let scratch = try Scratch()
             try await watching(scratch.configuration()) { watcher in
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 try scratch.sh(script, above: true)
                 _ = try await watcher.gather { $0.rescan == .replaced && watcher.status.mode == .inotify }
                 await watcher.drain()
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 try scratch.write("new", to: "b.plist")
                 #expect(await watcher.taken() == DirtyNames(changed: ["b.plist"]))
             }
         }
 
         @Test(
-            "Polling rescans a directory that was replaced",
+            "A directory replaced while polling marks a rescan",
             arguments: replacements.filter { !$0.hasSuffix("mv old preferences") })
         func polled(_ script: String) async throws {
             let scratch = try Scratch()
@@ -38,7 +38,7 @@ extension WatcherTests {
                 try await watcher.settle()
                 try scratch.sh(script, above: true)
                 let dirty = await watcher.taken()
-                // ext4 may give the new directory the old one's inode: then the names that vanished tell.
+                // ext4 may give the new directory the old one's inode: then only the missing names reveal it.
                 #expect(dirty.rescan == .replaced || dirty.changed.contains("a.plist"))
                 try await watcher.settle()
                 try scratch.write("new", to: "b.plist")
@@ -46,12 +46,12 @@ extension WatcherTests {
             }
         }
 
-        @Test("A link to a directory is followed, and its switch rescans")
+        @Test("A link to a directory is followed, and its switch marks a rescan")
         func link() async throws {
             let scratch = try Scratch(withPreferences: false)
             try scratch.sh("mkdir 1 2; ln -s 1 preferences", above: true)
             try await watching(scratch.configuration()) { watcher in
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 try scratch.write("new", to: "1/a.plist", above: true)
                 #expect(await watcher.taken().changed == ["a.plist"])
                 try scratch.sh("ln -sfn 2 preferences", above: true)
@@ -62,7 +62,7 @@ extension WatcherTests {
             }
         }
 
-        @Test("A link further above is noticed by the identity check, and by a drain", arguments: [false, true])
+        @Test("A changed link further above is found by the identity check and by a drain", arguments: [false, true])
         func linkAbove(drains: Bool) async throws {
             let scratch = try Scratch(withPreferences: false)
             try scratch.sh("mkdir -p 1/p 2/p; ln -s 1 l", above: true)
@@ -70,7 +70,7 @@ extension WatcherTests {
             configuration.directory = scratch.path + "/l/p/"
             if !drains { configuration.identityCheckInterval = .milliseconds(20) }
             try await watching(configuration) { watcher in
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 try scratch.sh("ln -sfn 2 l", above: true)
                 if drains {
                     #expect(await watcher.taken().rescan == .replaced)
@@ -82,11 +82,11 @@ extension WatcherTests {
             }
         }
 
-        @Test("A mount over the directory is noticed by a drain", .enabled(if: try canMount()))
+        @Test("A mount over the directory is found by a drain", .enabled(if: try canMount()))
         func mount() async throws {
             let scratch = try Scratch()
             try await watching(scratch.configuration()) { watcher in
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 try scratch.sh("mount -t tmpfs none preferences", above: true)
                 #expect(await watcher.taken().rescan == .replaced)
                 try scratch.write("new", to: "b.plist")
@@ -99,7 +99,7 @@ extension WatcherTests {
         }
 
         @Test(
-            "A directory on a network's file system is polled, and one that replaces it is watched",
+            "A directory on a network file system is polled, and one that replaces it is watched",
             .enabled(if: FileManager.default.fileExists(atPath: "/dev/shm")))
         func fileSystem() async throws {
             let scratch = try Scratch()
@@ -131,14 +131,15 @@ extension WatcherTests {
             }
         }
 
-        @Test("A directory that doesn't exist is awaited, however many are missing above it", arguments: [false, true])
+        @Test(
+            "A missing directory is awaited, however many directories are missing above it", arguments: [false, true])
         func missing(atOnce: Bool) async throws {
             let scratch = try Scratch(withPreferences: false)
             var configuration = scratch.configuration()
             configuration.directory = scratch.path + "/a/b/c"
             try await watching(configuration) { watcher in
                 #expect(watcher.status.mode == .waiting(.missing))
-                #expect(watcher.take() == DirtyNames(rescan: .started))
+                #expect(watcher.dequeue() == DirtyNames(rescan: .started))
                 for script in atOnce ? ["mkdir -p a/b/c"] : ["mkdir a", "mkdir a/b", "mkdir a/b/c"] {
                     try scratch.sh(script, above: true)
                 }
@@ -148,42 +149,42 @@ extension WatcherTests {
                 #expect(await watcher.taken().changed == ["a.plist"])
                 try scratch.sh("rm -r a", above: true)
                 try await eventually { watcher.status.mode == .waiting(.missing) }
-                #expect(watcher.take().rescan == .replaced)
+                #expect(watcher.dequeue().rescan == .replaced)
             }
         }
 
-        @Test("A file in the directory's place is said to be none, and is replaced")
+        @Test("A file in the directory's place is reported, and the directory that replaces it is watched")
         func file() async throws {
             let scratch = try Scratch(withPreferences: false)
             try scratch.sh("touch preferences", above: true)
             try await watching(scratch.configuration()) { watcher in
                 #expect(watcher.status.mode == .waiting(.notADirectory))
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 try scratch.sh("rm preferences; mkdir preferences", above: true)
                 _ = try await watcher.gather { $0.rescan == .replaced }
                 #expect(watcher.status.mode == .inotify)
             }
         }
 
-        @Test("A directory that may not be read is awaited, until it may", .enabled(if: getuid() != 0))
+        @Test("A directory that can't be read is awaited until it can", .enabled(if: getuid() != 0))
         func unreadable() async throws {
             let scratch = try Scratch()
             try scratch.sh("chmod 000 preferences", above: true)
             try await watching(scratch.configuration()) { watcher in
                 #expect(watcher.status.mode == .waiting(.unreadable(errno: EACCES)))
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 try scratch.sh("chmod 700 preferences", above: true)
                 _ = try await watcher.gather { $0.rescan == .replaced }
                 #expect(watcher.status.mode == .inotify)
             }
         }
 
-        @Test("A subdirectory that comes later, goes, comes back, or is renamed, is followed")
+        @Test("A subdirectory is followed when it appears, disappears, reappears or is renamed")
         func subdirectory() async throws {
             let scratch = try Scratch()
             try scratch.sh("rmdir ByHost")
             try await watching(scratch.configuration()) { watcher in
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 for script in ["mkdir ByHost", "rm -r ByHost; mkdir ByHost", "mv ByHost x; mkdir ByHost"] {
                     try scratch.sh(script)
                     _ = try await watcher.gather { $0.rescan == .replaced }
@@ -197,12 +198,12 @@ extension WatcherTests {
             }
         }
 
-        @Test("A subdirectory that is the directory itself reports both names")
+        @Test("A file is reported under both names if the subdirectory is the directory itself")
         func loop() async throws {
             let scratch = try Scratch()
             try scratch.sh("rmdir ByHost; ln -s . ByHost")
             try await watching(scratch.configuration()) { watcher in
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 try scratch.write("new", to: "a.plist")
                 #expect(await watcher.taken().changed == ["a.plist", "ByHost/a.plist"])
                 try scratch.sh("rm ByHost; mkdir ByHost")
@@ -212,7 +213,7 @@ extension WatcherTests {
             }
         }
 
-        @Test("200 replacements leak no descriptor and no watch, and none is missed")
+        @Test("A directory replaced 200 times leaks no descriptor or watch, and no replacement is missed")
         func leaks() async throws {
             await #expect(processExitsWith: .success) {
                 let scratch = try Scratch()
@@ -239,14 +240,14 @@ extension WatcherTests {
             }
         }
 
-        @Test("Setting watches again waits for the back-off, and a drain doesn't")
+        @Test("A watch is set again only after the rearm interval, but immediately in a drain")
         func backOff() async throws {
             let scratch = try Scratch()
             var configuration = scratch.configuration()
             configuration.rearmInterval = .seconds(3600)
             try await watching(configuration) { watcher in
                 let script = "rm -r preferences; mkdir preferences"
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 try scratch.sh(script, above: true)
                 _ = await watcher.taken()
                 let rearms = watcher.status.rearms

@@ -2,20 +2,22 @@ import DirectoryWatcher
 import Foundation
 import Testing
 
-/// The kernel's limits, which can be lowered in a user namespace without touching anyone else's: the tests run again in
-/// one, as a process of their own.
+/// The limit to test; `nil` in the process that starts the others.
+///
+/// In a user namespace, the kernel's limits can be lowered without affecting other processes. So the tests run
+/// themselves again in one, as a separate process.
 private let limit = ProcessInfo.processInfo.environment["WATCHER_TESTS_LIMIT"]
 
 extension WatcherTests {
-    @Suite struct Limits {
+    @Suite("The kernel's limits") struct Limits {
         @Test(
-            "Where the kernel gives no watch or no instance, the watcher polls until it does",
+            "A watcher polls while the kernel refuses a watch or an instance",
             .enabled(if: try canUnshare()), arguments: ["max_inotify_watches", "max_inotify_instances"])
         func outside(limit: String) throws {
             try runAgain("Inside a namespace", limit: "/proc/sys/user/\(limit)", through: "unshare -Ur")
         }
 
-        @Test("Where descriptors run out, the watches stay", .enabled(if: limit == nil))
+        @Test("A watcher keeps its watches when descriptors run out", .enabled(if: limit == nil))
         func descriptors() throws {
             try runAgain("Without descriptors", limit: "descriptors", through: "")
         }
@@ -37,7 +39,7 @@ extension WatcherTests {
             let scratch = try Scratch()
             let path = try #require(limit)
             func setLimit(_ value: Int) throws { try scratch.sh("echo \(value) > \(path)") }
-            // Of the watches that are needed, all but the last can be had.
+            // The limit allows all of the required watches but the last.
             try setLimit(path.hasSuffix("watches") ? 3 : 0)
             var configuration = scratch.configuration()
             configuration.retryInterval = .zero
@@ -57,13 +59,13 @@ extension WatcherTests {
         }
 
         @Test(
-            "Inside a namespace, a companion that gets no watch is polled, and nothing else",
+            "Inside a namespace, only the companion without a watch is polled",
             .enabled(if: limit?.hasSuffix("watches") == true), arguments: [4, 5])
         func companion(watches: Int) async throws {
             let scratch = try Scratch()
             try scratch.sh("mkdir -p system/ByHost", above: true)
             let path = scratch.path + "/system"
-            // The directory gets what it needs; the companion nothing, or one watch of two.
+            // The directory gets all of its watches; the companion gets none, or one of two.
             try scratch.sh("echo \(watches) > \(try #require(limit))")
             var configuration = scratch.configuration()
             configuration.companions = [path]
@@ -86,11 +88,13 @@ extension WatcherTests {
             }
         }
 
-        @Test("Without descriptors, nothing is looked at, and nothing given up", .enabled(if: limit == "descriptors"))
+        @Test(
+            "Without descriptors, the watcher skips its checks and keeps its watches",
+            .enabled(if: limit == "descriptors"))
         func exhausted() async throws {
             let scratch = try Scratch()
             try await watching(scratch.configuration()) { watcher in
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 let file = try FileHandle(forUpdating: URL(fileURLWithPath: scratch.preferences + "/a.plist"))
                 var limit = rlimit()
                 getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

@@ -6,7 +6,7 @@ import Testing
 extension WatcherTests {
     @Suite("Links to files elsewhere")
     struct LinkTests {
-        /// A scratch directory with a link in it, to a file elsewhere.
+        /// Creates a scratch directory that contains a link to a file elsewhere.
         private func linked() throws -> Scratch {
             let scratch = try Scratch()
             try scratch.sh("mkdir elsewhere; echo old > elsewhere/real", above: true)
@@ -15,7 +15,7 @@ extension WatcherTests {
         }
 
         @Test(
-            "Whatever is done to what a link leads to is reported at once, by the link's name",
+            "A change to a link's target is reported immediately under the link's name",
             arguments: [
                 "echo new > real", "echo new > x; mv x real", "rm real", "touch real", "mv real away",
                 "rm real; echo new > real", "rm real; ln -s ../other real",
@@ -25,13 +25,13 @@ extension WatcherTests {
             try await watching(scratch.configuration()) { watcher in
                 try await watcher.settle()
                 try scratch.sh("cd elsewhere; \(script)", above: true)
-                // No drain: the event tells.
+                // There is no drain here: the event alone must report the change.
                 let dirty = try await watcher.gather { !$0.changed.isEmpty }
                 #expect(dirty == DirtyNames(changed: ["link.plist"]))
             }
         }
 
-        @Test("A file beside what a link leads to is nobody's business")
+        @Test("A change to another file beside a link's target isn't reported")
         func neighbour() async throws {
             let scratch = try linked()
             try await watching(scratch.configuration()) { watcher in
@@ -42,7 +42,7 @@ extension WatcherTests {
         }
 
         @Test(
-            "A link that comes later is followed, too, however it comes",
+            "A link created later is followed too, however it is created",
             arguments: [
                 "ln -s ../elsewhere/real new.plist", "ln -s ../elsewhere/real x; mv x new.plist",
                 "echo file > new.plist; ln -sf ../elsewhere/real new.plist", "ln -s link.plist new.plist",
@@ -59,7 +59,7 @@ extension WatcherTests {
             }
         }
 
-        @Test("What a link leads to in the directory itself is reported by both names")
+        @Test("A change to a link's target in the same directory is reported under both names")
         func within() async throws {
             let scratch = try Scratch()
             try scratch.sh("ln -s a.plist link.plist; ln -s ../a.plist ByHost/link.plist")
@@ -84,9 +84,9 @@ extension WatcherTests {
         }
 
         @Test(
-            "What no event tells is found by a drain",
+            "A change to a link's target without an event is found by a drain",
             arguments: [
-                // A link on the way, a directory above, and what is made where nothing was.
+                // These change a link on the way, change a directory above, and create a missing target.
                 "ln -s elsewhere way; ln -sfn ../way/real preferences/link.plist",
                 "mkdir -p deep/er; echo old > deep/er/real; ln -sf ../deep/er/real preferences/link.plist",
                 "ln -sf ../nowhere/real preferences/link.plist",
@@ -104,14 +104,14 @@ extension WatcherTests {
                     else echo new > nowhere/real; fi
                     """, above: true)
                 #expect(await watcher.taken().changed == ["link.plist"])
-                // And from then on by events.
+                // Further changes are found by events.
                 try await watcher.settle()
                 try scratch.sh("echo newer > preferences/link.plist", above: true)
                 #expect(try await watcher.gather { !$0.changed.isEmpty }.changed == ["link.plist"])
             }
         }
 
-        @Test("What a link leads to is found by the identity check")
+        @Test("A new target of a dangling link is found by the identity check")
         func identityCheck() async throws {
             let scratch = try linked()
             try scratch.sh("ln -sf ../nowhere preferences/link.plist", above: true)
@@ -124,7 +124,7 @@ extension WatcherTests {
             }
         }
 
-        @Test("The watch of what links lead to ends with the last of them, and rescans nothing")
+        @Test("The watch on a target's directory ends with the last link into it, without a rescan")
         func unlinked() async throws {
             let scratch = try linked()
             try await watching(scratch.configuration()) { watcher in

@@ -4,24 +4,24 @@ import Synchronization
 import Testing
 
 extension WatcherTests {
-    /// The watcher's own life, and its limits.
-    @Suite struct Pressure {
-        @Test("One watcher lives at a time; after its stop, another can be started")
+    /// Tests of the watcher's life cycle and its limits.
+    @Suite("Life cycle and limits") struct Pressure {
+        @Test("Only one watcher can exist at a time, and another can be started after its stop")
         func single() async throws {
             let scratch = try Scratch()
             for _ in 0..<20 {
                 try await watching(scratch.configuration()) { watcher in
                     let error = #expect(throws: WatcherError.self) { try DirectoryWatcher(scratch.configuration()) }
                     #expect(error?.code == .alreadyWatching)
-                    #expect(watcher.take() == DirtyNames(rescan: .started), "nothing is left of the watcher before")
-                    // Events that nobody reads before the stop: the library would bring them up again.
+                    #expect(watcher.dequeue() == DirtyNames(rescan: .started), "nothing remains from before")
+                    // These events aren't read before the stop, and the library must not return them later.
                     for name in 0..<50 { try scratch.write("new", to: "\(name).plist") }
                 }
             }
             #expect(throws: WatcherError.self) { try DirectoryWatcher(.init(directory: "")) }
         }
 
-        @Test("A stop ends the stream and every drain, may come twice, and gives everything back")
+        @Test("A stop ends the stream and every drain, may be repeated, and releases all resources")
         func stop() async throws {
             await #expect(processExitsWith: .success) {
                 let scratch = try Scratch()
@@ -39,19 +39,19 @@ extension WatcherTests {
                 #expect(await consumer.value)
                 await watcher.drain()
                 watcher.requestRescan()
-                #expect(watcher.take() == DirtyNames(rescan: .started))
+                #expect(watcher.dequeue() == DirtyNames(rescan: .started))
                 #expect(try openFiles(below: scratch.path) == before)
             }
         }
 
-        @Test("A watcher that nobody keeps stops by itself")
+        @Test("A watcher without references stops")
         func dropped() async throws {
             let scratch = try Scratch()
             do { _ = try DirectoryWatcher(scratch.configuration()) }
             try await watching(scratch.configuration()) { #expect($0.status.mode == .inotify) }
         }
 
-        @Test("A requested rescan ticks", arguments: [DirectoryWatcher.PollingChoice.automatic, .always])
+        @Test("A requested rescan causes a tick", arguments: [DirectoryWatcher.PollingChoice.automatic, .always])
         func requested(polling: DirectoryWatcher.PollingChoice) async throws {
             let scratch = try Scratch()
             try await watching(scratch.configuration(polling: polling)) { watcher in
@@ -61,7 +61,7 @@ extension WatcherTests {
             }
         }
 
-        @Test("Polling ticks by itself")
+        @Test("A change found by polling causes a tick")
         func pollTicks() async throws {
             let scratch = try Scratch()
             var configuration = scratch.configuration(polling: .always)
@@ -73,15 +73,15 @@ extension WatcherTests {
             }
         }
 
-        @Test("What was written before a drain can be taken after it, whatever else is being written")
+        @Test("A file written before a drain is reported after it, even while others are being written")
         func barrier() async throws {
             let scratch = try Scratch()
             let isDone = Flag()
             try await watching(scratch.configuration()) { watcher in
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
-                        // Two names in turn, so that the kernel can't merge their events.
+                        // The two names alternate, so that the kernel can't merge their events.
                         while !Task.isCancelled, !isDone.value.load(ordering: .relaxed) {
                             for name in ["x.plist", "y.plist"] { try scratch.write("busy", to: name) }
                         }
@@ -96,7 +96,7 @@ extension WatcherTests {
             }
         }
 
-        @Test("An overflow of the kernel's queue rescans, is counted, and leaves the watches whole")
+        @Test("An overflow of the kernel's queue marks a rescan, is counted, and leaves the watches intact")
         func overflow() async throws {
             let limit = try #require(
                 Int(
@@ -108,7 +108,7 @@ extension WatcherTests {
             let reached = DispatchSemaphore(value: 0)
             var configuration = scratch.configuration()
             configuration.isRelevant = { name in
-                // Keeps the thread from reading on.
+                // This blocks the watcher's thread.
                 if name == "gate.plist" {
                     reached.signal()
                     gate.wait()
@@ -116,7 +116,7 @@ extension WatcherTests {
                 return isDomain(name)
             }
             try await watching(configuration) { watcher in
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 try scratch.sh("mkdir gate.plist")  // one event
                 wait(for: reached)
                 let a = scratch.preferences + "/a.plist"
@@ -136,7 +136,7 @@ extension WatcherTests {
             }
         }
 
-        @Test("Among 1100 open files the watcher polls and says why, and goes back to inotify when it can")
+        @Test("A watcher started with 1100 open files polls, says why, and returns to inotify when it can")
         func descriptors() async throws {
             let scratch = try Scratch()
             var limit = rlimit()
@@ -171,13 +171,13 @@ extension WatcherTests {
             }
         }
 
-        @Test("The thread takes no signals, and its descriptors don't go to child processes")
+        @Test("The watcher's thread blocks all signals, and its descriptors aren't inherited by child processes")
         func inheritance() async throws {
             let scratch = try Scratch()
             try await watching(scratch.configuration()) { _ in
                 let status = try String(contentsOfFile: watcherThread() + "/status", encoding: .utf8)
                 let blocked = try #require(status.split(separator: "\n").first { $0.hasPrefix("SigBlk:") })
-                // All but KILL and STOP, and the two of the C library.
+                // All are blocked except KILL and STOP, and the C library's two.
                 #expect(blocked.hasSuffix("fffffffe3bfbfeff") || blocked.hasSuffix("fffffffe7ffbfeff"), "\(blocked)")
                 let inotify = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter {
                     (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0))
@@ -190,7 +190,7 @@ extension WatcherTests {
             }
         }
 
-        @Test("An idle watcher sleeps: it wakes for its identity check alone")
+        @Test("An idle watcher wakes up only for its identity check")
         func idle() async throws {
             let scratch = try Scratch()
             var configuration = scratch.configuration()
@@ -204,13 +204,13 @@ extension WatcherTests {
                 try await eventually { try Self.schedule(thread).runs >= before.runs + 10 }
                 let after = try Self.schedule(thread)
                 let each = (after.time - before.time) / Double(after.runs - before.runs)
-                #expect(each < .milliseconds(2), "\(each) a check")
-                #expect(watcher.take().rescan == .started)
+                #expect(each < .milliseconds(2), "\(each) per check")
+                #expect(watcher.dequeue().rescan == .started)
                 print("idle: \(after.runs - before.runs) wake-ups, \(each) of CPU time each")
             }
         }
 
-        /// How much CPU time a thread has had, and how many times.
+        /// Returns a thread's CPU time, and how often it was scheduled.
         private static func schedule(_ thread: String) throws -> (time: Duration, runs: Int) {
             let numbers = try String(contentsOfFile: thread + "/schedstat", encoding: .utf8)
                 .split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
@@ -219,10 +219,12 @@ extension WatcherTests {
     }
 }
 
-/// Waits for a semaphore, from a task: the thread that signals it isn't one of the tasks' threads.
+/// Waits for a semaphore from a task.
+///
+/// That is safe because the signaling thread isn't part of the tasks' pool.
 private func wait(for semaphore: DispatchSemaphore) { semaphore.wait() }
 
-/// Tells another task that the test is over.
+/// A flag that tells another task that the test is over.
 private final class Flag: Sendable {
     let value = Atomic(false)
 }

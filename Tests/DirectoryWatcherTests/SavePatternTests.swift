@@ -2,7 +2,7 @@ import DirectoryWatcher
 import Foundation
 import Testing
 
-/// A way to save a file, and the names it makes dirty.
+/// A way to save a file, and the names that it makes dirty.
 struct SavePattern: CustomTestStringConvertible, Sendable {
     var testDescription: String
     var script: String
@@ -17,20 +17,20 @@ struct SavePattern: CustomTestStringConvertible, Sendable {
         .init(testDescription: "empty", script: ": > a.plist"),
         .init(testDescription: "create", script: "printf new > b.plist", changed: ["b.plist"]),
         .init(
-            testDescription: "python, in place", script: "python3 -c 'open(\"a.plist\", \"w\").write(\"new\")'",
+            testDescription: "python in place", script: "python3 -c 'open(\"a.plist\", \"w\").write(\"new\")'",
             tool: "python3"),
         .init(
-            testDescription: "python, os.replace",
+            testDescription: "python with os.replace",
             script: "python3 -c 'import os; open(\".t\", \"w\").write(\"new\"); os.replace(\".t\", \"a.plist\")'",
             tool: "python3"),
         .init(
-            testDescription: "python, mapped memory",
+            testDescription: "python with mapped memory",
             script: """
                 python3 -c 'import mmap
                 f = open("a.plist", "r+b"); m = mmap.mmap(f.fileno(), 0); m[0:3] = b"new"; m.close(); f.close()'
                 """, tool: "python3"),
         .init(
-            testDescription: "python, a nameless file linked in and renamed",
+            testDescription: "python with an unnamed file that is linked and renamed",
             script: """
                 python3 -c 'import ctypes, os
                 fd = os.open(".", os.O_TMPFILE | os.O_RDWR); os.write(fd, b"new")
@@ -39,7 +39,7 @@ struct SavePattern: CustomTestStringConvertible, Sendable {
                 os.replace(".t", "a.plist")'
                 """, tool: "python3"),
         .init(
-            testDescription: "python, RENAME_EXCHANGE",
+            testDescription: "python with RENAME_EXCHANGE",
             script: """
                 python3 -c 'import ctypes
                 open(".t", "w").write("new"); assert ctypes.CDLL(None).renameat2(-100, b".t", -100, b"a.plist", 2) == 0'
@@ -71,30 +71,30 @@ struct SavePattern: CustomTestStringConvertible, Sendable {
             testDescription: "into the subdirectory", script: "mv a.plist ByHost/a.plist",
             changed: ["a.plist", "ByHost/a.plist"]),
         .init(
-            testDescription: "names that don't matter",
+            testDescription: "irrelevant names",
             script: "printf x > .hidden.plist; printf x > x.txt; mkdir app; printf x > app/x.plist", changed: []),
     ]
 }
 
 extension WatcherTests {
-    @Suite struct Saving {
-        @Test("Each way to save makes exactly its names dirty", arguments: SavePattern.runnable)
+    @Suite("Ways to save a file") struct Saving {
+        @Test("Each way to save a file makes exactly its names dirty", arguments: SavePattern.runnable)
         func inotify(_ pattern: SavePattern) async throws {
             let scratch = try Scratch()
             try await watching(scratch.configuration()) { watcher in
                 #expect(watcher.status.mode == .inotify)
-                #expect(watcher.take() == DirtyNames(rescan: .started))
+                #expect(watcher.dequeue() == DirtyNames(rescan: .started))
                 try scratch.sh(pattern.script)
                 #expect(await watcher.taken() == DirtyNames(changed: pattern.changed))
             }
         }
 
-        @Test("Polling finds the same names", arguments: SavePattern.runnable)
+        @Test("Polling finds the same names as inotify", arguments: SavePattern.runnable)
         func polling(_ pattern: SavePattern) async throws {
             let scratch = try Scratch()
             try await watching(scratch.configuration(polling: .always)) { watcher in
                 #expect(watcher.status.mode == .polling(.requested))
-                #expect(watcher.take() == DirtyNames(rescan: .started))
+                #expect(watcher.dequeue() == DirtyNames(rescan: .started))
                 try await watcher.settle()
                 try scratch.sh(pattern.script)
                 #expect(await watcher.taken() == DirtyNames(changed: pattern.changed))
@@ -105,17 +105,17 @@ extension WatcherTests {
         func foundation() async throws {
             let scratch = try Scratch()
             try await watching(scratch.configuration()) { watcher in
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 try Data("new".utf8).write(to: URL(fileURLWithPath: scratch.preferences + "/a.plist"), options: .atomic)
                 #expect(await watcher.taken() == DirtyNames(changed: ["a.plist"]))
             }
         }
 
-        @Test("A file that is written and not closed is being written, until it is closed")
+        @Test("A file that was written and not closed counts as being written until it is closed")
         func beingWritten() async throws {
             let scratch = try Scratch()
             try await watching(scratch.configuration()) { watcher in
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 let file = try FileHandle(forUpdating: URL(fileURLWithPath: scratch.preferences + "/a.plist"))
                 try file.write(contentsOf: Data("half".utf8))
                 #expect(await watcher.taken() == DirtyNames(beingWritten: ["a.plist"]))
@@ -126,21 +126,21 @@ extension WatcherTests {
             }
         }
 
-        @Test("Switching the link ..data rescans, as Kubernetes publishes a volume")
+        @Test("A switch of the link ..data, as Kubernetes updates a volume, marks a rescan")
         func dataLink() async throws {
             let scratch = try Scratch()
             try await watching(scratch.configuration()) { watcher in
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 try scratch.sh("mkdir ..1; ln -s ..1 ..data_tmp; mv -T ..data_tmp ..data")
                 #expect(await watcher.taken() == DirtyNames(rescan: .linkSwitched))
             }
         }
 
-        @Test("Names that aren't UTF-8 are passed over, and counted")
+        @Test("Names that aren't UTF-8 are ignored and counted")
         func undecodable() async throws {
             let scratch = try Scratch()
             try await watching(scratch.configuration()) { watcher in
-                _ = watcher.take()
+                _ = watcher.dequeue()
                 try scratch.sh("touch \"$(printf '\\377.plist')\"")
                 #expect(await watcher.taken().isEmpty)
                 #expect(watcher.status.undecodableNames > 0)

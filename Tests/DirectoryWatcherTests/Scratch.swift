@@ -3,15 +3,15 @@ import Foundation
 import Synchronization
 import Testing
 
-/// The tests that start a watcher, of which a process has one at a time.
-@Suite(.serialized)
+/// The tests that start a watcher; they run one at a time because a process can have only one.
+@Suite("The directory watcher", .serialized)
 struct WatcherTests {}
 
-/// A directory of a test's own, removed at its end.
+/// A directory for a single test, removed when the test ends.
 ///
-/// Not under /tmp, where vim keeps no backups and so saves otherwise.
+/// It isn't under /tmp, where vim keeps no backups and so saves differently.
 final class Scratch: Sendable {
-    /// The scratch directory; what is watched is `preferences` in it.
+    /// The scratch directory; the watched directory is `preferences` in it.
     let path: String
     var preferences: String { path + "/preferences" }
 
@@ -29,18 +29,18 @@ final class Scratch: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Writes in place, as a shell's `>` does, in the preferences directory, or in the scratch directory.
+    /// Writes a file in place, like a shell's `>`, in the preferences directory or in the scratch directory.
     func write(_ text: String, to name: String, above: Bool = false) throws {
         try Data(text.utf8).write(to: URL(fileURLWithPath: (above ? path : preferences) + "/" + name))
     }
 
-    /// Runs a shell script in the preferences directory, or in the scratch directory.
+    /// Runs a shell script in the preferences directory or in the scratch directory.
     func sh(_ script: String, above: Bool = false) throws {
         let status = try status(of: script, above: above)
         #expect(status == 0, "\(script)")
     }
 
-    /// Runs a shell script that may fail.
+    /// Runs a shell script that may fail, and returns its exit status.
     func status(of script: String, above: Bool = false) throws -> Int32 {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -51,7 +51,7 @@ final class Scratch: Sendable {
         return process.terminationStatus
     }
 
-    /// A configuration as the agent's, whose timers don't go off in a test unless it sets them.
+    /// Returns a configuration like the agent's; its timers don't fire during a test unless the test sets them.
     func configuration(polling: DirectoryWatcher.PollingChoice = .automatic) -> DirectoryWatcher.Configuration {
         DirectoryWatcher.Configuration(
             directory: preferences, subdirectories: ["ByHost"], polling: polling,
@@ -60,12 +60,12 @@ final class Scratch: Sendable {
     }
 }
 
-/// The agent's rule in short: property lists that aren't hidden.
+/// The agent's rule, simplified: property lists that aren't hidden.
 let isDomain: @Sendable (String) -> Bool = { name in
     name.hasSuffix(".plist") && !(name.split(separator: "/").last ?? "").hasPrefix(".")
 }
 
-/// Runs a test with a watcher, and stops it.
+/// Runs a closure with a watcher, and then stops the watcher.
 func watching(
     _ configuration: DirectoryWatcher.Configuration, _ body: (DirectoryWatcher) async throws -> Void
 ) async throws {
@@ -75,51 +75,51 @@ func watching(
 }
 
 extension DirectoryWatcher {
-    /// Drains and takes.
+    /// Drains the watcher and returns the dirty names.
     func taken() async -> DirtyNames {
         await drain()
-        return take()
+        return dequeue()
     }
 
-    /// Takes until nothing comes any more: a poll reports once more what was changed just before it.
+    /// Dequeues until nothing new arrives: a poll reports a change again if it was made just before the poll.
     func settle() async throws {
         try await eventually { await self.taken().isEmpty }
     }
 
-    /// Waits for ticks until what was gathered since the last take is enough.
+    /// Waits for ticks until the names dequeued since the call are enough.
     func gather(until isEnough: (DirtyNames) -> Bool) async throws -> DirtyNames {
         var gathered = DirtyNames()
-        let deadline = ContinuousClock.now + patience
-        // The deadline's tick: a test that waits for what doesn't come, fails, and doesn't hang.
+        let deadline = ContinuousClock.now + timeout
+        // The stop at the deadline ends the loop: a test whose names don't arrive fails instead of hanging.
         let alarm = Task {
             try await Task.sleep(until: deadline)
             stop()
         }
         defer { alarm.cancel() }
         for await _ in ticks {
-            let taken = take()
+            let taken = dequeue()
             gathered = DirtyNames(
                 changed: gathered.changed.union(taken.changed),
                 beingWritten: gathered.beingWritten.union(taken.beingWritten),
                 rescan: gathered.rescan ?? taken.rescan)
             if isEnough(gathered) { return gathered }
         }
-        Issue.record("What was waited for didn't come; there was \(gathered), status \(status)")
+        Issue.record("The expected names didn't arrive; dequeued: \(gathered), status: \(status)")
         throw CancellationError()
     }
 }
 
-/// How long something may take that is sure to come.
+/// The time limit for something that must happen.
 ///
-/// On two busy cores, a task that has been woken may wait half a minute for one of the few threads of tasks: the tests beside
-/// it wait on those for programs that they run.
-private let patience = Duration.seconds(300)
+/// On two busy cores, a task that has been woken may wait half a minute for one of the few threads in the pool, because
+/// other tests block those threads while their programs run.
+private let timeout = Duration.seconds(300)
 
 /// Waits until a condition holds.
 func eventually(_ condition: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + patience
+    let deadline = ContinuousClock.now + timeout
     while try await !condition() {
-        try #require(ContinuousClock.now < deadline, "It didn't happen in \(patience)")
+        try #require(ContinuousClock.now < deadline, "The condition wasn't met within \(timeout)")
         try await Task.sleep(for: .milliseconds(1))
     }
 }
@@ -130,9 +130,9 @@ func isInstalled(_ tool: String) -> Bool {
     }
 }
 
-/// Where the descriptors of this process lead to, of those that the watcher may have opened.
+/// Returns the targets of those of this process's descriptors that the watcher may have opened.
 ///
-/// Others open such descriptors, too: who compares runs in a process of its own.
+/// Other tests open such descriptors too, so a test that compares them runs in its own process.
 func openFiles(below path: String) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
         .compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
@@ -140,7 +140,7 @@ func openFiles(below path: String) throws -> [String] {
         .sorted()
 }
 
-/// The watcher's thread in /proc.
+/// Returns the path of the watcher's thread in /proc.
 func watcherThread() throws -> String {
     try #require(
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").map { "/proc/self/task/\($0)" }.first {

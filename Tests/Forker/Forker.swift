@@ -3,9 +3,9 @@ import DefaultsKit
 import Glibc
 import Synchronization
 
-/// A program that uses the library, forks, and has the child use it too.
+/// A program that uses the library, forks, and uses the library in the child too.
 ///
-/// `Forker <scene> <suite>` plays a scene, and ends with status 0 if all of it went well.
+/// `Forker <scene> <suite>` plays a scene and ends with status 0 if it succeeds.
 @main
 struct Forker {
     static func main() {
@@ -20,7 +20,7 @@ struct Forker {
     }
 }
 
-/// A scene: what the parent does, and what the child does then.
+/// A scene: the actions of the parent and of the child.
 enum Scene: String {
     /// The child reads a suite that the parent has read, and one that it hasn't.
     case read
@@ -28,19 +28,19 @@ enum Scene: String {
     case synchronize
     /// The child sets and exits.
     case exit
-    /// The child exits, having done nothing, while an edit of the parent is unsaved.
+    /// The child exits without doing anything, while an edit of the parent is unsaved.
     case idle
     /// The child reads what the parent has just set, and then what the parent sets later.
     case inherit
-    /// The grandchild goes on, as after `daemon(3)`.
+    /// The grandchild continues alone, as after `daemon(3)`.
     case daemon
-    /// The child stays when the parent ends, doing nothing.
+    /// The child outlives its parent and does nothing.
     case stay
-    /// The parent sets a key and ends at once; the child updates the key.
+    /// The parent sets a key and ends immediately; the child updates the key.
     case orphan
     /// The parent follows a key; the child sets it, and follows it too.
     case follow
-    /// The parent and the child are told of problems.
+    /// The parent and the child receive reports of problems.
     case problem
     /// Threads set, read and synchronize while others fork.
     case storm
@@ -51,9 +51,11 @@ enum Scene: String {
             demand(defaults.string(forKey: "seed") == "s", "The parent reads.")
             child {
                 demand(defaults.string(forKey: "seed") == "s", "The child reads.")
-                demand(defaults.string(forKey: "none") == nil, "The child reads nothing.")
-                demand(UserDefaults(suiteName: "org.example.other")?.string(forKey: "a") == nil, "Another suite.")
-                demand(UserDefaults.standard.string(forKey: "none") == nil, "The standard defaults.")
+                demand(defaults.string(forKey: "none") == nil, "The child finds no value for a missing key.")
+                demand(
+                    UserDefaults(suiteName: "org.example.other")?.string(forKey: "a") == nil,
+                    "The child reads another suite.")
+                demand(UserDefaults.standard.string(forKey: "none") == nil, "The child reads the standard defaults.")
             }
         case .synchronize:
             defaults.set(1, forKey: "parent")
@@ -72,17 +74,17 @@ enum Scene: String {
             demand(defaults.synchronize(), "The parent synchronizes.")
             demand(defaults.integer(forKey: "child") == 2, "The parent sees the child's edit.")
         case .idle:
-            // Set anew before the child ends: the child must not send the old value again.
+            // The key changes before the child ends: the child must not send the old value again.
             defaults.set("old", forKey: "key")
             let signal = Signal()
-            let pid = fork { demand(signal.wait(), "The parent has gone on.") }
+            let pid = fork { demand(signal.wait(), "The parent has continued.") }
             demand(defaults.synchronize(), "The parent synchronizes.")
             defaults.set("new", forKey: "key")
             demand(defaults.synchronize(), "The parent synchronizes again.")
             let began = now()
             signal.tell()
             demand(forks_wait(pid) == 0, "The child ends.")
-            demand(now() < began + 2_000, "The child ends at once.")
+            demand(now() < began + 2_000, "The child ends immediately.")
             demand(defaults.synchronize(), "The parent synchronizes a third time.")
             demand(defaults.string(forKey: "key") == "new", "The parent's edit is sent once.")
         case .inherit:
@@ -93,7 +95,7 @@ enum Scene: String {
             let (isRead, saved) = (Signal(), Signal())
             let pid = fork {
                 demand(defaults.string(forKey: "seed") == "b", "The child reads the parent's edit.")
-                demand(defaults.string(forKey: "gone") == nil, "The child misses what the parent removed.")
+                demand(defaults.string(forKey: "gone") == nil, "The child doesn't see the key that the parent removed.")
                 isRead.tell()
                 demand(saved.wait(), "The parent has saved.")
                 demand(defaults.synchronize(), "The child synchronizes.")
@@ -121,7 +123,7 @@ enum Scene: String {
             demand(done.wait(), "The grandchild is done.")
             demand(defaults.synchronize(), "The parent synchronizes.")
             for (number, key) in ["parent", "child", "grandchild"].enumerated() {
-                demand(defaults.integer(forKey: key) == number + 1, "The parent sees all.")
+                demand(defaults.integer(forKey: key) == number + 1, "The parent sees all edits.")
             }
         case .orphan:
             demand(defaults.integer(forKey: "count") == 0, "The parent reads.")
@@ -139,7 +141,7 @@ enum Scene: String {
         case .stay:
             demand(defaults.string(forKey: "seed") == "s", "The parent reads.")
             fork {
-                // Until the test lets it go.
+                // Stays until the test sends a line.
                 _ = readLine()
                 _exit(0)
             }
@@ -167,19 +169,19 @@ enum Scene: String {
             follower.cancel()
         case .problem:
             let reports = Atomic(0)
-            UserDefaults.onProblem { _ in reports.add(1, ordering: .relaxed) }
+            UserDefaults.setProblemHandler { _ in reports.add(1, ordering: .relaxed) }
             _ = UserDefaults(suiteName: "org.example.broken")?.string(forKey: "a")
-            demand(comes { reports.load(ordering: .relaxed) == 1 }, "The parent hears of a damaged file.")
+            demand(comes { reports.load(ordering: .relaxed) == 1 }, "The parent's damaged file is reported.")
             child {
                 _ = UserDefaults(suiteName: "org.example.damaged")?.string(forKey: "a")
-                demand(comes { reports.load(ordering: .relaxed) == 2 }, "The child hears of another.")
+                demand(comes { reports.load(ordering: .relaxed) == 2 }, "The child's damaged file is reported.")
             }
         case .storm: playStorm(defaults)
         }
     }
 }
 
-/// Threads set, read and synchronize at full speed, while two others fork; each child sets a key of its own.
+/// Plays the storm: threads set, read and synchronize at full speed while two others fork, and each child sets a key.
 private func playStorm(_ defaults: UserDefaults) {
     let mayGoOn = Atomic(true)
     let workers = (0..<3).map { worker in
@@ -190,7 +192,7 @@ private func playStorm(_ defaults: UserDefaults) {
                 switch worker {
                 case 0:
                     defaults.set(number, forKey: "worker")
-                    // The thread that saves them takes longer for each.
+                    // The thread that saves edits is slower than this one, so its queue must be bounded.
                     if number % 100 == 0 { demand(defaults.synchronize(), "A worker synchronizes.") }
                 case 1: _ = defaults.integer(forKey: "worker")
                 default: demand(defaults.synchronize(), "A worker synchronizes.")
@@ -222,21 +224,21 @@ private func playStorm(_ defaults: UserDefaults) {
     }
 }
 
-// MARK: Means
+// MARK: Helpers
 
-/// Ends the process, parent or child, unless something is so.
+/// Ends the process, parent or child, with a message unless a condition holds.
 private func demand(_ isSo: Bool, _ what: String, line: Int = #line) {
     if isSo { return }
-    put("\(line): not so: \(what)", to: STDERR_FILENO)
+    put("Line \(line): This condition failed: \(what)", to: STDERR_FILENO)
     _exit(1)
 }
 
-/// Writes a line at once.
+/// Writes a line without buffering.
 private func put(_ line: String, to descriptor: Int32) {
     _ = "\(line)\n".withCString { write(descriptor, $0, strlen($0)) }
 }
 
-/// Forks; the child runs a body, exits as programs do, and is killed when it hangs.
+/// Forks a child that runs a body, exits normally, and is killed if it hangs.
 @discardableResult
 private func fork(_ body: () -> Void) -> pid_t {
     let pid = forks_fork()
@@ -247,7 +249,7 @@ private func fork(_ body: () -> Void) -> pid_t {
     exit(0)
 }
 
-/// Forks, and waits for the child's good end.
+/// Forks, waits for the child, and demands that it ends with status 0.
 private func child(line: Int = #line, _ body: () -> Void) {
     let status = forks_wait(fork(body))
     demand(status == 0, "The child ended with \(status).", line: line)
@@ -271,7 +273,7 @@ private func thread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
     return thread
 }
 
-/// A pipe through which one process tells another that it may go on.
+/// A pipe through which one process lets another continue.
 private struct Signal {
     private let ends: [Int32]
 
@@ -289,7 +291,7 @@ private struct Signal {
     }
 }
 
-/// Waits until something is so, 20 s at most.
+/// Waits until a condition holds, for 20 s at most, and returns whether it does.
 private func comes(_ isSo: () -> Bool) -> Bool {
     let deadline = now() + 20_000
     while !isSo() {
@@ -299,7 +301,7 @@ private func comes(_ isSo: () -> Bool) -> Bool {
     return true
 }
 
-/// The time in milliseconds, by a clock that nobody sets.
+/// Returns the time in milliseconds, by a clock that can't be set.
 private func now() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

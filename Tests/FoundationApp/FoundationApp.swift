@@ -6,15 +6,16 @@ import Glibc
 
 /// A program that uses Foundation's own UserDefaults with live updates, or DefaultsKit's with notifications.
 ///
-/// - `FoundationApp live [suite]` prints a line for each of Foundation's notifications: who was told, the domain, and what
-///   its keys are to Foundation. When the key "k" becomes "stop", it disables the updates, and prints what DefaultsKit
-///   sees from then on.
-/// - `FoundationApp unsaved value` does that too, and has set the key "unsaved" without saving it.
-/// - `FoundationApp notifications [call…]` prints a line for each of DefaultsKit's; a call is `set key value`, say.
+/// - `FoundationApp live [suite]` prints a line for each of Foundation's notifications: the notified instance, the
+///   domain, and its keys' values as Foundation sees them. When the key "k" becomes "stop", it disables live updates,
+///   and from then on prints what DefaultsKit sees.
+/// - `FoundationApp unsaved value` does the same, after setting the key "unsaved" without saving it.
+/// - `FoundationApp notifications [call…]` prints a line for each of DefaultsKit's notifications; a call is, for
+///   example, `set key value`.
 @main
 struct FoundationApp {
     static func main() {
-        // The test may die before it ends this.
+        // Exits by itself if the test crashes before stopping it.
         alarm(120)
         let arguments = CommandLine.arguments.dropFirst()
         switch arguments.first {

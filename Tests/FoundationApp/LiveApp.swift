@@ -2,11 +2,11 @@ import DefaultsFoundation
 import DefaultsKit
 import Foundation
 
-/// Foundation's own UserDefaults, with live updates.
+/// A program that uses Foundation's own UserDefaults with live updates.
 enum LiveApp {
     static func start(suite name: String?, unsaved: String? = nil) {
         let suite = name.flatMap { Foundation.UserDefaults(suiteName: $0) }
-        // Foundation has read the files before anything is enabled, and would never look again.
+        // Foundation has read the files before live updates are enabled, and wouldn't read them again by itself.
         FoundationApp.print("begins with \(text(Foundation.UserDefaults.standard, ["k"]))")
         let suiteIdentity = suite.map(ObjectIdentifier.init)
         _ = NotificationCenter.default.addObserver(
@@ -15,7 +15,7 @@ enum LiveApp {
             guard let defaults = notification.object as? Foundation.UserDefaults else { return }
             let domain = notification.userInfo?[DefaultsKit.UserDefaults.changedDomainKey] as? String
             let keys = notification.userInfo?[DefaultsKit.UserDefaults.changedKeysKey] as? [String]
-            // When something was missed, there are none.
+            // There are no keys if changes were missed.
             let who =
                 switch ObjectIdentifier(defaults) {
                 case ObjectIdentifier(Foundation.UserDefaults.standard): "standard"
@@ -27,7 +27,7 @@ enum LiveApp {
         }
         if let name, let suite {
             Foundation.UserDefaults.enableLiveUpdates(suites: [name: suite])
-            // A second time makes no difference.
+            // The second call has no effect.
             Foundation.UserDefaults.enableLiveUpdates(suites: [name: suite])
         } else {
             Foundation.UserDefaults.enableLiveUpdates()
@@ -38,13 +38,14 @@ enum LiveApp {
 
     private static func stop() {
         Foundation.UserDefaults.disableLiveUpdates()
+        _ = DefaultsKit.UserDefaults.standard.values()
         let changes = DefaultsKit.UserDefaults.standard.changes(in: .application).makeAsyncIterator()
         FoundationApp.print("stopped")
         Task {
             var changes = changes
-            while case .change(let change) = await changes.next() {
+            while case .change(let change)? = try? await changes.next() {
                 DefaultsKit.UserDefaults.standard.synchronize()
-                let keys = change.keys.map(\.name)
+                let keys = change.changes.map(\.key)
                 let values = keys.map { "\($0)=\(DefaultsKit.UserDefaults.standard.string(forKey: $0) ?? "none")" }
                 FoundationApp.print("changed \(values.joined(separator: " ")), in Foundation \(text(.standard, keys))")
             }

@@ -4,7 +4,7 @@ import PropertyList
 
 import class DefaultsKit.UserDefaults
 
-/// DefaultsKit's UserDefaults in code that was written for Foundation's, with no line added for notifications.
+/// DefaultsKit's UserDefaults in code written for Foundation's, with no line added for notifications.
 enum NotifiedApp {
     static func start(calls: [String]) {
         let suite = UserDefaults(suiteName: "org.example.suite")
@@ -25,7 +25,7 @@ enum NotifiedApp {
             let texts = keys.sorted().map { "\($0)=\(defaults.string(forKey: $0) ?? "none")" }
             FoundationApp.print(
                 "\(who) \(domain ?? "?"): \(texts.joined(separator: " "))\(Thread.isMainThread ? ", here" : "")")
-            // An observer may set, and is told of it.
+            // An observer may set values, and is notified of its own change.
             if keys == ["again"], defaults.integer(forKey: "again") > 0 { defaults.removeObject(forKey: "again") }
         }
         FoundationApp.print("ready")
@@ -41,7 +41,7 @@ enum NotifiedApp {
             case "replace":
                 defaults.setPersistentDomain(["a": "1", "b": "2"], forName: UserDefaults.applicationIdentifier)
             case "transaction":
-                defaults.transaction { values in
+                defaults.withTransaction { values in
                     values.set("3", forKey: "a")
                     values.set("4", forKey: "b")
                 }

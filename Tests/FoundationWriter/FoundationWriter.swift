@@ -1,8 +1,8 @@
 import Foundation
 
-/// A program as there are many: it knows nothing of us, and keeps its preferences with Foundation's own UserDefaults.
+/// An ordinary program that stores its preferences with Foundation's own UserDefaults, unaware of the agent.
 ///
-/// `FoundationWriter suite key value` sets a string; without a value it removes the key.
+/// `FoundationWriter suite key value` sets a string; without a value, it removes the key.
 @main
 struct FoundationWriter {
     static func main() {

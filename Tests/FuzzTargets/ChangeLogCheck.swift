@@ -2,16 +2,16 @@ import DefaultsCore
 import Glibc
 import PropertyList
 
-/// What is recovered of a change log is in order, whatever the file holds.
+/// A check that the records recovered from a change log are in order, whatever the file contains.
 ///
-/// The first byte says whether the file is the rest as it is, or a sound frame around entries that the rest holds as
-/// property lists, one a line: hashes would keep mutations out of the entries.
+/// If the first byte is "=", the rest is the file as it is. If not, the rest is one property list per line, which
+/// become the entries of a valid file: the hashes would otherwise refuse nearly every mutated entry.
 enum ChangeLogCheck {
     static func check(_ bytes: [UInt8]) throws(FuzzTarget.Finding) {
         guard let first = bytes.first else { return }
         let rest = Array(bytes.dropFirst())
         let contents = first == UInt8(ascii: "=") ? rest : framed(rest)
-        // In memory, since there are thousands a second.
+        // The file is in memory, since there are thousands per second.
         let path = "/dev/shm/defaultsd-fuzz-\(getpid())-\(pthread_self())"
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         defer {
@@ -24,11 +24,12 @@ enum ChangeLogCheck {
         let limits = PropertyListLimits(depth: 64, bytes: 1 << 20, objects: 10_000)
         guard let recovered = ChangeLogFile.recover(from: path, limits: limits) else { return }
         if let last = recovered.records.last, last.revision != recovered.head {
-            throw FuzzTarget.Finding(description: "The head is \(recovered.head), the last record \(last.revision).")
+            throw FuzzTarget.Finding(
+                description: "The head is \(recovered.head), but the last record is \(last.revision).")
         }
         for (record, next) in zip(recovered.records, recovered.records.dropFirst())
         where next.revision != record.revision + 1 {
-            throw FuzzTarget.Finding(description: "\(next.revision) follows \(record.revision).")
+            throw FuzzTarget.Finding(description: "Revision \(next.revision) follows \(record.revision).")
         }
     }
 

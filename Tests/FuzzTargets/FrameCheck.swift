@@ -1,7 +1,7 @@
 import DefaultsCore
 import PropertyList
 
-/// A stream gives the same messages and the same error however it is cut into pieces.
+/// A check that a stream gives the same messages and the same error however it is cut into pieces.
 enum FrameCheck {
     static func check(_ bytes: [UInt8]) throws(FuzzTarget.Finding) {
         guard let first = bytes.first else { return }
@@ -13,7 +13,7 @@ enum FrameCheck {
         }
         let cut = decode(pieces)
         guard whole.messages == cut.messages, whole.error == cut.error else {
-            throw FuzzTarget.Finding(description: "Cut into pieces of \(size), the stream is another.")
+            throw FuzzTarget.Finding(description: "The stream differs when cut into pieces of \(size) bytes.")
         }
     }
 

@@ -1,17 +1,17 @@
 import PropertyList
 
-/// What takes bytes from outside, and what must hold whatever they are.
+/// A component that accepts bytes from outside, with checks that must hold for any bytes.
 ///
-/// `Fuzzer` looks for bytes that break it; the tests replay those that were found, and the seeds.
+/// `Fuzzer` searches for bytes that break them; the tests replay those that were found, and the seeds.
 package enum FuzzTarget: String, CaseIterable, Sendable {
     case xml, binary, oldStyle, splice, json, frames, requests, messages, changeLog, command
 
-    /// What doesn't hold for some bytes.
+    /// A check that failed for some bytes.
     package struct Finding: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// Gives it bytes; what it must not do, crashing apart, is thrown.
+    /// Runs the target with some bytes, and throws a finding if a check fails; other failures are crashes.
     package func check(_ bytes: [UInt8]) throws(Finding) {
         switch self {
         case .xml: try PropertyListCheck.check(bytes, as: .xml)

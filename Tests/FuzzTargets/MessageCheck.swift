@@ -1,9 +1,9 @@
 import DefaultsCore
 import PropertyList
 
-/// A message that is taken is the same when it is sent on.
+/// A check that an accepted message is the same when it is sent on.
 ///
-/// It is given as old-style text or XML, whose mutations are more often messages than those of binary ones.
+/// The input is old-style text or XML, because their mutations are more often valid messages than those of binary.
 enum MessageCheck {
     static func checkRequest(_ bytes: [UInt8]) throws(FuzzTarget.Finding) {
         let app = AppIdentity(pid: 1, executable: "/fuzz")
@@ -21,14 +21,14 @@ enum MessageCheck {
             let taken = through(fields)
         else { return }
         guard let again = through(Fields(taken)) else {
-            throw FuzzTarget.Finding(description: "It isn't taken when it is sent on: \(taken)")
+            throw FuzzTarget.Finding(description: "The message is refused when sent on: \(taken)")
         }
         guard again == taken else {
-            throw FuzzTarget.Finding(description: "It is another when it is sent on: \(taken), \(again)")
+            throw FuzzTarget.Finding(description: "The message changes when sent on: \(taken), \(again)")
         }
-        // What can be taken can be framed.
+        // An accepted message must fit in a frame.
         guard (try? Frame.encode(taken)) != nil else {
-            throw FuzzTarget.Finding(description: "It can't be framed: \(taken)")
+            throw FuzzTarget.Finding(description: "The message can't be framed: \(taken)")
         }
     }
 }

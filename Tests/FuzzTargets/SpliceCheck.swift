@@ -1,6 +1,6 @@
 import PropertyList
 
-/// What is spliced into a document is read with all else that was in it.
+/// A check that a splice makes its edits and keeps all other values of the document.
 enum SpliceCheck {
     private static let edits: [String: PropertyListValue?] = [
         "a": "x", "Key": nil, "k": [["k": .data([1, 2])]], "\u{E9}": "é<&\"\n",
@@ -10,7 +10,7 @@ enum SpliceCheck {
         guard let document = try? PropertyListDocument(reading: bytes, limits: PropertyListLimits()),
             case .dictionary(var expected) = document.value
         else {
-            // Nothing is expected of it, other than no harm.
+            // There is no expected result, but it must do no harm.
             _ = TextSplice.splice(edits, into: bytes, resultingCount: 4)
             return
         }
@@ -20,10 +20,10 @@ enum SpliceCheck {
         do throws(PropertyListError) {
             again = try PropertyListDocument(reading: result, limits: PropertyListLimits())
         } catch {
-            throw FuzzTarget.Finding(description: "What was spliced can't be read: \(error)")
+            throw FuzzTarget.Finding(description: "The spliced document can't be read: \(error)")
         }
         guard again.value == .dictionary(expected), again.format == document.format else {
-            throw FuzzTarget.Finding(description: "What was spliced is read as something else.")
+            throw FuzzTarget.Finding(description: "The spliced document reads back as another value.")
         }
     }
 }

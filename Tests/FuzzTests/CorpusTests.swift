@@ -2,13 +2,13 @@ import Foundation
 import FuzzTargets
 import Testing
 
-/// The seeds, and what fuzzing found and was mended.
+/// Tests with the seeds, and with the inputs for which fuzzing found a bug that has been fixed.
 @Suite("The fuzzers' corpora")
 struct CorpusTests {
     private static let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appending(path: "Corpora")
 
-    @Test("break nothing", arguments: FuzzTarget.allCases)
+    @Test("Every input in a corpus passes its target's checks", arguments: FuzzTarget.allCases)
     func replay(target: FuzzTarget) throws {
         let directory = Self.directory.appending(path: target.rawValue)
         let files = try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil)
@@ -16,7 +16,7 @@ struct CorpusTests {
         for file in files {
             let bytes = [UInt8](try Data(contentsOf: file))
             #expect(throws: Never.self, "\(file.lastPathComponent)") { try target.check(bytes) }
-            // And what lacks its end, as a torn file does.
+            // Truncated inputs, such as torn files, must pass too.
             for count in stride(from: 0, to: bytes.count, by: max(1, bytes.count / 64)) {
                 #expect(throws: Never.self, "\(count) bytes of \(file.lastPathComponent)") {
                     try target.check(Array(bytes.prefix(count)))

@@ -2,9 +2,9 @@ import CFuzzer
 import FuzzTargets
 import Glibc
 
-/// A fuzzer for one of the targets, which `FUZZ_TARGET` names; its arguments are libFuzzer's.
+/// A fuzzer for the target named by `FUZZ_TARGET`; its arguments are libFuzzer's.
 ///
-/// Built as everything else is, without libFuzzer, it does nothing: `.ci/fuzz` builds it.
+/// An ordinary build has no libFuzzer and does nothing: `.ci/fuzz` builds the fuzzer.
 @main
 enum Fuzzer {
     static let target = getenv("FUZZ_TARGET").flatMap { FuzzTarget(rawValue: String(cString: $0)) }
@@ -12,11 +12,11 @@ enum Fuzzer {
     static func main() {
         if target == nil { fail("FUZZ_TARGET must be one of \(FuzzTarget.allCases.map(\.rawValue)).") }
         let status = runFuzzer(CommandLine.argc, CommandLine.unsafeArgv) { Fuzzer.check($0, $1) }
-        if status < 0 { fail("Fuzz with `.ci/fuzz`; `swift test --filter FuzzTests` replays what was found.") }
+        if status < 0 { fail("Fuzz with `.ci/fuzz`; `swift test --filter FuzzTests` replays earlier findings.") }
         exit(status)
     }
 
-    /// Gives the target an input; a finding ends the process, whose input libFuzzer keeps.
+    /// Runs the target with an input; a finding aborts the process, and libFuzzer keeps the input.
     private static func check(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         do throws(FuzzTarget.Finding) {
             try target?.check(Array(UnsafeBufferPointer(start: start, count: start == nil ? 0 : count)))

@@ -1,7 +1,7 @@
 import DefaultsKit
 import Glibc
 
-/// A program that sets defaults, and ends at once, by `exit` unless the scene says how.
+/// A program that sets defaults and ends immediately, by `exit` unless the scene says otherwise.
 ///
 /// `Leaver <scene> <suite>` plays a scene.
 @main
@@ -16,23 +16,23 @@ struct Leaver {
     }
 }
 
-/// What the program sets, and when.
+/// A scene: the values that the program sets, and the way it ends.
 enum Scene: String {
-    /// One key a hundred thousand times.
+    /// One key, a hundred thousand times.
     case burst
-    /// Two keys by turns, fifty thousand times each.
+    /// Two keys in turn, fifty thousand times each.
     case turns
     /// Twenty thousand keys.
     case keys
-    /// A key in a handler that was named to `atexit` before the library was used, and one in a handler that was named later.
+    /// A key, and one key each in a handler registered with `atexit` before and after the first use of the library.
     case handlers
-    /// A key in each of 30 threads, which then call `exit` all at once.
+    /// A key in each of 30 threads, which then call `exit` simultaneously.
     case threads
-    /// Two flags, and then the end without any handler: by `_exit`, a trap, or a signal.
+    /// Two flags, followed by an end without any handler: by `_exit`, a trap, or a signal.
     case leaveAtOnce, trap, terminate, interrupt
-    /// A count that is raised as often as `COUNTS` says, by `update`, or by a transaction.
+    /// A count that is incremented as often as `COUNTS` says, by `update` or in a transaction.
     case updates, transactions
-    /// The same, by `update`, while agents come and go; it prints how often it wasn't told whether the count was raised.
+    /// The same by `update`, while agents start and die. Prints the number of failed updates, whose effect is unknown.
     case uncertainUpdates
 
     func play() {
@@ -74,7 +74,7 @@ enum Scene: String {
             setFlags()
             raise(SIGINT)
         case .updates: count { defaults throws in try defaults.update(.count) { $0 += 1 } }
-        case .transactions: count { defaults in defaults.transaction { $0[.count] += 1 } }
+        case .transactions: count { defaults in defaults.withTransaction { $0[.count] += 1 } }
         case .uncertainUpdates:
             var failures = 0
             let defaults = suite()

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// An app as a user of the libraries would have it: a package of its own, which depends on this one.
+// An app as a user of the libraries would write it: a separate package that depends on this one.
 let package = Package(
     name: "LiveApp",
     dependencies: [.package(name: "defaultsd", path: "../..")],

@@ -1,10 +1,10 @@
 import DefaultsKit
 import Glibc
 
-/// A program that sets keys as apps do, and ends without a word to the library.
+/// A program that sets keys as apps do, and ends without synchronizing.
 ///
-/// `LiveWriter <suite> <prefix> <count>` sets `<prefix>0` and so on to arrays of their number, and with a text as the last
-/// argument to that text.
+/// `LiveWriter <suite> <prefix> <count>` sets the keys `<prefix>0`, `<prefix>1` and so on to arrays of their number.
+/// With a text as the last argument, it sets them to that text.
 @main
 struct LiveWriter {
     static func main() {

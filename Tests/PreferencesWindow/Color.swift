@@ -1,6 +1,6 @@
 import Foundation
 
-/// A colour, as the window's well shows it.
+/// A color, as shown by the window's color well.
 final class Color: NSObject, NSSecureCoding {
     static let supportsSecureCoding = true
     private static let named = ["red": [1.0, 0, 0], "green": [0, 1.0, 0], "blue": [0, 0, 1.0]]

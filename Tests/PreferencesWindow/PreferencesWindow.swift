@@ -1,3 +1,4 @@
+import DefaultsBindings
 import DefaultsFoundation
 import DefaultsKit
 import Foundation
@@ -17,7 +18,7 @@ extension DefaultsKey where Value == String {
 
 /// A preferences window for a terminal, with Apply, Revert and Restore Factory Defaults.
 ///
-/// It shows a line, and another whenever something in it changes, whoever changed it.
+/// It prints its content as a line, and again whenever it changes, whatever changed it.
 @MainActor
 final class PreferencesWindow {
     private let settings = Settings()
@@ -33,9 +34,9 @@ final class PreferencesWindow {
         bindings = [
             controller.bind(settings, \.name, to: .name),
             controller.bind(settings, \.quality, to: .quality),
-            // What is stored is whether there are sounds.
+            // The stored value says whether sounds are on.
             controller.bind(settings, \.isSilent, to: .sounds, transformer: .negateBoolean),
-            // What is stored is an archive.
+            // The stored value is an archive.
             controller.bind(settings, \.color, to: "color", transformer: .unarchiveFromData),
         ]
     }
@@ -48,7 +49,7 @@ final class PreferencesWindow {
         return "name \"\(settings.name)\", quality \(settings.quality), \(sounds), color \(color) \(buttons)"
     }
 
-    /// Shows the content, now and when it changes.
+    /// Shows the content now and whenever it changes.
     func follow() {
         let line = withObservationTracking {
             self.line
@@ -60,9 +61,9 @@ final class PreferencesWindow {
         shown = line
     }
 
-    /// Does what the user asks for.
+    /// Performs a user's command.
     ///
-    /// - Returns: false when the window is to be closed.
+    /// - Returns: Whether the window stays open.
     func perform(_ command: String) -> Bool {
         let words = command.split(separator: " ", maxSplits: 2).map(String.init)
         switch (words.first ?? "", words.dropFirst().first, words.dropFirst(2).first) {

@@ -1,6 +1,6 @@
 import Observation
 
-/// What the window shows, as the user edits it.
+/// The values that the window shows and the user edits.
 @MainActor
 @Observable
 final class Settings {

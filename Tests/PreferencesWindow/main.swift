@@ -1,3 +1,4 @@
+import DefaultsBindings
 import DefaultsKit
 import Dispatch
 import Glibc
@@ -5,13 +6,13 @@ import PropertyList
 
 let controller = UserDefaultsController(initialValues: ["name": "Factory", "quality": 0.8, "sounds": true])
 let window = PreferencesWindow(controller) { line in
-    // `print` would keep it for later where the output is a pipe, and `fflush(nil)` waits for who reads.
+    // `print` would buffer the line if the output is a pipe, and `fflush(nil)` blocks on a reader.
     let bytes = Array("\(line)\n".utf8)
     _ = write(STDOUT_FILENO, bytes, bytes.count)
 }
 window.follow()
 
-// Reading waits, so it has a thread of its own.
+// Reading blocks, so it has its own thread.
 let (commands, command) = AsyncStream.makeStream(of: String.self)
 DispatchQueue.global().async {
     while let line = readLine() { command.yield(line) }

@@ -3,14 +3,15 @@ import Glibc
 import TestSupport
 
 extension AgentProcess {
-    /// The directories of a test: the preferences, the socket's, and the system's, which are missing unless the test makes
-    /// them.
+    /// The directories of a test: the preferences, the socket's, and the system's.
     ///
-    /// All are gone after it.
+    /// The last don't exist unless the test creates them.
+    ///
+    /// All of them are removed after the test.
     package struct Place {
         package let preferences: String
         package let runtime: String
-        /// Whether the directory is named to the programs, and isn't just the usual one.
+        /// Whether the programs get the directory in `DEFAULTS_DIRECTORY`, rather than finding it at the usual path.
         package var isExplicit: Bool
 
         package init(preferences: String, runtime: String, isExplicit: Bool = true) {
@@ -20,11 +21,11 @@ extension AgentProcess {
         }
 
         package var socket: String { runtime + "/socket" }
-        /// The directory that is all the test's own.
+        /// The test's own directory, which contains the others.
         package var root: String { String(preferences[..<(preferences.lastIndex(of: "/") ?? preferences.endIndex)]) }
         package var system: String { root + "/system" }
         package var managed: String { root + "/managed" }
-        /// What has the programs, and Foundation, use them.
+        /// The environment that makes the programs, and Foundation, use these directories.
         package var environment: [String: String] {
             [
                 "DEFAULTS_DIRECTORY": isExplicit ? preferences : "", "DEFAULTSD_SOCKET": socket,
@@ -34,18 +35,18 @@ extension AgentProcess {
             ]
         }
 
-        /// The change log's file.
+        /// Returns the path of the change log's file.
         package func log(at socket: String? = nil) throws -> String {
             let directory = PreferencesDirectory(path: preferences)
             return try AgentAddress(option: socket ?? self.socket, for: directory, environment: Environment([:]))
                 .logPath(for: directory)
         }
 
-        /// The names in the preferences directory, without those that begin with ".defaultsd.": the agent's claim, the
-        /// lock, and versions that were replaced a moment ago.
+        /// The names in the preferences directory, except those that begin with ".defaultsd.": the agent's claim, the
+        /// lock, and displaced files.
         package var files: [String] { namesOfFiles(in: preferences).filter { !$0.hasPrefix(".defaultsd.") } }
 
-        /// The hidden names of versions that are being saved, or were replaced a moment ago.
+        /// The hidden names of versions that are being saved or were just displaced.
         package var hiddenVersions: [String] {
             namesOfFiles(in: preferences).filter {
                 $0.hasPrefix(".defaultsd.") && ![".defaultsd.agent", ".defaultsd.lock"].contains($0)
@@ -54,7 +55,7 @@ extension AgentProcess {
 
         package func path(_ domain: String) -> String { "\(preferences)/\(domain).plist" }
 
-        /// Gives both to "nobody", in a way that root may use them too.
+        /// Gives both directories to "nobody" in a way that lets root use them too.
         package func giveToNobody() throws {
             guard chown(preferences, 65_534, 65_534) == 0, chmod(preferences + "/..", 0o755) == 0,
                 chmod(runtime, 0o1777) == 0

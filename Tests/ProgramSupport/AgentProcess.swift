@@ -1,19 +1,20 @@
+package import DefaultsClient
 package import DefaultsCore
-package import DefaultsKit
+import DefaultsKit
 import Foundation
 package import Glibc
 import PropertyList
 import TestSupport
 
-/// A real `defaultsd` on a directory of its own, and what a test does with it.
+/// A running `defaultsd` with its own directories, and the operations that tests perform with it.
 package final class AgentProcess {
     package let place: Place
     private let process = Process()
     private let errors = Pipe()
-    /// What runs this agent, and the commands of its user, in the way of `setpriv`.
+    /// The command prefix that runs this agent and its user's commands, such as `setpriv`.
     private let launcher: [String]
 
-    /// Runs a test in a place of its own, without an agent.
+    /// Runs a test with new directories, without an agent.
     package static func withPlace<Result>(_ body: (Place) throws -> Result) throws -> Result {
         try withTemporaryDirectory { root in
             let place = Place(preferences: root + "/p", runtime: root + "/r")
@@ -24,7 +25,7 @@ package final class AgentProcess {
         }
     }
 
-    /// Runs a test with an agent, which has read what `prepare` left in the directory.
+    /// Runs a test with an agent that starts after `prepare` has filled the directories.
     package static func withAgent<Result>(
         prepare: (Place) throws -> Void = { _ in }, _ body: (AgentProcess) throws -> Result
     ) throws -> Result {
@@ -36,14 +37,14 @@ package final class AgentProcess {
         }
     }
 
-    /// What runs a program as "nobody", where the tests run as root.
+    /// The command prefix that runs a program as "nobody", if the tests run as root.
     package static let asNobody = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
-    /// Whether `asNobody` can be used.
+    /// Whether `asNobody` works here.
     package static let hasNobody =
         geteuid() == 0 && (try? Programs.run(asNobody[0], asNobody[1...] + ["true"]).status) == 0
 
-    /// Starts an agent, and returns when it says that it is ready.
+    /// Starts an agent and returns when it reports that it is ready.
     package init(_ place: Place, arguments: [String] = [], launcher: [String] = []) throws {
         self.place = place
         self.launcher = launcher
@@ -74,15 +75,18 @@ package final class AgentProcess {
     package var pid: pid_t { process.processIdentifier }
     package var isRunning: Bool { process.isRunning }
 
-    /// Sends a signal; one that stops it has stopped it then.
+    /// Sends a signal.
+    ///
+    /// After SIGSTOP, returns only when the process has stopped.
     package func signal(_ number: Int32) {
         guard process.isRunning, Glibc.kill(pid, number) == 0, number == SIGSTOP else { return }
-        // It may go on for a moment, on another processor. Its end, if it comes to that, is left to who waits for it.
+        // The process may keep running for a moment on another processor. If it exits, `Process` still collects its
+        // status.
         var information = siginfo_t()
         while waitid(P_PID, id_t(pid), &information, WSTOPPED | WEXITED | WNOWAIT) != 0, errno == EINTR {}
     }
 
-    /// Ends it as a service manager does, and gives its exit status.
+    /// Ends the agent as a service manager does and returns its exit status.
     @discardableResult
     package func terminate() -> Int32 {
         signal(SIGTERM)
@@ -90,50 +94,52 @@ package final class AgentProcess {
         return process.terminationStatus
     }
 
-    /// Waits for its end, and gives its exit status; `nil` when it goes on, or a signal has ended it.
+    /// Waits for the agent's end.
+    ///
+    /// Returns its exit status, or `nil` after a timeout or if a signal ended it.
     package func status(within seconds: Double) -> Int32? {
         let hasEnded = eventually(within: seconds) { !process.isRunning }
         return hasEnded && process.terminationReason == .exit ? process.terminationStatus : nil
     }
 
-    /// Ends it as a crash does.
+    /// Ends the agent as a crash does.
     package func kill() {
         signal(SIGKILL)
         if process.isRunning { process.waitUntilExit() }
     }
 
-    /// What it wrote to standard error, once it has ended.
+    /// Ends the agent and returns its standard error.
     package func complaints() -> String {
         kill()
         return String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     }
 
-    /// The memory that it takes now, shared libraries included.
+    /// Returns the agent's resident memory, including shared libraries.
     package func residentKilobytes() throws -> Int {
         let status = String(decoding: try RawFile.read("/proc/\(pid)/status"), as: UTF8.self)
         guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
             let kilobytes = line.split(separator: " ").dropFirst().first.flatMap({ Int($0) })
-        else { throw AgentFailure(description: "Its memory can't be told: \(status)") }
+        else { throw AgentFailure(description: "Found no memory size in the process status: \(status)") }
         return kilobytes
     }
 
-    /// Connects to it.
+    /// Opens a connection to the agent.
     package func connect() throws -> AgentConnection {
         let environment = Environment(place.environment)
         let directory = try PreferencesDirectory(environment: environment)
         let address = try AgentAddress(for: directory, environment: environment)
         guard let connection = try AgentConnection.open(address, for: directory) else {
-            throw AgentFailure(description: "No agent answers.")
+            throw AgentFailure(description: "No agent responded.")
         }
         return connection
     }
 
-    /// What it says of how it does.
+    /// Returns the agent's status report.
     package func status() throws -> DomainValues {
         try connect().status()
     }
 
-    /// Returns when it knows all that happened before, and has saved it.
+    /// Returns when the agent has seen and saved all earlier changes.
     package func synchronize() throws {
         _ = try connect().barrier()
     }
@@ -145,21 +151,21 @@ package final class AgentProcess {
         return try Programs.run(command[0], Array(command[1...]), environment: place.environment)
     }
 
-    /// Starts `defaults` with this agent, to run while the test goes on.
+    /// Starts `defaults` with this agent, without waiting for its end.
     package func start(_ arguments: String...) throws -> RunningProgram {
         try RunningProgram(Programs.defaults, arguments, environment: place.environment)
     }
 
-    /// Runs a script of the shell in the preferences directory.
+    /// Runs a shell script in the preferences directory.
     @discardableResult
     package func shell(_ script: String) throws -> Programs.Outcome {
         try Programs.shell(script, in: place.preferences, environment: place.environment)
     }
 
-    /// Has edits wait in the agent until something asks for them, and returns when it is so.
+    /// Makes the agent keep edits pending until something asks for them, and returns when that is in effect.
     package func holdEdits() throws {
-        try defaults("write", AgentSettings.domainName, "PublishLimit", "-int", "60000")
-        try defaults("write", AgentSettings.domainName, "PublishDelay", "-int", "60000")
+        try defaults("write", AgentSettings.domainName, "SaveLimit", "-int", "60000")
+        try defaults("write", AgentSettings.domainName, "SaveDelay", "-int", "60000")
         _ = try connect().barrier()
     }
 }

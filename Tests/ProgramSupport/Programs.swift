@@ -2,9 +2,9 @@ import DefaultsCore
 import Foundation
 import TestSupport
 
-/// The programs that were built beside the tests.
+/// The programs that are built together with the tests.
 package enum Programs {
-    /// Where they are: beside the test bundle.
+    /// The directory of the programs: the one that contains the test bundle.
     package static let directory =
         URL(fileURLWithPath: AppIdentity.current.executable).deletingLastPathComponent().path
 
@@ -18,13 +18,13 @@ package enum Programs {
     package static let foundationApp = "\(directory)/FoundationApp"
     package static let foundationWriter = "\(directory)/FoundationWriter"
 
-    // What others have made, where it is installed.
+    // Programs of other projects, if they are installed.
     package static let gnustepDefaults = "/usr/bin/defaults"
     package static let plmerge = "/usr/bin/plmerge"
     package static let plparse = "/usr/bin/plparse"
     package static let plistutil = "/usr/bin/plistutil"
 
-    /// What a program left behind.
+    /// The exit status and output of a program.
     package struct Outcome {
         package var status: Int32
         package var output: String
@@ -55,7 +55,7 @@ package enum Programs {
         return Outcome(status: status, output: text, errors: complaints)
     }
 
-    /// Runs a script of the shell in a directory, with the tools of the system.
+    /// Runs a shell script in a directory, with the system's tools.
     @discardableResult
     package static func shell(
         _ script: String, in directory: String, environment: [String: String] = [:]

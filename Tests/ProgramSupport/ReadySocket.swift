@@ -1,13 +1,14 @@
 import DefaultsCore
 import Glibc
+import Linux
 import Synchronization
 import TestSupport
 
-/// The receiving end of `sd_notify`, as a service manager has it.
+/// The receiving end of `sd_notify`, as in a service manager.
 package final class ReadySocket {
     private static let counter = Atomic(0)
 
-    /// What `NOTIFY_SOCKET` is to be.
+    /// The value for `NOTIFY_SOCKET`.
     package let name: String
     private let socket: FileDescriptor
     private var isReady = false
@@ -23,7 +24,7 @@ package final class ReadySocket {
         guard bound == 0 else { throw TestSystemError("bind \(name)") }
     }
 
-    /// Whether `READY=1` has come.
+    /// Returns whether `READY=1` has arrived.
     package func hasCome() -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = recv(socket.number, &buffer, buffer.count, 0)

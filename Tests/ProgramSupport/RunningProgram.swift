@@ -2,7 +2,7 @@ import Foundation
 package import Glibc
 import TestSupport
 
-/// A program that runs while the test goes on, whose lines the test waits for.
+/// A program that runs alongside the test, which waits for its output lines.
 package final class RunningProgram {
     private let process = Process()
     private let input = Pipe()
@@ -10,7 +10,9 @@ package final class RunningProgram {
     private let errors = Pipe()
     private var unread: [UInt8] = []
 
-    /// Starts a program, whose input is what `send` gives it, or nothing.
+    /// Starts a program.
+    ///
+    /// Its standard input is empty unless `takesInput`, which lets `send` write to it.
     package init(
         _ program: String, _ arguments: [String], environment: [String: String] = [:], takesInput: Bool = false
     ) throws {
@@ -20,7 +22,7 @@ package final class RunningProgram {
         process.standardInput = takesInput ? input : FileHandle.nullDevice as Any
         process.standardOutput = output
         process.standardError = errors
-        // Dispatch blocks signals on its threads, and a program inherits that: it would end by none but SIGKILL.
+        // Dispatch blocks signals on its threads, and child processes inherit that: only SIGKILL would end them.
         var (none, mask) = (sigset_t(), sigset_t())
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, &mask)
@@ -33,7 +35,9 @@ package final class RunningProgram {
     package var pid: pid_t { process.processIdentifier }
     package var isRunning: Bool { process.isRunning }
 
-    /// Waits for the next line of its output; `nil` when there is none any more, or none in time.
+    /// Waits for the next line of output.
+    ///
+    /// Returns `nil` at the end of the output or after a timeout.
     package func line(within seconds: Double = 30) -> String? {
         let descriptor = output.fileHandleForReading.fileDescriptor
         let deadline = ContinuousClock.now + .seconds(seconds)
@@ -52,31 +56,33 @@ package final class RunningProgram {
         }
     }
 
-    /// Waits for the next line, as an object of JSON.
+    /// Waits for the next line and parses it as a JSON object.
     package func object() throws -> [String: Any] {
         guard let line = line() else {
-            let end = status(within: 1).map { "it ended with \($0)" } ?? "it goes on"
-            throw Silence(description: "No line came, \(end): \(complaints())")
+            let end = status(within: 1).map { "it ended with status \($0)" } ?? "it is still running"
+            throw Silence(description: "No line arrived, \(end): \(complaints())")
         }
         guard let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] else {
-            throw Silence(description: "No object: \(line)")
+            throw Silence(description: "Not a JSON object: \(line)")
         }
         return object
     }
 
-    /// The objects up to one of a type, that one included.
+    /// Returns the objects up to and including the first one of a type.
     package func objects(upTo type: String) throws -> [[String: Any]] {
         var objects: [[String: Any]] = []
         repeat { objects.append(try object()) } while objects.last?["type"] as? String != type
         return objects
     }
 
-    /// Types a line.
+    /// Writes a line to the program's standard input.
     package func send(_ line: String) throws {
         try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
     }
 
-    /// Waits until it has written a line, past all others.
+    /// Skips output lines up to a given one.
+    ///
+    /// Returns whether it appeared.
     package func shows(_ line: String) -> Bool {
         while let next = self.line() {
             if next == line { return true }
@@ -84,7 +90,7 @@ package final class RunningProgram {
         return false
     }
 
-    /// Stops reading, as `head` does when it has seen enough.
+    /// Closes the reading end of the output, as `head` does when it has seen enough.
     package func closeOutput() throws {
         try output.fileHandleForReading.close()
     }
@@ -94,13 +100,15 @@ package final class RunningProgram {
         if process.isRunning { Glibc.kill(pid, number) }
     }
 
-    /// Waits for its end, and gives the status as the shell shows it; `nil` when it goes on.
+    /// Waits for the program's end.
+    ///
+    /// Returns the status as the shell reports it, or `nil` after a timeout.
     package func status(within seconds: Double = 30) -> Int32? {
         guard eventually(within: seconds, { !process.isRunning }) else { return nil }
         return process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus
     }
 
-    /// What it wrote to standard error, once it has ended.
+    /// Ends the program and returns its standard error.
     package func complaints() -> String {
         signal(SIGKILL)
         process.waitUntilExit()

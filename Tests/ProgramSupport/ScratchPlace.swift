@@ -1,10 +1,11 @@
+package import DefaultsClient
 package import DefaultsCore
-package import DefaultsKit
+import DefaultsKit
 import Glibc
 import PropertyList
 import TestSupport
 
-/// Directories of a test's own for the user's preferences, the system's and the managed ones; no agent serves them.
+/// Temporary directories for the user's, the system's and the managed preferences, without an agent.
 package struct ScratchPlace {
     package let root: String
 
@@ -12,7 +13,7 @@ package struct ScratchPlace {
     package var system: String { root + "/system" }
     package var managed: String { root + "/managed" }
 
-    /// Runs a test in such a place.
+    /// Runs a test with new directories.
     package static func with<Result>(_ body: (ScratchPlace) throws -> Result) throws -> Result {
         try withTemporaryDirectory { root in
             let place = ScratchPlace(root: root)
@@ -23,7 +24,7 @@ package struct ScratchPlace {
         }
     }
 
-    /// What has a program use the place, without an agent.
+    /// The environment that makes a program use these directories, without an agent.
     package var environment: [String: String] {
         [
             "DEFAULTS_DIRECTORY": preferences, "DEFAULTS_SYSTEM_DIRECTORIES": system,
@@ -31,10 +32,10 @@ package struct ScratchPlace {
         ]
     }
 
-    /// The domains that a process would use which starts now.
-    package func live(arguments: [String] = []) throws -> LiveDomains {
+    /// Returns a client as a newly started process would create it.
+    package func client(arguments: [String] = []) throws -> Client {
         let environment = Environment(environment.merging(["DEFAULTSD_SOCKET": root + "/socket"]) { $1 })
-        return LiveDomains(.success(try LivePlace(environment: environment)), arguments: ["program"] + arguments)
+        return Client(.success(try Location(environment: environment)), arguments: ["program"] + arguments)
     }
 
     /// Writes a file as another program would.
@@ -42,7 +43,7 @@ package struct ScratchPlace {
         try RawFile.replace(path, with: try PropertyListValue.dictionary(values).write(as: .xml))
     }
 
-    /// What a file holds.
+    /// Returns the values in a file.
     package func read(_ path: String) throws -> DomainValues {
         guard case .dictionary(let values) = try PropertyListValue(parsing: try RawFile.read(path)) else { return [:] }
         return values

@@ -2,10 +2,10 @@ import Foundation
 import PropertyList
 import Testing
 
-/// Archives of `NSKeyedArchiver`, whose objects name each other by numbers of a type of their own.
+/// Tests with archives of `NSKeyedArchiver`, whose objects refer to each other by numbers of a special type.
 @Suite("Keyed archives")
 struct ArchiveTests {
-    @Test("An archive that goes through XML, and back, is unarchived as it was")
+    @Test("An archive converted to XML and back is unarchived unchanged")
     func throughXML() throws {
         let object: NSDictionary = ["name": "value", "list": ["a", "b"] as NSArray, "number": 5]
         let data = try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false)
@@ -20,7 +20,7 @@ struct ArchiveTests {
         }
     }
 
-    @Test("A dictionary that XML writes as an object's number is said to become one")
+    @Test("A dictionary that XML stores as an object number becomes one in asStored(in:)")
     func stored() throws {
         let value: PropertyListValue = ["a": ["CF$UID": 5], "b": ["CF$UID": -1], "c": .uid(7), "d": ["CF$UID": "5"]]
         let stored: PropertyListValue = ["a": .uid(5), "b": ["CF$UID": -1], "c": .uid(7), "d": ["CF$UID": "5"]]
@@ -30,7 +30,7 @@ struct ArchiveTests {
         #expect(try PropertyListValue(parsing: value.writeTypedOldStyle()) == stored)
     }
 
-    @Test("A file of the one key CF$UID stays a dictionary of that key")
+    @Test("A file whose only key is CF$UID stays a dictionary with that key")
     func wholeFile() throws {
         let value: PropertyListValue = ["CF$UID": 5]
         let read = try PropertyListDocument(reading: value.write(as: .xml), limits: PropertyListLimits())

@@ -8,7 +8,7 @@ struct BinaryTests {
     }
 
     @Test(
-        "Objects and what they mean",
+        "Each kind of object is read as the right value",
         arguments: [
             ([0x08], false), ([0x09], true), ([0x10, 0xFF], 255), ([0x11, 0xFF, 0xFF], 65535),
             ([0x12, 0xFF, 0xFF, 0xFF, 0xFF], 4_294_967_295), ([0x13] + bigEndian(.max), -1),
@@ -29,7 +29,7 @@ struct BinaryTests {
     }
 
     @Test(
-        "Errors name the byte",
+        "An error names the byte",
         arguments: [
             ([[0x00]], .unsupported, 8), ([[0xC0]], .unsupported, 8), ([[0xB0]], .unsupported, 8),
             ([[0x0F]], .syntax, 8),
@@ -58,7 +58,8 @@ struct BinaryTests {
     }
 
     @Test(
-        "Equal scalars are written once, and none is taken for another, however many there are", arguments: [3, 5_000])
+        "Equal scalars are written once and different ones are kept apart, however many there are",
+        arguments: [3, 5_000])
     func equalScalars(count: Int) throws {
         var distinct: [PropertyListValue] = [true, false, .real(-0.0)]
         for number in 0..<count {
@@ -74,11 +75,11 @@ struct BinaryTests {
         let value: PropertyListValue = [.array(distinct), .array(distinct.reversed()), .array(distinct)]
         let bytes = try value.write(as: .binary)
         #expect(try PropertyListValue(parsing: bytes) == value)
-        // The number of objects is in the trailer; four arrays are among them.
+        // The trailer has the number of objects, which includes four arrays.
         #expect(bytes.suffix(24).prefix(8).reduce(0) { $0 << 8 | Int($1) } == distinct.count + 4)
     }
 
-    @Test("A trailer that can't be right is refused")
+    @Test("An invalid trailer is refused")
     func trailer() {
         let good = binary([[0x09]])
         let start = good.count - 32
@@ -94,9 +95,9 @@ struct BinaryTests {
         #expect(errorOfReading(Array("bplist00".utf8))?.code == .syntax)
     }
 
-    @Test("Shared objects are read once and cost no more, but count each time")
+    @Test("Shared objects are read once, but count at each use")
     func shared() throws {
-        // Each array holds the next one twice: 2^60 values, if written out.
+        // Each array contains the next one twice: 2^60 values when expanded.
         var objects = (0..<60).map { [0xA2, UInt8($0 + 1), UInt8($0 + 1)] as [UInt8] } + [[0xA0]]
         #expect(errorOfReading(binary(objects))?.code == .tooManyObjects)
         objects = (0..<10).map { [0xA2, UInt8($0 + 1), UInt8($0 + 1)] } + [[0xA0]]
@@ -110,13 +111,13 @@ struct BinaryTests {
             ])
     }
 
-    @Test("Text that is shared, or overlaps, counts each time against the limit of bytes")
+    @Test("Shared or overlapping text counts against the byte limit at each use")
     func sharedContent() {
         let long: [UInt8] = [0x5F, 0x10, 100] + [UInt8](repeating: 0x61, count: 100)
         let shared: [[UInt8]] = [[0xA4, 1, 1, 1, 2], long, [0xD1, 1, 1]]
         #expect(errorOfReading(binary(shared), limits: PropertyListLimits(bytes: 500)) == nil)
         #expect(errorOfReading(binary(shared), limits: PropertyListLimits(bytes: 499))?.code == .tooLarge)
-        // Ten thousand strings of 40,000 bytes, in the same bytes.
+        // Ten thousand strings of 40,000 bytes, all in the same bytes.
         let count = 10_000
         var bytes = Array("bplist00".utf8) + [0xAF, 0x11, UInt8(count >> 8), UInt8(count & 0xFF)]
         for index in 1...count { bytes += [UInt8(index >> 8), UInt8(index & 0xFF)] }
@@ -129,19 +130,19 @@ struct BinaryTests {
         #expect(errorOfReading(bytes)?.code == .tooLarge)
     }
 
-    @Test("A container that is shared below the depth limit may not pass it where it is used deeper")
+    @Test("A shared container is refused where its use exceeds the depth limit")
     func sharedDepth() {
-        // The first element nests two deep; the second uses it at a depth where only one is left.
+        // The first element is nested two levels deep; the second uses it where only one level is left.
         let objects: [[UInt8]] = [[0xA2, 1, 3], [0xA1, 2], [0xA0], [0xA1, 4], [0xA1, 1]]
         #expect(errorOfReading(binary(objects), limits: PropertyListLimits(depth: 5)) == nil)
         #expect(errorOfReading(binary(objects), limits: PropertyListLimits(depth: 4))?.code == .tooDeep)
-        // Nor may a third one, that shares the second.
+        // The same applies to a third one that shares the second.
         let more: [[UInt8]] = [[0xA3, 1, 3, 5], [0xA1, 2], [0xA0], [0xA1, 4], [0xA1, 1], [0xA1, 6], [0xA1, 3]]
         #expect(errorOfReading(binary(more), limits: PropertyListLimits(depth: 7)) == nil)
         #expect(errorOfReading(binary(more), limits: PropertyListLimits(depth: 6))?.code == .tooDeep)
     }
 
-    @Test("Equal scalars are written once, different types and spellings apart")
+    @Test("Equal scalars are written once, while different types and spellings stay apart")
     func uniquing() throws {
         let text = String(repeating: "x", count: 1000)
         let same = try ([.string(text), .string(text), .string(text)] as PropertyListValue).write(as: .binary)
@@ -153,13 +154,13 @@ struct BinaryTests {
     }
 
     @Test(
-        "Numbers take as few bytes as Apple's",
+        "A number takes as few bytes as in Apple's files",
         arguments: [
             (0, 1), (255, 1), (256, 2), (65535, 2), (65536, 4), (4_294_967_295, 4), (4_294_967_296, 8), (-1, 8),
             (.unsigned(.max), 16),
         ] as [(PropertyListValue, Int)])
     func widths(value: PropertyListValue, width: Int) throws {
-        // Header, marker, number, one offset, trailer.
+        // The file consists of the header, the marker, the number, one offset and the trailer.
         #expect(try value.write(as: .binary).count == 8 + 1 + width + 1 + 32)
     }
 }

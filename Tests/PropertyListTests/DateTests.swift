@@ -5,7 +5,7 @@ import Testing
 @Suite("Dates")
 struct DateTests {
     @Test(
-        "Text and seconds stand for each other",
+        "A date converts to text and back",
         arguments: [
             (0, "2001-01-01T00:00:00Z"), (-1, "2000-12-31T23:59:59Z"), (0.25, "2001-01-01T00:00:00.25Z"),
             (-0.25, "2000-12-31T23:59:59.75Z"), (700_000_000.1, "2023-03-08T20:26:40.1Z"),
@@ -21,7 +21,7 @@ struct DateTests {
     }
 
     @Test(
-        "A date that falls outside the years 0 to 9999 in UTC is refused with a zone, as no text could hold it",
+        "An old-style date outside the years 0 to 9999 in UTC is refused, because no text could represent it",
         arguments: ["9999-12-31 23:59:59 -2359", "9999-12-31 23:59:59 -0001", "0000-01-01 00:00:00 +0001"])
     func beyondTheCalendar(text: String) throws {
         #expect(errorOfReading(Array("<*D\(text)>".utf8))?.code == .syntax)
@@ -29,13 +29,13 @@ struct DateTests {
         #expect(try parse("<*D9999-12-31 22:59:59 -0100>") == edge)
     }
 
-    @Test("Every day of the years 0 to 9999 agrees with a count from the first")
+    @Test("Every day of the years 0 to 9999 agrees with a count of days from the first one")
     func everyDay() {
         var seconds = -63_145_526_400.0
         for year in 0...9999 {
             let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
             for (month, days) in [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31].enumerated() {
-                // The first and the last day of a month; all others lie between them.
+                // The first and the last day of a month; all others are between them.
                 for day in [1, days] {
                     let text = String(format: "%04d-%02d-%02dT00:00:00Z", year, month + 1, day)
                     let date = PropertyListDate(secondsSinceReferenceDate: seconds + Double(day - 1) * 86_400)
@@ -50,7 +50,7 @@ struct DateTests {
     }
 
     @Test(
-        "Text of no existing second is refused",
+        "Text that names no existing second is refused",
         arguments: [
             "", "Z", "2001-01-01", "2001-01-01T00:00:00", "2001-02-29T00:00:00Z", "1900-02-29T00:00:00Z",
             "2001-13-01T00:00:00Z", "2001-00-01T00:00:00Z", "2001-01-00T00:00:00Z", "2001-01-32T00:00:00Z",
@@ -63,7 +63,7 @@ struct DateTests {
     }
 
     @Test(
-        "No number of seconds is too odd",
+        "A date with any number of seconds can be described and stored",
         arguments: [
             .nan, -.nan, .infinity, -.infinity, 1e300, -1e300, 252_423_993_600, -63_145_526_401,
             .greatestFiniteMagnitude, .leastNonzeroMagnitude, -.leastNonzeroMagnitude, 9.3e18, -9.3e18,
@@ -78,7 +78,8 @@ struct DateTests {
     }
 
     @Test(
-        "XML refuses years that it can't express, and says where", arguments: [.nan, .infinity, 252_423_993_600, -1e12])
+        "XML refuses a date in a year that it can't represent, and names the key path",
+        arguments: [.nan, .infinity, 252_423_993_600, -1e12])
     func unrepresentable(seconds: Double) {
         let date = PropertyListValue.date(PropertyListDate(secondsSinceReferenceDate: seconds))
         let error = #expect(throws: PropertyListError.self) {

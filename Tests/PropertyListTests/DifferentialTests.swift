@@ -2,18 +2,20 @@ import Foundation
 import PropertyList
 import Testing
 
-/// Documents changed at random, by our readers and by others'.
+/// Tests that have randomly changed documents read by our readers and by others.
 ///
-/// Where both take one, they must take the same from it. Where one alone does, it must be for a reason that is known, and
-/// stands in `KnownDifference`. `DIFFERENTIAL=600 swift test --filter DifferentialTests` looks for so many seconds for each
-/// reader and format, with new seeds.
-@Suite("Broken documents, by several readers")
+/// If both accept a document, they must read the same value. If only one does, the reason must be listed in
+/// `KnownDifference`. `DIFFERENTIAL=600 swift test --filter DifferentialTests` searches for 600 seconds for each reader
+/// and format, with new seeds.
+@Suite("Broken documents in several readers")
 struct DifferentialTests {
     private static let seconds = ProcessInfo.processInfo.environment["DIFFERENTIAL"].flatMap(Double.init)
-    /// So many documents are tried in an ordinary run.
+    /// The number of documents in an ordinary run.
     private static let count: UInt64 = 3_000
 
-    /// Has documents of a format read by another, and compares: those of an ordinary run, or others until the time is over.
+    /// Compares our reading of documents with another reader's.
+    ///
+    /// It covers the documents of an ordinary run, or new ones until the time is over.
     private static func compare(
         _ format: PropertyListFormat, _ known: [KnownDifference],
         with read: ([[UInt8]]) throws -> [(value: PropertyListValue?, refusal: String?)]
@@ -33,17 +35,21 @@ struct DifferentialTests {
         } while Date.now < end
     }
 
-    @Test("Foundation", arguments: [PropertyListFormat.xml, .binary])
+    @Test(
+        "Our reader and Foundation differ only in known ways on broken documents",
+        arguments: [PropertyListFormat.xml, .binary])
     func foundation(format: PropertyListFormat) throws {
         try Self.compare(format, KnownDifference.fromFoundation(format)) { documents in
             documents.map { bytes in
-                // A set ends the process that gives it to Foundation of Swift 6.3.
+                // Foundation of Swift 6.3 crashes when it reads a set.
                 BinaryObjects(of: bytes).haveSet ? (nil, "a set") : (readByFoundation(bytes), nil)
             }
         }
     }
 
-    @Test("python's plistlib", .enabled(if: Programs.python != nil), arguments: [PropertyListFormat.xml, .binary])
+    @Test(
+        "Our reader and Python's plistlib differ only in known ways on broken documents",
+        .enabled(if: Programs.python != nil), arguments: [PropertyListFormat.xml, .binary])
     func python(format: PropertyListFormat) throws {
         try Self.compare(format, KnownDifference.fromPython(format)) { try readByPython($0, format) }
     }

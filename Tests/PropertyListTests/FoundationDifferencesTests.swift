@@ -1,11 +1,11 @@
 import PropertyList
 import Testing
 
-/// Where we part from Foundation on purpose, so that a change on either side is noticed.
+/// Tests of our intended differences from Foundation, so that a change on either side is noticed.
 @Suite("Known differences from Foundation")
 struct FoundationDifferencesTests {
     @Test(
-        "Foundation reads what we refuse",
+        "A document that Foundation reads but that is invalid is refused",
         arguments: [
             "<plist><true/></plist>x", "<string>&#1;</string>", "<array><key>a</key></array>", "<data>AA</data>",
             "<date>12001-01-01T00:00:00Z</date>",
@@ -18,7 +18,7 @@ struct FoundationDifferencesTests {
     }
 
     @Test(
-        "We read what Foundation refuses",
+        "A valid document that Foundation refuses is read",
         arguments: [
             ("<string>a<!-- c -->b</string>", "ab"), ("<string>a<?p?>b</string>", "ab"), ("<data/>", .data([])),
             ("<*I5>", 5), ("<[AA==]>", .data([0])),
@@ -29,7 +29,7 @@ struct FoundationDifferencesTests {
     }
 
     @Test(
-        "We read something else",
+        "A quoted > in an attribute doesn't end the tag, unlike in Foundation",
         arguments: [
             ("<string a='>'>x</string>", "'>x", "x")
         ] as [(String, PropertyListValue, PropertyListValue)])
@@ -48,7 +48,7 @@ struct FoundationDifferencesTests {
     }
 
     @Test(
-        "Dates of no existing second, which Foundation once wrote, are read as Foundation reads them",
+        "Dates that don't exist, which Foundation once wrote, are read as Foundation reads them",
         arguments: [
             "2024-01-32T20:43:14Z", "2001-02-29T00:00:00Z", "1900-02-29T00:00:00Z", "2024-13-01T00:00:00Z",
             "2024-00-01T00:00:00Z", "2024-01-00T00:00:00Z", "2024-01-01T24:00:00Z", "2024-01-01T00:60:00Z",
@@ -67,13 +67,13 @@ struct FoundationDifferencesTests {
     }
 
     @Test(
-        "A 32-bit real in XML is to Foundation the number that it is",
+        "Foundation reads a 32-bit real in XML as the same number",
         arguments: [0.1, 3.4e38, .leastNonzeroMagnitude, 16_777_216] as [Float])
     func narrowReals(number: Float) throws {
         #expect(readByFoundation(try PropertyListValue.real32(number).write(as: .xml)) == .real(Double(number)))
     }
 
-    @Test("Of equal keys both keep the last one's value in text; in binary Foundation keeps the first")
+    @Test("The last of several equal keys wins, except in Foundation's binary reader, where the first one does")
     func duplicates() throws {
         for text in ["<dict><key>a</key><true/><key>a</key><false/></dict>", "{a=1;a=2;}"] {
             #expect(try parse(text) == readByFoundation(Array(text.utf8)))
@@ -83,7 +83,7 @@ struct FoundationDifferencesTests {
         #expect(readByFoundation(document) == ["a": false])
     }
 
-    @Test("Of keys that are the same text in different scalars Foundation drops one, and we refuse them")
+    @Test("Keys that are the same text in different scalars are refused, while Foundation drops one of them")
     func equivalentKeys() throws {
         for (document, place) in Self.equivalentKeys {
             #expect(readByFoundation(document) != nil)
@@ -92,11 +92,11 @@ struct FoundationDifferencesTests {
             #expect(
                 error?.description
                     == "\(place): the key \"\\u{E9}\" is the same text as \"e\\u{301}\", an earlier key of the "
-                    + "dictionary, in other Unicode scalars; rename or remove one of them.")
+                    + "dictionary, in different Unicode scalars; rename or remove one of them.")
         }
     }
 
-    @Test("A file's reader takes such keys as one, with the last one's value, and says so")
+    @Test("A document reader merges equivalent keys, keeps the last one's value, and reports them")
     func equivalentKeysOfFiles() throws {
         for (document, _) in Self.equivalentKeys {
             let read = try PropertyListDocument(reading: document, limits: PropertyListLimits())
@@ -109,7 +109,7 @@ struct FoundationDifferencesTests {
         #expect(twice.value == ["a": "2"] && !twice.hasEquivalentKeys)
     }
 
-    /// Documents whose second key is "é" in one scalar, and whose first is in two; and the place of the second.
+    /// Documents whose first key is "é" in two scalars and whose second is "é" in one; and the second one's position.
     static let equivalentKeys: [([UInt8], String)] = [
         (
             Array("<dict>\n<key>e\u{301}</key><true/>\n<key>&#xE9;</key><false/></dict>".utf8),
@@ -133,11 +133,11 @@ struct FoundationDifferencesTests {
         ),
     ]
 
-    @Test("Such keys in different dictionaries, and keys that come twice in the same scalars, are no error")
+    @Test("Equivalent keys in different dictionaries, and keys repeated in the same scalars, are accepted")
     func equalKeys() throws {
         let text = "{ a = {\"e\u{301}\" = 1; \"e\u{301}\" = 2;}; b = {\"\u{E9}\" = 3;}; a2 = 4; a2 = 5; }"
         #expect(try parse(text) == ["a": ["e\u{301}": "2"], "b": ["\u{E9}": "3"], "a2": "5"])
-        // The same object as two keys, in a dictionary that two refer to.
+        // The same object serves as two keys, in a dictionary that is used twice.
         let document = binary(
             [[0xA2, 1, 1], [0xD2, 2, 2, 3, 3], [0x62, 0, 0x65, 3, 1], [0x09]])
         #expect(try PropertyListValue(parsing: document) == [["e\u{301}": true], ["e\u{301}": true]])

@@ -18,7 +18,7 @@ struct HostileInputTests {
         ]
     }
 
-    @Test("A document cut at any byte is refused or read, never more")
+    @Test("A document cut off at any byte is either read or refused with an error")
     func truncated() throws {
         for document in try Self.documents() {
             for length in 0..<document.count {
@@ -28,7 +28,7 @@ struct HostileInputTests {
     }
 
     @Test(
-        "A document with any byte changed is refused or read, never more",
+        "A document with any byte changed is either read or refused with an error",
         arguments: [
             0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0xFF,
         ] as [UInt8])
@@ -42,7 +42,7 @@ struct HostileInputTests {
         }
     }
 
-    @Test("Nesting is bounded in every format")
+    @Test("The nesting depth is limited in every format")
     func depth() throws {
         for limit in [0, 1, 5, 512] {
             for excess in [0, 1] {
@@ -64,7 +64,7 @@ struct HostileInputTests {
         #expect(errorOfReading(bomb)?.position?.byteOffset == 512)
     }
 
-    @Test("What is too deep to be read is not written", arguments: PropertyListFormat.allCases)
+    @Test("A value too deep to be read isn't written", arguments: PropertyListFormat.allCases)
     func writingDepth(format: PropertyListFormat) throws {
         var value: PropertyListValue = []
         for _ in 1..<512 { value = [value] }
@@ -73,9 +73,9 @@ struct HostileInputTests {
         #expect(error?.code == .tooDeep)
     }
 
-    // The address sanitizer makes frames several times as large.
+    // The address sanitizer makes stack frames several times as large.
     @Test(
-        "The deepest tree is safe on a thread with a stack of 512 KB",
+        "The deepest tree can be used on a thread with a stack of 512 KB",
         .enabled(if: dlsym(nil, "__asan_init") == nil))
     func smallStack() async {
         let outcome = await withCheckedContinuation { continuation in
@@ -99,7 +99,7 @@ struct HostileInputTests {
         #expect(throws: Never.self) { try outcome.get() }
     }
 
-    @Test("Size and number of values are bounded")
+    @Test("The size of the input and the number of values are limited")
     func size() {
         #expect(errorOfReading(xml("<true/>"), limits: PropertyListLimits(bytes: 20))?.code == .tooLarge)
         let limits = PropertyListLimits(objects: 3)

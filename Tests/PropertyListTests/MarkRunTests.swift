@@ -2,10 +2,10 @@ import Testing
 
 @testable import PropertyList
 
-/// Keys of many combining marks in a row, which Swift takes quadratic time to hash.
-@Suite("Keys of combining marks")
+/// Tests with keys of many consecutive combining marks, which Swift takes quadratic time to hash.
+@Suite("Keys with combining marks")
 struct MarkRunTests {
-    /// A letter and so many marks, of two classes in turn.
+    /// Returns a letter followed by a number of marks, of two alternating classes.
     private static func marked(_ count: Int) -> String {
         var text = "a"
         for number in 0..<count { text.unicodeScalars.append(number % 2 == 0 ? "\u{301}" : "\u{323}") }
@@ -25,7 +25,7 @@ struct MarkRunTests {
         ]
     }
 
-    @Test("A key may have 128 marks in a row, however often, and no reader takes one that has more")
+    @Test("A key may have several runs of 128 marks, and readers refuse one with a longer run")
     func limit() {
         for document in Self.documents(Self.marked(128) + Self.marked(128)) {
             #expect(errorOfReading(document) == nil)
@@ -39,21 +39,21 @@ struct MarkRunTests {
         #expect(!PropertyListValue.dictionary(["b": [[Self.marked(128): 1]]]).hasUnreadableKey)
     }
 
-    @Test("Marks that count as none by themselves, but stand for two, are counted")
+    @Test("A mark of class 0 that decomposes into two marks is counted")
     func composedMarks() {
         #expect(String(repeating: "\u{F73}", count: 129).hasOverlongMarkRun)
         #expect(String(repeating: "\u{F81}", count: 129).hasOverlongMarkRun)
         #expect(!String(repeating: "漢", count: 1_000).hasOverlongMarkRun)
     }
 
-    @Test("A key of a million marks is refused at once", .timeLimit(.minutes(1)))
+    @Test("A key of a million marks is refused quickly", .timeLimit(.minutes(1)))
     func endlessKey() {
         for document in Self.documents(Self.marked(1_000_000)) {
             #expect(errorOfReading(document)?.code == .unsupported)
         }
     }
 
-    @Test("Texts of a million marks are compared at once", .timeLimit(.minutes(1)))
+    @Test("Texts of a million marks are compared quickly", .timeLimit(.minutes(1)))
     func endlessTexts() {
         let text = Self.marked(1_000_000)
         #expect(PropertyListValue.string(text + "\u{301}") != .string(text + "\u{323}"))

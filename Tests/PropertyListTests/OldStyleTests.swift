@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Old-style property lists")
 struct OldStyleTests {
-    @Test("Text and what it means", arguments: Self.texts)
+    @Test("Each text is read as the right value", arguments: Self.texts)
     func text(text: String, value: PropertyListValue) throws {
         #expect(try parse(text) == value)
     }
@@ -33,7 +33,7 @@ struct OldStyleTests {
     ]
 
     @Test(
-        "Errors name the place and what was expected",
+        "An error names the position and what was expected",
         arguments: [
             ("", "line 1, column 1 (byte 0): the input is empty"),
             ("{a=b}", "line 1, column 5 (byte 4): expected ; after the value of key \"a\", found \"}\""),
@@ -49,32 +49,32 @@ struct OldStyleTests {
             ("{ a = b; } x", "line 1, column 12 (byte 11): expected the end of the text, found \"x\""),
             ("\"a", "line 1, column 1 (byte 0): the closing quotation mark is missing"),
             ("\"a\\", "line 1, column 3 (byte 2): the closing quotation mark is missing"),
-            ("<0a0>", "line 1, column 4 (byte 3): expected two hexadecimal digits a byte, found one"),
-            ("<0 a>", "line 1, column 2 (byte 1): expected two hexadecimal digits a byte, found one"),
-            ("<0", "line 1, column 2 (byte 1): expected two hexadecimal digits a byte, found one"),
+            ("<0a0>", "line 1, column 4 (byte 3): expected two hexadecimal digits per byte, found one"),
+            ("<0 a>", "line 1, column 2 (byte 1): expected two hexadecimal digits per byte, found one"),
+            ("<0", "line 1, column 2 (byte 1): expected two hexadecimal digits per byte, found one"),
             ("(<zz>)", "line 1, column 3 (byte 2): expected hexadecimal digits or >, found \"z\""),
             ("\"\\Ud83d\"", "line 1, column 2 (byte 1): a surrogate has no partner"),
             ("\"\\Ud83d\\U0041\"", "line 1, column 2 (byte 1): a surrogate has no partner"),
             ("\"\\Ude00\"", "line 1, column 2 (byte 1): a surrogate has no partner"),
             ("a /* ", "line 1, column 3 (byte 2): the end of the comment is missing"),
-            ("<*I5.5>", "line 1, column 1 (byte 0): <*I…> holds no whole number"),
-            ("<*I99999999999999999999>", "line 1, column 1 (byte 0): the number does not fit 64 bits"),
-            ("<*Rx>", "line 1, column 1 (byte 0): <*R…> holds no number"),
-            ("<*BX>", "line 1, column 1 (byte 0): <*B…> holds neither Y nor N"),
+            ("<*I5.5>", "line 1, column 1 (byte 0): <*I…> does not contain a whole number"),
+            ("<*I99999999999999999999>", "line 1, column 1 (byte 0): the number does not fit in 64 bits"),
+            ("<*Rx>", "line 1, column 1 (byte 0): <*R…> does not contain a number"),
+            ("<*BX>", "line 1, column 1 (byte 0): <*B…> contains neither Y nor N"),
             (
                 "<*D2001-01-01>",
-                "line 1, column 1 (byte 0): <*D…> holds no existing date of the form 2001-01-01 00:00:00 +0000"
+                "line 1, column 1 (byte 0): <*D…> does not contain a valid date of the form 2001-01-01 00:00:00 +0000"
             ),
             ("<*X>", "line 1, column 1 (byte 0): expected one of <*I…>, <*R…>, <*B…>, <*D…>"),
             ("<*", "line 1, column 1 (byte 0): the closing > is missing"),
-            ("<[AA]>", "line 1, column 1 (byte 0): the base64 is not correct"),
+            ("<[AA]>", "line 1, column 1 (byte 0): the base64 is not valid"),
             ("@", "line 1, column 1 (byte 0): expected a value, found \"@\""),
         ])
     func error(text: String, description: String) {
         #expect(errorOfReading(Array(text.utf8))?.description == "Old-style property list, \(description).")
     }
 
-    @Test("The layout is that of macOS's defaults")
+    @Test("The layout is that of macOS's defaults command")
     func layout() throws {
         let value: PropertyListValue = [
             "a": [1, [2], ["k": "v"], []], "b c": ["d": "e f", "empty": [:]], "data": .data([10, 11, 255, 10, 1]),
@@ -113,14 +113,14 @@ struct OldStyleTests {
                 """#)
     }
 
-    @Test("Every character survives")
+    @Test("Every character survives writing and reading")
     func survivors() throws {
         let text = String(
             String.UnicodeScalarView((0...0x10FFFF as ClosedRange<UInt32>).lazy.compactMap(Unicode.Scalar.init)))
         #expect(try PropertyListValue(parsing: PropertyListValue.string(text).write(as: .oldStyle)) == .string(text))
     }
 
-    @Test("Typed text keeps the types of numbers, Booleans and dates, in GNUstep's form")
+    @Test("Typed text in GNUstep's form keeps the types of numbers, Booleans and dates")
     func typed() throws {
         let value: PropertyListValue = [
             "data": .data([10]), "date": .date(PropertyListDate(secondsSinceReferenceDate: 0)), "flag": true,
@@ -148,7 +148,7 @@ struct OldStyleTests {
 
                 """)
         #expect(try PropertyListValue(parsing: text) == value)
-        // What a calendar has no day for is text, so that all of it can be read back.
+        // A date outside the calendar is written as text, so that the document can be read back.
         let far = PropertyListValue.date(PropertyListDate(secondsSinceReferenceDate: 1e300))
         #expect(try PropertyListValue(parsing: far.writeTypedOldStyle()) == far.asStored(in: .oldStyle))
     }

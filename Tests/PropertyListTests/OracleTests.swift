@@ -2,9 +2,9 @@ import Foundation
 import PropertyList
 import Testing
 
-@Suite("Other readers and writers agree")
+@Suite("Agreement with other readers and writers")
 struct OracleTests {
-    @Test("Foundation reads what we write", arguments: 1...60 as ClosedRange<UInt64>)
+    @Test("Foundation reads all our formats as the same values", arguments: 1...60 as ClosedRange<UInt64>)
     func foundationReads(seed: UInt64) throws {
         var values = RandomValues(seed: seed, without: [.uid])
         let value = values.dictionary()
@@ -17,7 +17,7 @@ struct OracleTests {
         #expect(readByFoundation(try old.write(as: .oldStyle)) == old.asStored(in: .oldStyle))
     }
 
-    @Test("We read what Foundation writes", arguments: 1...60 as ClosedRange<UInt64>)
+    @Test("Foundation's XML is read as the same values", arguments: 1...60 as ClosedRange<UInt64>)
     func foundationWrites(seed: UInt64) throws {
         var values = RandomValues(seed: seed, without: [.uid, .oddText, .real32])
         let value = values.dictionary()
@@ -25,7 +25,7 @@ struct OracleTests {
         #expect(xml.withoutSignOfZero == value.asStored(in: .xml).withoutSignOfZero)
     }
 
-    @Test("We read Foundation's binary", arguments: 1...60 as ClosedRange<UInt64>)
+    @Test("Foundation's binary is read as the same values", arguments: 1...60 as ClosedRange<UInt64>)
     func foundationWritesBinary(seed: UInt64) throws {
         // Foundation merges numbers that are equal across types, so reals are compared in XML only.
         var values = RandomValues(seed: seed, without: [.uid, .reals])
@@ -33,14 +33,14 @@ struct OracleTests {
         #expect(try PropertyListValue(parsing: writtenByFoundation(value, .binary)) == value)
     }
 
-    @Test("Our XML is Foundation's, byte for byte", arguments: 1...100 as ClosedRange<UInt64>)
+    @Test("Our XML equals Foundation's, byte for byte", arguments: 1...100 as ClosedRange<UInt64>)
     func sameBytes(seed: UInt64) throws {
         var values = RandomValues(seed: seed, without: [.uid, .oddText, .oddReals, .astral])
         let value = values.dictionary(depth: 9)
         #expect(try value.write(as: .xml) == writtenByFoundation(value, .xml))
     }
 
-    @Test("python's plistlib agrees in both directions", .enabled(if: Programs.python != nil))
+    @Test("Python's plistlib agrees in both directions", .enabled(if: Programs.python != nil))
     func python() throws {
         let script = """
             import plistlib, sys
@@ -56,7 +56,7 @@ struct OracleTests {
             for seed in 1...60 as ClosedRange<UInt64> {
                 for source in [PropertyListFormat.xml, .binary] {
                     for target in [PropertyListFormat.xml, .binary] {
-                        // plistlib knows no object numbers in XML.
+                        // plistlib doesn't support object numbers in XML.
                         var values = RandomValues(seed: seed, without: [.oddText, .fractions])
                         if source == .xml || target == .xml { values.without.insert(.uid) }
                         let value = values.dictionary()
@@ -74,19 +74,19 @@ struct OracleTests {
             #expect(try Programs.run(Programs.python, ["-c", script, file.path]) == 0)
             for task in tasks {
                 let read = try PropertyListValue(parsing: [UInt8](Data(contentsOf: task.target)))
-                // plistlib writes equal numbers of one type once, so that 0.0 may become -0.0.
+                // plistlib writes equal numbers of one type once, so 0.0 may become -0.0.
                 #expect(read.withoutSignOfZero == task.value.withoutSignOfZero)
             }
         }
     }
 
-    @Test("plistutil agrees in both directions", .enabled(if: Programs.plistutil != nil))
+    @Test("The plistutil command agrees in both directions", .enabled(if: Programs.plistutil != nil))
     func plistutil() throws {
         try withTemporaryDirectory { directory in
             let from = directory.appendingPathComponent("in").path
             let into = directory.appendingPathComponent("out").path
             for seed in 1...12 as ClosedRange<UInt64> {
-                // libplist's XML has fewer digits for reals, and its own way with dates before 1970.
+                // libplist's XML has fewer digits for reals, and differs for dates before 1970.
                 var values = RandomValues(seed: seed, without: [.uid, .oddText, .reals, .fractions, .unsigned])
                 let value = values.dictionary().withoutDates
                 for (source, target) in [(PropertyListFormat.xml, "bin"), (.binary, "xml")] {
@@ -101,7 +101,7 @@ struct OracleTests {
 }
 
 extension PropertyListValue {
-    /// The value with -0.0 as 0.0, which is what Foundation writes for both.
+    /// The value with -0.0 replaced by 0.0, which is what Foundation writes for both.
     var withoutSignOfZero: PropertyListValue {
         switch self {
         case .real(let number) where number == 0: .real(0)

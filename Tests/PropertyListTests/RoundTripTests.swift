@@ -1,9 +1,9 @@
 import PropertyList
 import Testing
 
-@Suite("What is written reads back")
+@Suite("Round trips")
 struct RoundTripTests {
-    @Test("Binary gives every value back as it was", arguments: 1...100 as ClosedRange<UInt64>)
+    @Test("Binary returns every value unchanged", arguments: 1...100 as ClosedRange<UInt64>)
     func binary(seed: UInt64) throws {
         var values = RandomValues(seed: seed)
         let value = values.value(depth: 5)
@@ -13,7 +13,7 @@ struct RoundTripTests {
         #expect(read == value.asStored(in: .binary))
     }
 
-    @Test("XML gives back what asStored says", arguments: 1...100 as ClosedRange<UInt64>)
+    @Test("XML returns the value that asStored(in:) predicts", arguments: 1...100 as ClosedRange<UInt64>)
     func xml(seed: UInt64) throws {
         var values = RandomValues(seed: seed, without: .oddText)
         let value = values.dictionary()
@@ -23,7 +23,7 @@ struct RoundTripTests {
         #expect(try read.write(as: .xml) == value.write(as: .xml))
     }
 
-    @Test("Old style gives back what asStored says", arguments: 1...100 as ClosedRange<UInt64>)
+    @Test("Old style returns the value that asStored(in:) predicts", arguments: 1...100 as ClosedRange<UInt64>)
     func oldStyle(seed: UInt64) throws {
         var values = RandomValues(seed: seed)
         let value = values.dictionary()
@@ -33,7 +33,7 @@ struct RoundTripTests {
         #expect(try read.write(as: .oldStyle) == value.write(as: .oldStyle))
     }
 
-    @Test("Scalars stand alone in every format", arguments: PropertyListFormat.allCases)
+    @Test("A scalar can be a whole document in every format", arguments: PropertyListFormat.allCases)
     func scalars(format: PropertyListFormat) throws {
         let scalars: [PropertyListValue] = [
             "", "text", 0, -1, .integer(.min), .integer(.max), .unsigned(.max), 0.5, true, false, .data([]),
@@ -48,7 +48,8 @@ struct RoundTripTests {
     }
 
     @Test(
-        "Equal values give equal bytes, whatever order their dictionaries were filled in", arguments: [2, 24, 25, 200])
+        "Equal values give equal bytes, in whatever order their dictionaries were filled",
+        arguments: [2, 24, 25, 200])
     func determinism(count: Int) throws {
         let keys = (0..<count).map { "key \($0)" }
         let first = PropertyListValue.dictionary(Dictionary(uniqueKeysWithValues: keys.map { ($0, 1) }))
@@ -67,7 +68,7 @@ struct RoundTripTests {
         ]
         let keys = texts + (texts.count..<count).map { "aaaaaaaac\($0 * 7919 % 100)-\($0)" }
         let sorted = keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-        // Each key's value is its place.
+        // Each key's value is its position in the order.
         let values = sorted.enumerated().map { ($1, PropertyListValue.integer(Int64($0))) }
         let value = PropertyListValue.dictionary(Dictionary(uniqueKeysWithValues: values))
         let lines = String(decoding: try value.write(as: .oldStyle), as: UTF8.self).split(separator: "\n")
@@ -75,7 +76,7 @@ struct RoundTripTests {
         #expect(places == Array(0..<count))
     }
 
-    @Test("A hundred thousand keys survive in each format", arguments: PropertyListFormat.allCases)
+    @Test("A hundred thousand keys survive in every format", arguments: PropertyListFormat.allCases)
     func large(format: PropertyListFormat) throws {
         var values: [String: PropertyListValue] = [:]
         for index in 0..<100_000 { values["com.example.key\(index)"] = index % 2 == 0 ? .integer(Int64(index)) : "v" }

@@ -2,11 +2,12 @@ import Foundation
 import PropertyList
 import Testing
 
-/// Random documents and random edits: what isn't edited stays byte for byte, and all readers take the result for what it is
-/// meant to be.
-@Suite("Splicing of random documents")
+/// Tests with random documents and random edits.
+///
+/// Everything outside the edits must stay byte for byte, and all readers must read the expected values from the result.
+@Suite("Splicing random documents")
 struct SplicePropertyTests {
-    /// A splice of a document, and what is expected of it.
+    /// A splice of a document, and its expected result.
     private struct Trial {
         let document: DecoratedDocument
         let edits: [String: PropertyListValue?]
@@ -41,13 +42,13 @@ struct SplicePropertyTests {
             values.value(depth: 3).asStored(in: format)
         }
 
-        /// The bytes that have to be in the result, in this order.
+        /// The bytes that the result must contain, in this order.
         var kept: [String] {
             var kept: [String] = [document.head.trimmed]
             for entry in document.entries {
                 switch edits[entry.key] {
                 case nil:
-                    // Where entries share a line, a new one may come before the comment at the end of it.
+                    // If entries share a line, a new one may come before the comment at the line's end.
                     kept += [
                         entry.before + entry.indentation + entry.opening + entry.value + entry.closing, entry.after,
                     ]
@@ -59,7 +60,7 @@ struct SplicePropertyTests {
             return kept + [document.tail]
         }
 
-        /// The first of the bytes to be kept that isn't in the result behind the others.
+        /// The first of the kept bytes that is missing in the result, or is out of order.
         var lost: String? {
             var rest = result[...]
             for piece in kept where !piece.isEmpty {
@@ -71,7 +72,9 @@ struct SplicePropertyTests {
         }
     }
 
-    @Test("An XML document", arguments: 1...300 as ClosedRange<UInt64>)
+    @Test(
+        "A spliced XML document keeps everything else and has the expected values",
+        arguments: 1...300 as ClosedRange<UInt64>)
     func xml(seed: UInt64) throws {
         let trial = try Trial(seed: seed, format: .xml)
         #expect(try PropertyListValue(parsing: trial.result) == trial.expected)
@@ -79,7 +82,9 @@ struct SplicePropertyTests {
         #expect(trial.lost == nil)
     }
 
-    @Test("An old-style document", arguments: 1...300 as ClosedRange<UInt64>)
+    @Test(
+        "A spliced old-style document keeps everything else and has the expected values",
+        arguments: 1...300 as ClosedRange<UInt64>)
     func oldStyle(seed: UInt64) throws {
         let trial = try Trial(seed: seed, format: .oldStyle)
         #expect(try PropertyListValue(parsing: trial.result) == trial.expected)
@@ -97,7 +102,9 @@ struct SplicePropertyTests {
         }
     }
 
-    @Test("A document that is no property list does no harm", arguments: [PropertyListFormat.xml, .oldStyle])
+    @Test(
+        "A splice of a malformed document is either refused or correct",
+        arguments: [PropertyListFormat.xml, .oldStyle])
     func broken(format: PropertyListFormat) throws {
         let edits: [String: PropertyListValue?] = ["Key": "x", "a": nil, "z9": ["y"]]
         for seed in 1...3_000 as ClosedRange<UInt64> {
@@ -122,6 +129,6 @@ struct SplicePropertyTests {
 }
 
 extension String {
-    /// The text without white space around it.
+    /// The text without surrounding whitespace.
     fileprivate var trimmed: String { trimmingCharacters(in: .whitespacesAndNewlines) }
 }

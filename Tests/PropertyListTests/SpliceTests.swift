@@ -1,7 +1,7 @@
 import PropertyList
 import Testing
 
-/// A document, the edits, and what becomes of it; nil when it has to be written whole.
+/// A document, the edits, and the expected result; `nil` if the document has to be rewritten as a whole.
 typealias SpliceRow = (document: String, edits: [String: PropertyListValue?], result: String?)
 
 @Suite("Splicing")
@@ -17,7 +17,7 @@ struct SpliceTests {
     private static let head = "<?xml version=\"1.0\"?>\n<!-- mine -->\n<plist>\n"
 
     static let xmlRows: [SpliceRow] = [
-        // The value alone is replaced.
+        // Only the value is replaced.
         (
             "<dict>\n  <key>a</key>\n  <integer>0x1F</integer> <!-- c -->\n  <key>b</key><true/>\n</dict>",
             ["b": false],
@@ -31,8 +31,8 @@ struct SpliceTests {
         (
             "<dict>\r\n  <key>a</key>\r\n  <array>\r\n    <true/>\r\n  </array>\r\n</dict>\r\n",
             ["a": [["k": .data([1])]]],
-            "<dict>\r\n  <key>a</key>\r\n  <array>\r\n    <dict>\r\n      <key>k</key>\r\n      <data>\r\n      AQ==\r\n"
-                + "      </data>\r\n    </dict>\r\n  </array>\r\n</dict>\r\n"
+            "<dict>\r\n  <key>a</key>\r\n  <array>\r\n    <dict>\r\n      <key>k</key>\r\n      <data>\r\n"
+                + "      AQ==\r\n      </data>\r\n    </dict>\r\n  </array>\r\n</dict>\r\n"
         ),
         // A removed key goes with its lines.
         (
@@ -43,10 +43,11 @@ struct SpliceTests {
             "<dict>\n\t<key>a</key> <true/> <!-- of a -->\n</dict>", ["a": nil], "<dict>\n\t <!-- of a -->\n</dict>"
         ),
         ("<dict><key>a</key><true/><key>b</key><dict/></dict>", ["a": nil, "b": nil], "<dict></dict>"),
-        // A new key goes between its neighbours, or last where there is no order.
+        // A new key goes between its neighbors, or to the end if the keys aren't in order.
         (
             head
-                + "<dict>\n\t<key>a</key>\n\t<true/> <!-- a -->\n\n\t<!-- c -->\n\t<key>c</key>\n\t<true/>\n</dict>\n</plist>",
+                + "<dict>\n\t<key>a</key>\n\t<true/> <!-- a -->\n\n\t<!-- c -->\n\t<key>c</key>\n\t<true/>\n</dict>\n"
+                + "</plist>",
             ["b": 1, "d": "x", "A": 0],
             head + "<dict>\n\t<key>A</key>\n\t<integer>0</integer>\n\t<key>a</key>\n\t<true/> <!-- a -->\n"
                 + "\t<key>b</key>\n\t<integer>1</integer>\n\n\t<!-- c -->\n\t<key>c</key>\n\t<true/>\n"
@@ -63,10 +64,10 @@ struct SpliceTests {
         ),
         (
             "<plist>\n  <dict>\n    <key>a</key>\n    <true/></dict></plist>", ["b": [1]],
-            "<plist>\n  <dict>\n    <key>a</key>\n    <true/>\n    <key>b</key>\n    <array>\n      <integer>1</integer>\n"
-                + "    </array></dict></plist>"
+            "<plist>\n  <dict>\n    <key>a</key>\n    <true/>\n    <key>b</key>\n    <array>\n"
+                + "      <integer>1</integer>\n    </array></dict></plist>"
         ),
-        // A dictionary of nothing.
+        // The dictionary is empty.
         (
             "<dict>\n</dict>", ["a": true, "b": true],
             "<dict>\n\t<key>a</key>\n\t<true/>\n\t<key>b</key>\n\t<true/>\n</dict>"
@@ -80,7 +81,7 @@ struct SpliceTests {
             "<plist>\n  <dict>\n  \t<key>a</key>\n  \t<true/>\n  </dict>\n</plist>"
         ),
         ("<dict/>", ["a": nil], "<dict/>"),
-        // An exchange of keys on neighbouring lines.
+        // Keys on adjacent lines are exchanged.
         (
             "<dict>\n\t<key>a</key>\n\t<true/>\n\t<key>c</key>\n\t<true/>\n</dict>", ["a": nil, "b": 1, "c": nil],
             "<dict>\n\t<key>b</key>\n\t<integer>1</integer>\n</dict>"
@@ -89,7 +90,7 @@ struct SpliceTests {
             "<dict>\n\t<key>a</key>\n\t<true/>\n</dict>\0\0", ["a": false],
             "<dict>\n\t<key>a</key>\n\t<false/>\n</dict>\0\0"
         ),
-        // What has to be written whole.
+        // These documents have to be rewritten as a whole.
         ("<dict><key>a</key><true/><key>a</key><true/></dict>", ["a": 1], nil),
         ("<dict><key>b</key><true/><key>b</key><true/></dict>", ["a": 1], nil),
         ("<dict><key>e\u{301}</key><true/><key>\u{E9}</key><true/></dict>", ["a": 1], nil),
@@ -110,17 +111,17 @@ struct SpliceTests {
         ("{a=b;c=d;}", ["b": "x", "c": nil], "{a=b; b=x;}"), ("{}", ["a": "1"], "{\n    a = 1;\n}"),
         ("{\n}", ["a": "1", "b": "2"], "{\n    a = 1;\n    b = 2;\n}"), ("{ a; b; }", ["a": "x"], "{ a = x; b; }"),
         ("{ a /* c */ = /* d */ 1 /* e */ ; }", ["a": "2"], "{ a /* c */ = /* d */ 2 /* e */ ; }"),
-        // A slash right behind a word would be part of it.
+        // A slash directly after an unquoted word would become part of it.
         (
             "{ a = \"b c\"// of a\n; b = (1)/* of b */; c = <0a>// of c\n; }", ["a": "x", "b": ["2"], "c": "3"],
             "{ a = x // of a\n; b = (\n    2\n)/* of b */; c = 3 // of c\n; }"
         ),
-        // A strings file.
+        // These are strings files.
         (
             "/* A */\n\"k\" = \"v\";\n\n/* B */\nx = y;", ["k": "w", "z": "1"],
             "/* A */\n\"k\" = w;\n\n/* B */\nx = y;\nz = 1;"
         ),
-        // A new first key comes before the comments of the one that was first, and behind those of the file.
+        // A new first key comes before the comments of the former first key, and after those of the file.
         ("// A\n  b = 1;\n", ["a": "0"], "  a = 0;\n// A\n  b = 1;\n"),
         (
             "/* The file. */\n\n/* B\n\n   // it */ // is\nb = 1;\n", ["a": "0", "aa": "1"],
@@ -135,18 +136,18 @@ struct SpliceTests {
         ("b = 1;\n", ["a": "0"], "a = 0;\nb = 1;\n"), ("b = 1;", ["a": "0", "aa": "0"], "a = 0;\naa = 0;\nb = 1;"),
         ("b = \"//\"; // }\n", ["b": nil, "c": "{"], " // }\nc = \"{\";\n"),
         ("{ a = <*I5>; b = <[AA==]>; c = 1; }", ["c": "2"], "{ a = <*I5>; b = <[AA==]>; c = 2; }"),
-        // What has to be written whole.
+        // These documents have to be rewritten as a whole.
         ("{ a = 1; }", ["a": 1], nil), ("{ a = 1; }", ["b": true], nil), ("{ a = 1; }", ["b": [["k": 1.5]]], nil),
         ("{ a = 1; a = 2; }", ["b": "1"], nil), ("// nothing\n", ["a": "1"], nil), ("(a)", ["a": "1"], nil),
         ("c = 1;", ["bplist": "1"], "\"bplist\" = 1;\nc = 1;"),
     ]
 
-    @Test("An XML document keeps what isn't changed", arguments: Self.xmlRows)
+    @Test("A splice keeps everything else in an XML document", arguments: Self.xmlRows)
     func xml(row: SpliceRow) throws {
         try check(row)
     }
 
-    @Test("An old-style document keeps what isn't changed", arguments: Self.oldStyleRows)
+    @Test("A splice keeps everything else in an old-style document", arguments: Self.oldStyleRows)
     func oldStyle(row: SpliceRow) throws {
         try check(row)
     }
@@ -159,7 +160,7 @@ struct SpliceTests {
         #expect(try parse(result) == .dictionary(values))
     }
 
-    @Test("A byte order mark stays, and other encodings are written whole")
+    @Test("A splice keeps a byte order mark, and refuses encodings other than UTF-8")
     func encodings() throws {
         let text = "<dict>\n\t<key>a</key>\n\t<true/>\n</dict>"
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
@@ -175,7 +176,7 @@ struct SpliceTests {
         #expect(TextSplice.splice(["a": false], into: binary, resultingCount: 1) == nil)
     }
 
-    @Test("A document of other keys than are meant is written whole")
+    @Test("A splice is refused if the document doesn't have the expected number of keys")
     func count() {
         let text = Array("{ a = 1; b = 2; }".utf8)
         #expect(TextSplice.splice(["a": "2"], into: text, resultingCount: 1) == nil)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Values")
 struct ValueTests {
-    @Test("Equality and hashes are exact")
+    @Test("Values are equal, and have equal hashes, only if they are identical")
     func equality() {
         let distinct: [PropertyListValue] = [
             0, 1, false, true, 0.0, .real(-0.0), 1.0, .real32(0), .real32(1), .real(.nan), .real32(.nan), "", "1",
@@ -19,7 +19,7 @@ struct ValueTests {
         #expect(Set(distinct).count == distinct.count)
     }
 
-    @Test("Dates are equal when they are the same instant, however it is written")
+    @Test("Dates are equal if they are the same instant, whatever their bit pattern")
     func dates() throws {
         let zero = PropertyListDate(secondsSinceReferenceDate: 0)
         let minusZero = PropertyListDate(secondsSinceReferenceDate: -0.0)
@@ -32,7 +32,7 @@ struct ValueTests {
         }
     }
 
-    @Test("A small unsigned number is an integer")
+    @Test("A small unsigned number equals the signed integer")
     func unsigned() {
         #expect(PropertyListValue.number(5) == .integer(5))
         #expect(PropertyListValue.number(UInt64(Int64.max)) == .integer(.max))
@@ -40,17 +40,17 @@ struct ValueTests {
         #expect(PropertyListValue.unsigned(5).hashValue == PropertyListValue.integer(5).hashValue)
         #expect(PropertyListValue.unsigned(5).asStored(in: .xml) == .integer(5))
         guard case .unsigned(1 << 63) = PropertyListValue.number(1 << 63) else {
-            Issue.record("2^63 does not fit a signed integer")
+            Issue.record("2^63 doesn't become an unsigned number")
             return
         }
     }
 
-    @Test("Of equal keys in a literal the last one's value stays")
+    @Test("The last of several equal keys in a literal wins")
     func literal() {
         #expect((["a": 1, "a": 2] as PropertyListValue) == ["a": 2])
     }
 
-    @Test("What each format stores is as documented")
+    @Test("Each format stores values as documented")
     func stored() {
         let value: PropertyListValue = [
             "real32": .real32(0.1), "uid": .uid(3), "date": .date(PropertyListDate(secondsSinceReferenceDate: -0.5)),
@@ -70,7 +70,7 @@ struct ValueTests {
             ])
     }
 
-    @Test("Formats are told apart by their first bytes")
+    @Test("A format is detected from the first bytes")
     func detection() {
         let table: [(String, PropertyListFormat)] = [
             ("bplist00", .binary), ("bplist15", .binary), ("<?xml version='1.0'?>", .xml), ("<plist>", .xml),

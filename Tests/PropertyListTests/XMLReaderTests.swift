@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Reading XML")
 struct XMLReaderTests {
-    @Test("Bodies and what they mean", arguments: Self.bodies)
+    @Test("Each body is read as the right value", arguments: Self.bodies)
     func body(text: String, value: PropertyListValue) throws {
         #expect(try PropertyListValue(parsing: xml(text)) == value)
     }
@@ -44,7 +44,7 @@ struct XMLReaderTests {
     ]
 
     @Test(
-        "What surrounds the value",
+        "Declarations, wrappers and trailing zeros around a value are accepted",
         arguments: [
             "<true/>", "<?xml version='1.0'?><true/>", "<plist><true/></plist> <!-- x --><?x?>\n",
             " <plist><true/></plist>",
@@ -58,7 +58,7 @@ struct XMLReaderTests {
         #expect(try parse(text) == true)
     }
 
-    @Test("Errors name the place and what was expected", arguments: Self.errors)
+    @Test("An error names the position and what was expected", arguments: Self.errors)
     func error(text: String, code: PropertyListError.Code, description: String) {
         let error = errorOfReading(Array(text.utf8))
         #expect(error?.description == "XML property list, \(description).")
@@ -73,20 +73,20 @@ struct XMLReaderTests {
         ("<plist>\n<é/></plist>", .syntax, "line 2, column 1 (byte 8): expected a value, found <é/>"),
         (
             "<string>é\u{1F600}&x;</string>", .syntax,
-            "line 1, column 11 (byte 14): expected one of &lt; &gt; &amp; &quot; &apos; or a character reference such as "
-                + "&#65;, found another entity or a lone &"
+            "line 1, column 11 (byte 14): expected one of &lt; &gt; &amp; &quot; &apos; or a character reference such "
+                + "as &#65;, found another entity or a lone &"
         ),
         (
             "<string>&#0;</string>", .syntax,
-            "line 1, column 9 (byte 8): the character reference stands for no character that XML 1.0 allows"
+            "line 1, column 9 (byte 8): XML 1.0 does not allow the referenced character"
         ),
         (
             "<string>&#xD800;</string>", .syntax,
-            "line 1, column 9 (byte 8): the character reference stands for no character that XML 1.0 allows"
+            "line 1, column 9 (byte 8): XML 1.0 does not allow the referenced character"
         ),
         (
             "<string>&#99999999999999999999;</string>", .syntax,
-            "line 1, column 9 (byte 8): the character reference stands for no character that XML 1.0 allows"
+            "line 1, column 9 (byte 8): XML 1.0 does not allow the referenced character"
         ),
         (
             "<string>&#x;</string>", .syntax,
@@ -107,7 +107,7 @@ struct XMLReaderTests {
         ("<dict>", .syntax, "line 1, column 7 (byte 6): expected <key> or </dict>, found the end of the document"),
         ("<array>x</array>", .syntax, "line 1, column 8 (byte 7): expected a value or </array>, found \"x\""),
         ("<array></dict>", .syntax, "line 1, column 8 (byte 7): expected a value or </array>, found </dict>"),
-        ("<plist/>", .syntax, "line 1, column 9 (byte 8): <plist/> holds no value"),
+        ("<plist/>", .syntax, "line 1, column 9 (byte 8): <plist/> does not contain a value"),
         ("<plist></plist>", .syntax, "line 1, column 8 (byte 7): expected a value, found </plist>"),
         (
             "<plist><plist><true/></plist></plist>", .syntax,
@@ -129,25 +129,25 @@ struct XMLReaderTests {
         ("<!DOCTYPE plist", .syntax, "line 1, column 1 (byte 0): the end of the DOCTYPE is missing"),
         (
             "<!DOCTYPE plist [<!ENTITY a 'b'>]><string>&a;</string>", .unsupported,
-            "line 1, column 17 (byte 16): a DOCTYPE with declarations of its own is not accepted"
+            "line 1, column 17 (byte 16): a DOCTYPE with an internal subset is not supported"
         ),
-        ("<integer>5 </integer>", .syntax, "line 1, column 10 (byte 9): <integer> holds no whole number"),
-        ("<integer/>", .syntax, "line 1, column 11 (byte 10): <integer/> holds no number"),
+        ("<integer>5 </integer>", .syntax, "line 1, column 10 (byte 9): <integer> does not contain a whole number"),
+        ("<integer/>", .syntax, "line 1, column 11 (byte 10): <integer/> does not contain a number"),
         (
             "<integer>18446744073709551616</integer>", .numberOutOfRange,
-            "line 1, column 10 (byte 9): the number does not fit 64 bits"
+            "line 1, column 10 (byte 9): the number does not fit in 64 bits"
         ),
         (
             "<integer>-9223372036854775809</integer>", .numberOutOfRange,
-            "line 1, column 10 (byte 9): the number does not fit 64 bits"
+            "line 1, column 10 (byte 9): the number does not fit in 64 bits"
         ),
-        ("<real>0x1p3</real>", .syntax, "line 1, column 7 (byte 6): <real> holds no number"),
-        ("<real>1.5 </real>", .syntax, "line 1, column 7 (byte 6): <real> holds no number"),
+        ("<real>0x1p3</real>", .syntax, "line 1, column 7 (byte 6): <real> does not contain a number"),
+        ("<real>1.5 </real>", .syntax, "line 1, column 7 (byte 6): <real> does not contain a number"),
         (
             "<date>2001-02-28 00:00:00Z</date>", .syntax,
-            "line 1, column 7 (byte 6): <date> holds no date of the form 2001-01-01T00:00:00Z"
+            "line 1, column 7 (byte 6): <date> does not contain a date of the form 2001-01-01T00:00:00Z"
         ),
-        ("<data>AA</data>", .syntax, "line 1, column 7 (byte 6): <data> holds no correct base64"),
+        ("<data>AA</data>", .syntax, "line 1, column 7 (byte 6): <data> does not contain valid base64"),
         (
             "<?xml version='1.0' encoding='koi8-r'?><true/>", .unsupportedEncoding,
             "line 1, column 31 (byte 30): expected encoding UTF-8, UTF-16, US-ASCII or ISO-8859-1, found koi8-r"
@@ -158,12 +158,12 @@ struct XMLReaderTests {
         ),
         (
             "<?xml encoding='us-ascii'?>\n<string>é</string>", .invalidText,
-            "line 2, column 9 (byte 36): the document says it is in US-ASCII, but holds byte 0xC3"
+            "line 2, column 9 (byte 36): the document says it is in US-ASCII, but contains byte 0xC3"
         ),
     ]
 
     @Test(
-        "Neither a broken integer nor a broken real nor broken base64 is read",
+        "Malformed integers, reals, dates and base64 are refused",
         arguments: [
             "<integer>5a</integer>", "<integer></integer>", "<integer>0x</integer>", "<integer>--5</integer>",
             "<integer>5.0</integer>", "<real></real>", "<real>1,5</real>", "<real>e</real>", "<real>1e</real>",
@@ -174,7 +174,7 @@ struct XMLReaderTests {
         #expect(errorOfReading(xml(text))?.code == .syntax)
     }
 
-    @Test("UTF-16 is read in either order, with and without a mark")
+    @Test("UTF-16 is read in either byte order, with and without a byte order mark")
     func utf16() throws {
         let text = "<?xml version='1.0' encoding='UTF-16'?>\n<string>é漢😀</string>"
         let units = Array(text.utf16)
@@ -192,7 +192,7 @@ struct XMLReaderTests {
         #expect(errorOfReading([0xFE, 0xFF, 0, 0x3C, 0xDC, 0])?.position?.byteOffset == 4)
     }
 
-    @Test("ISO-8859-1 is read, and places count its bytes")
+    @Test("ISO-8859-1 is read, and error positions count its bytes")
     func latin1() throws {
         let head = Array("<?xml version='1.0' encoding='ISO-8859-1'?><string>".utf8)
         #expect(try PropertyListValue(parsing: head + [0xE9] + Array("</string>".utf8)) == "é")
@@ -200,7 +200,7 @@ struct XMLReaderTests {
     }
 
     @Test(
-        "What is not UTF-8 is refused at its first byte",
+        "Text that isn't UTF-8 is refused at the first invalid byte",
         arguments: [
             [0x80], [0xC0, 0x80], [0xC3], [0xE0, 0x80, 0x80], [0xED, 0xA0, 0x80], [0xF0, 0x80, 0x80, 0x80],
             [0xF4, 0x90, 0x80, 0x80], [0xF8], [0xE2, 0x82], [0xFF],
@@ -214,7 +214,7 @@ struct XMLReaderTests {
     }
 
     @Test(
-        "UTF-32 and UTF-7 are refused by name",
+        "Text in UTF-32 or UTF-7 is refused by name",
         arguments: [
             ([0xFF, 0xFE, 0, 0, 0x3C, 0, 0, 0], "UTF-32"), ([0, 0, 0xFE, 0xFF, 0, 0, 0, 0x7B], "UTF-32"),
             ([0, 0, 0, 0x3C, 0, 0, 0, 0x3C], "UTF-32"), ([0x7B, 0, 0, 0, 0x7D, 0, 0, 0], "UTF-32"),

@@ -39,7 +39,7 @@ struct XMLWriterTests {
     }
 
     @Test(
-        "Reals have the shortest text that reads back",
+        "A real has the shortest text that reads back",
         arguments: [
             (1, "1"), (0.1, "0.1"), (0, "0.0"), (-0.0, "-0.0"), (1e16, "10000000000000000"), (1e17, "1e+17"),
             (1e22, "1e+22"), (1.5e300, "1.5e+300"), (0.0001, "0.0001"), (0.00001, "1e-05"), (-2.5e-7, "-2.5e-07"),
@@ -52,7 +52,7 @@ struct XMLWriterTests {
     }
 
     @Test(
-        "Characters that XML can't express are refused, with the key path",
+        "A character that XML can't represent is refused with the key path",
         arguments: [
             0x00, 0x01, 0x08, 0x0B, 0x0C, 0x0E, 0x1F, 0xFFFE, 0xFFFF,
         ] as [UInt32])
@@ -65,12 +65,12 @@ struct XMLWriterTests {
         let name = String(code + 0x10000, radix: 16, uppercase: true).dropFirst()
         #expect(
             error?.description
-                == "XML property list, value of list[1].key: the text holds U+\(name), which XML cannot express; the "
-                + "binary format can.")
+                == "XML property list, value of list[1].key: the text contains U+\(name), "
+                + "which XML cannot represent; the binary format can.")
         #expect(throws: PropertyListError.self) { try ([scalar: 1] as PropertyListValue).write(as: .xml) }
     }
 
-    @Test("All other characters survive")
+    @Test("All characters that XML allows survive writing and reading")
     func survivors() throws {
         let text =
             String(

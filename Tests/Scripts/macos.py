@@ -1,4 +1,4 @@
-"""Checks what the script beside it has set: macos.py HOME PREFERENCES [HOST]."""
+"""Checks the values that the script `macos` has set: macos.py HOME PREFERENCES [HOST]."""
 
 import datetime
 import os
@@ -120,7 +120,7 @@ for host in sys.argv[3:]:
 
 
 def typed(value):
-    """The value with the types that `==` doesn't tell apart."""
+    """Returns the value together with types that `==` doesn't distinguish."""
     if isinstance(value, dict):
         return {key: typed(value) for key, value in value.items()}
     if isinstance(value, list):
@@ -135,7 +135,7 @@ for path, values in expected.items():
         if typed(found.get(key)) != typed(values.get(key)):
             print(f"{path} {key}: {found.get(key)!r} instead of {values.get(key)!r}")
 
-# Domains without keys may have files still.
+# A domain without keys may still have a file.
 for directory, _, names in os.walk(preferences):
     for name in names:
         path = os.path.join(directory, name)

@@ -1,9 +1,10 @@
-/// A list that lets the user "nobody" read, beside the owner, who may write too, and the group.
+/// An access control list that lets the user "nobody" read, in addition to the owner, who may also write, and the
+/// group.
 package enum AccessControlList {
-    /// Whether the file system has such lists, and python3 is there to set them.
+    /// Whether the file system supports these lists and python3 is installed to set them.
     package static let isAvailable = (try? withTemporaryDirectory { try set("default", on: $0) }) != nil
 
-    /// Gives it to a file ("access"), or to what will be made in a directory ("default").
+    /// Sets the list on a file ("access"), or as the default for new entries of a directory ("default").
     package static func set(_ kind: String, on path: String) throws {
         try ForeignProcess.run(
             python: """

@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Runs one body on a thread of its own while another runs here; then tells the first to stop, and waits for its end.
+/// Runs one body on a background thread while another runs on this one, then stops the first and waits until it ends.
 ///
-/// The first one asks the function that it is given whether it may go on.
+/// The background body must stop when the function passed to it, `mayGoOn`, returns `false`.
 package func withBackgroundThread<Value>(
     _ background: @escaping @Sendable (_ mayGoOn: @Sendable () -> Bool) -> Void, while body: () throws -> Value
 ) rethrows -> Value {

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Asks again and again until something is so, at the latest until a deadline.
+/// Polls a condition until it is true or a timeout expires.
 ///
-/// - Returns: whether it came to be so.
+/// - Returns: whether the condition became true in time.
 package func eventually(within seconds: Double = 10, _ condition: () throws -> Bool) rethrows -> Bool {
     let clock = ContinuousClock()
     let deadline = clock.now + .seconds(seconds)

@@ -1,18 +1,22 @@
 import Foundation
 
-/// A program that isn't ours, with a script; for what only another process can do to our files.
+/// A Python script in a separate process, for tests of what only another process can do to our files.
 ///
-/// The script and the test take turns by lines: `print(..., flush=True)` there, `line()` here.
+/// The script and the test take turns line by line: `print(..., flush=True)` there, `line()` here.
 package final class ForeignProcess {
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
     private var unread = Data()
 
-    /// Whether python3 is there, which writes property lists by code that knows nothing of ours.
+    /// Whether python3 is installed.
+    ///
+    /// Its property list code is independent of ours.
     package static let hasPython: Bool = (try? ForeignProcess(python: "print('yes')").remainder()) == "yes\n"
 
-    /// Starts python3 with a script; `sys.argv[1:]` are the arguments.
+    /// Starts python3 with a script.
+    ///
+    /// `sys.argv[1:]` holds the arguments.
     package init(python script: String, _ arguments: [String] = []) throws {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = ["python3", "-c", script] + arguments
@@ -25,13 +29,15 @@ package final class ForeignProcess {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// Runs a script to its end, and gives what it printed.
+    /// Runs a script to its end and returns its output.
     @discardableResult
     package static func run(python script: String, _ arguments: [String] = []) throws -> String {
         try ForeignProcess(python: script, arguments).remainder()
     }
 
-    /// Waits for the next line that the script prints; `nil` when it has ended.
+    /// Waits for the next line of the script's output.
+    ///
+    /// Returns `nil` when the output has ended.
     package func line() -> String? {
         while true {
             if let end = unread.firstIndex(of: 0x0A) {
@@ -45,22 +51,22 @@ package final class ForeignProcess {
         }
     }
 
-    /// Gives the script a line.
+    /// Sends a line to the script's standard input.
     package func send(_ line: String) throws {
         try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
     }
 
-    /// Whether the script hasn't ended yet.
+    /// Whether the script is still running.
     package var isRunning: Bool { process.isRunning }
 
-    /// Waits for the script's end, and gives what it printed and wasn't read yet.
+    /// Waits for the script's end and returns the output that hasn't been read yet.
     @discardableResult
     package func remainder() throws -> String {
         try? input.fileHandleForWriting.close()
         let rest = unread + output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {
-            throw ScriptFailure(description: "The script ended with \(process.terminationStatus).")
+            throw ScriptFailure(description: "The script exited with status \(process.terminationStatus).")
         }
         return String(decoding: rest, as: UTF8.self)
     }

@@ -1,4 +1,6 @@
-/// Random numbers that a seed repeats (SplitMix64); a test prints its seed when it fails.
+/// A random number generator with a repeatable seed (SplitMix64).
+///
+/// A failing test prints its seed.
 package struct PseudoRandom: RandomNumberGenerator {
     private var state: UInt64
 
@@ -14,12 +16,12 @@ package struct PseudoRandom: RandomNumberGenerator {
         return value ^ (value >> 31)
     }
 
-    /// A number below a bound.
+    /// Returns a number from 0 up to, but not including, a bound.
     package mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 
-    /// True in one of so many cases.
+    /// Returns `true` in one of `cases` cases on average.
     package mutating func oneIn(_ cases: Int) -> Bool { below(cases) == 0 }
 
-    /// One of several.
+    /// Returns a random element.
     package mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 }

@@ -1,9 +1,9 @@
 package import CLinux
 package import Glibc
 
-/// Reads and writes files as any other program does: by plain calls, without the code under test.
+/// Reads and writes files as any other program does: with plain system calls, without the code under test.
 package enum RawFile {
-    /// Writes a file in place: opened, truncated, written, closed.
+    /// Writes a file in place: opens, truncates, writes and closes it.
     package static func write(_ bytes: some Collection<UInt8>, to path: String) throws {
         let fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard fd >= 0 else { throw TestSystemError("open \(path)") }
@@ -11,9 +11,9 @@ package enum RawFile {
         try write(bytes, to: fd)
     }
 
-    /// Waits until a file that was written in this process and closed counts as closed.
+    /// Waits until the kernel sees no open writer of a file that this process wrote and closed.
     ///
-    /// A process that another test starts meanwhile holds copies of all descriptors, until it runs its program.
+    /// A process that another test starts meanwhile holds copies of all descriptors until it executes its program.
     package static func settle(_ path: String) {
         let fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard fd >= 0 else { return }
@@ -25,18 +25,18 @@ package enum RawFile {
         }
     }
 
-    /// Writes a file in place.
+    /// Writes text to a file in place.
     package static func write(_ text: String, to path: String) throws {
         try write(Array(text.utf8), to: path)
     }
 
-    /// Writes bytes to an open file, at its position.
+    /// Writes bytes to an open file at its current position.
     package static func write(_ bytes: some Collection<UInt8>, to fd: Int32) throws {
         let bytes = Array(bytes)
         guard Glibc.write(fd, bytes, bytes.count) == bytes.count else { throw TestSystemError("write") }
     }
 
-    /// Writes a file as editors do: beside it, then renamed over it.
+    /// Replaces a file as editors do: writes a new file beside it and renames that over it.
     package static func replace(_ path: String, with bytes: some Collection<UInt8>) throws {
         let temporary = path + ".tmp~"
         try write(bytes, to: temporary)
@@ -58,18 +58,20 @@ package enum RawFile {
         }
     }
 
-    /// Makes a directory.
+    /// Creates a directory.
     package static func makeDirectory(_ path: String, mode: mode_t = 0o755) throws {
         guard mkdir(path, mode) == 0 else { throw TestSystemError("mkdir \(path)") }
     }
 
-    /// Whether something has the name, a dangling link included.
+    /// Whether the path exists.
+    ///
+    /// A dangling symbolic link counts.
     package static func exists(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0
     }
 
-    /// What the system knows of a file; links are not followed.
+    /// Returns the status of a file, without following a symbolic link.
     package static func status(_ path: String) throws -> stat {
         var status = stat()
         guard lstat(path, &status) == 0 else { throw TestSystemError("lstat \(path)") }

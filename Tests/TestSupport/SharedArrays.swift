@@ -1,9 +1,9 @@
-/// Makes a binary property list, `{ a = … }`, of arrays that each refer several times to the next one: few bytes that stand
-/// for many values.
+/// Builds a binary property list, `{ a = … }`, of arrays that each refer to the next one several times, so that a few
+/// bytes stand for many values.
 ///
 /// - Parameters:
-///   - width: how often each array refers to the next one, at most 14.
-///   - levels: how many arrays there are; the last one holds Booleans.
+///   - width: the number of references from each array to the next one, at most 14.
+///   - levels: the number of arrays. The last one holds Booleans.
 /// - Returns: the document.
 package func sharedArrays(width: Int, levels: Int) -> [UInt8] {
     let containers = (0..<levels).map { level -> [UInt8] in

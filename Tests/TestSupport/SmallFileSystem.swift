@@ -1,16 +1,19 @@
 import Glibc
 
-/// A file system in memory that is soon full, in a mount namespace of its own; it needs no rights where users may make
-/// namespaces.
+/// A small in-memory file system in its own mount namespace, for tests that need a full disk.
+///
+/// It requires no privileges where users may create namespaces.
 package final class SmallFileSystem {
     private let holder: ForeignProcess
-    /// Its root, as this process reaches it.
+    /// The path of the root directory, as seen by this process.
     package let path: String
 
-    /// Whether it can be made here.
+    /// Whether this machine allows such a file system.
     package static let isAvailable: Bool = (try? SmallFileSystem(at: "/tmp", bytes: 4096)) != nil
 
-    /// Mounts it on a directory, for those alone who look through `path`.
+    /// Mounts the file system on a directory.
+    ///
+    /// Only accesses through `path` see it.
     package init(at directory: String, bytes: Int) throws {
         holder = try ForeignProcess(
             python: """

@@ -1,15 +1,15 @@
 import Glibc
 
-/// Makes an empty directory with a short path below `/tmp`, runs a test in it, and removes it with all it holds.
+/// Creates an empty directory with a short path below `/tmp`, runs a test in it, and removes it with its contents.
 ///
-/// The path is short because a socket's has at most 107 bytes.
+/// The path is short because a socket's path has at most 107 bytes.
 package func withTemporaryDirectory<Value>(_ body: (String) throws -> Value) throws -> Value {
     let path = try makeTemporaryDirectory()
     defer { removeTree(path) }
     return try body(path)
 }
 
-/// A system call that a test needed has failed.
+/// The failure of a system call that a test needs.
 package struct TestSystemError: Error, CustomStringConvertible {
     package let description: String
 
@@ -18,14 +18,18 @@ package struct TestSystemError: Error, CustomStringConvertible {
     }
 }
 
-/// Makes an empty directory with a short path below `/tmp`; `removeTree` removes it.
+/// Creates an empty directory with a short path below `/tmp`.
+///
+/// The caller removes it with `removeTree`.
 package func makeTemporaryDirectory() throws -> String {
     var template = Array("/tmp/dt-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw TestSystemError("mkdtemp") }
     return template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
 }
 
-/// Removes a file, or a directory with all it holds; links are removed, not followed.
+/// Removes a file, or a directory with its contents.
+///
+/// Symbolic links are removed, not followed.
 package func removeTree(_ path: String) {
     var status = stat()
     guard lstat(path, &status) == 0 else { return }
@@ -38,7 +42,7 @@ package func removeTree(_ path: String) {
     rmdir(path)
 }
 
-/// The names in a directory, in order; none when it can't be read.
+/// Returns the sorted names in a directory, or an empty array if the directory can't be read.
 package func namesOfFiles(in path: String) -> [String] {
     guard let stream = opendir(path) else { return [] }
     defer { closedir(stream) }

@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Runs a body on a thread of its own that accesses files as the user "nobody", when the test runs as root.
+/// Runs a body on a new thread that accesses files as the user "nobody", if the test runs as root.
 ///
-/// `setfsuid` counts for the calling thread alone, and takes from it root's right to pass over permissions; so other
-/// tests go on as they were. A test that doesn't run as root has no such right, and the body just runs.
+/// `setfsuid` affects only the calling thread and removes root's right to bypass permissions, so other tests are
+/// unaffected. If the test doesn't run as root, it has no such right, and the body runs directly.
 package func asUnprivileged<Value: Sendable>(_ body: @escaping @Sendable () -> Value) -> Value {
     guard geteuid() == 0 else { return body() }
     let box = Box<Value>()
@@ -29,12 +29,12 @@ private final class Box<Value: Sendable>: Sendable {
     }
 
     func take() -> Value {
-        guard let value = result.withLock({ $0 }) else { fatalError("The thread has ended without a result.") }
+        guard let value = result.withLock({ $0 }) else { fatalError("The thread ended without a result.") }
         return value
     }
 }
 
-/// `setfsuid`, which Swift's Glibc module leaves out.
+/// Calls `setfsuid`, which Swift's Glibc module leaves out.
 private func setFileSystemUser(_ uid: uid_t) {
     typealias Function = @convention(c) (uid_t) -> Int32
     guard let symbol = dlsym(dlopen(nil, RTLD_NOW), "setfsuid") else { fatalError("The C library has no setfsuid.") }

@@ -1,7 +1,7 @@
-// What Linux offers and Swift's Glibc module hides, under names of our own.
+// Linux functions that Swift's Glibc module hides, under our own names.
 //
-// The header includes nothing that depends on _GNU_SOURCE: Swift's Glibc module was built without it, and one type
-// with two definitions does not compile. Each function returns what the system call returns, and sets errno.
+// This header includes nothing that depends on _GNU_SOURCE: Swift's Glibc module was built without it, and a type with
+// two definitions doesn't compile. Each function returns what the system call returns, and sets errno.
 
 #pragma once
 
@@ -10,45 +10,46 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/// Swaps two names in one step (renameat2, RENAME_EXCHANGE); ENOENT when either is missing, EINVAL or ENOSYS where
-/// the file system can't.
+/// Swaps two names in one step (renameat2, RENAME_EXCHANGE). Fails with ENOENT if either is missing, and with EINVAL or
+/// ENOSYS if the file system can't do this.
 int linux_rename_exchange(int old_directory, const char *old_name, int new_directory, const char *new_name);
 
-/// Renames, unless the new name exists: then EEXIST (renameat2, RENAME_NOREPLACE).
+/// Renames a file, unless the new name exists: then fails with EEXIST (renameat2, RENAME_NOREPLACE).
 int linux_rename_noreplace(int old_directory, const char *old_name, int new_directory, const char *new_name);
 
-/// Takes a read lease (F_SETLEASE, F_RDLCK). The kernel refuses it with EAGAIN while anyone has the file open for
-/// writing, and makes who opens it for writing later wait until it is released. The kernel tells the holder of a waiting
-/// writer by a signal: SIGURG here, which is ignored by default. (SIGIO, the usual one, would end the process, and to
-/// ignore it is not for a library to decide.)
+/// Takes a read lease (F_SETLEASE, F_RDLCK). The kernel refuses it with EAGAIN while any process has the file open for
+/// writing, and makes later attempts to open it for writing wait until the lease is released. The kernel notifies the
+/// holder of a waiting writer by a signal: here SIGURG, which is ignored by default. (The usual one, SIGIO, would end
+/// the process, and a library must not decide to ignore it.)
 int linux_lease_read(int fd);
 
-/// Lets a lease go.
+/// Releases a lease.
 int linux_lease_release(int fd);
 
-/// Has the kernel send this process a signal when the thread that started it ends (PR_SET_PDEATHSIG).
+/// Makes the kernel send this process a signal when the thread that started it ends (PR_SET_PDEATHSIG).
 int linux_signal_at_end_of_parent(int signal);
 
-/// Has posix_spawn close all descriptors from a number on in the new process; takes a posix_spawn_file_actions_t.
+/// Makes posix_spawn close all descriptors from `lowest` on in the new process; takes a posix_spawn_file_actions_t.
 int linux_spawn_close_from(void *actions, int lowest);
 
-/// The flag of posix_spawn that gives a program a session of its own.
+/// Returns the posix_spawn flag that gives a program its own session.
 short linux_spawn_in_new_session(void);
 
-/// Starts a thread with all signals blocked: they are for the program's other threads. Returns 0, or the error's number.
+/// Starts a thread with all signals blocked, since they are for the program's other threads. Returns 0 or the error
+/// number.
 int linux_start_thread(pthread_t *thread, void *(*main)(void *), void *argument);
 
-/// Has a function called at the very end of a normal exit, after all that `atexit` was told; one function at most.
+/// Sets the function to call at the very end of a normal exit, after all `atexit` functions. There is only one.
 void linux_at_end(void (*function)(void));
 
-/// Reserves room for a file's first bytes (fallocate, FALLOC_FL_KEEP_SIZE), leaving its size and content as they are;
-/// ENOSPC when there isn't as much, EOPNOTSUPP where the file system can't.
+/// Reserves space for a file's first `length` bytes (fallocate, FALLOC_FL_KEEP_SIZE) without changing its size or
+/// contents. Fails with ENOSPC if there isn't enough space, and with EOPNOTSUPP if the file system can't do this.
 int linux_reserve(int fd, off_t length);
 
-/// Makes a non-blocking, close-on-exec eventfd whose counter is 0.
+/// Creates a non-blocking, close-on-exec eventfd whose counter is 0.
 int linux_eventfd(void);
 
-/// Who is at the other end of a connected Unix socket (SO_PEERCRED).
+/// The process at the other end of a connected Unix socket (SO_PEERCRED).
 struct linux_peer {
     pid_t pid;
     uid_t uid;
@@ -56,40 +57,41 @@ struct linux_peer {
 };
 int linux_peer_of(int fd, struct linux_peer *peer);
 
-/// The magic number of the file system that holds an open file (fstatfs, f_type), or -1.
+/// Returns the magic number of the file system that holds an open file (fstatfs, f_type), or -1.
 int64_t linux_file_system_type(int fd);
 
-/// The mount that holds an open file (statx, STATX_MNT_ID), or 0 where the kernel doesn't tell.
+/// Returns the mount that holds an open file (statx, STATX_MNT_ID), or 0 if the kernel doesn't report it.
 uint64_t linux_mount_id(int fd);
 
-/// When the file behind a descriptor was made, in nanoseconds since 1970 (statx, STATX_BTIME); 0 where the file system
-/// doesn't keep that.
+/// Returns when the file behind a descriptor was created, in nanoseconds since 1970 (statx, STATX_BTIME), or 0 if the
+/// file system doesn't record that.
 int64_t linux_birth_time(int fd);
 
-/// Sets an extended attribute of an open file (fsetxattr); ENOTSUP where the file system has none.
+/// Sets an extended attribute of an open file (fsetxattr). Fails with ENOTSUP if the file system doesn't support them.
 int linux_set_attribute(int fd, const char *name, const void *value, size_t size);
 
-/// Reads an extended attribute of an open file into a buffer (fgetxattr): its size, or -1 when there is none that fits.
+/// Reads an extended attribute of an open file into a buffer (fgetxattr). Returns its size, or -1 if it doesn't exist
+/// or doesn't fit.
 ssize_t linux_attribute(int fd, const char *name, void *value, size_t size);
 
-/// Copies every extended attribute from one open file to another, whose ACL is the first one's then, or none; the mask of
-/// the ACL is left nothing beyond the permissions given (4 to read, 2 to write, 1 to execute). What the file system refuses
-/// to take (ENOTSUP, EPERM) is passed over, and counted in the result; -1 for any other failure.
+/// Copies every extended attribute from one open file to another, which also gets the first file's ACL, or none. The
+/// ACL's mask is limited to the given permissions (4 to read, 2 to write, 1 to execute). Returns the number of
+/// attributes that the file system refused (ENOTSUP, EPERM) and that were skipped, or -1 on any other failure.
 int linux_copy_attributes(int from, int to, unsigned mask);
 
-/// Blocks signals, but for those that the process ignores, and makes a non-blocking, close-on-exec descriptor that is
-/// readable when one is pending (signalfd).
+/// Blocks signals, except those that the process ignores, and creates a non-blocking, close-on-exec descriptor that is
+/// readable when a signal is pending (signalfd).
 int linux_signalfd(const int *signals, int count);
 
-/// Takes the next signal of such a descriptor; 0 when there is none.
+/// Dequeues the next signal from such a descriptor; returns 0 if there is none.
 int linux_next_signal(int fd);
 
-/// Starts a guard of programs: a process that ends all programs of its process group when this process ends, however that
-/// comes, by SIGKILL too. It leads the group, so that the group is there before the first program; it takes no signals, and
-/// keeps nothing of this process open. SIGTERM comes first, and two seconds later SIGKILL. Returns its id, or -1; `*pipe` is
-/// what this process must keep open until it has ended the guard with SIGKILL.
+/// Starts a guard process that ends all programs of its process group when this process ends, even by SIGKILL. The
+/// guard leads the group, so the group exists before the first program starts. It blocks all signals, and keeps none
+/// of this process's files open. It sends SIGTERM, and SIGKILL two seconds later. Returns the guard's process id, or
+/// -1. This process must keep `*pipe` open until it has ended the guard with SIGKILL.
 pid_t linux_start_guard(int *pipe);
 
-/// Stops this process as Ctrl-Z does (SIGTSTP), though that is blocked; returns once it is continued, or at once where
-/// nobody would continue it.
+/// Stops this process as Ctrl-Z does (SIGTSTP), although that signal is blocked. Returns when the process is continued,
+/// or immediately if nothing would continue it.
 void linux_stop_self(void);

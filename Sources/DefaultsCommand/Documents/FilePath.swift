@@ -9,12 +9,12 @@ struct FilePath: Hashable, ExpressibleByArgument, ExpressibleByStringLiteral, Cu
 
     init(bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
 
-    /// Takes a text as it is.
+    /// Creates a path from text.
     init(_ text: String) { self.init(bytes: text.utf8) }
 
     init(stringLiteral text: String) { self.init(text) }
 
-    /// Takes an argument, or the text that stands for one of any bytes.
+    /// Creates a path from an argument, or from the placeholder of one that isn't UTF-8.
     init(argument: String) { self.init(bytes: ByteArgument.bytes(of: argument)) }
 
     /// The path as system calls take it.
@@ -29,10 +29,10 @@ struct FilePath: Hashable, ExpressibleByArgument, ExpressibleByStringLiteral, Cu
     /// The path up to its last name, with the slash before that; empty for a bare name.
     var prefix: ArraySlice<UInt8> { bytes[..<((bytes.lastIndex(of: Self.separator) ?? -1) + 1)] }
 
-    /// The last name; empty behind a slash.
+    /// The last name; empty after a trailing slash.
     var name: ArraySlice<UInt8> { bytes[prefix.endIndex...] }
 
-    /// The directory that the last name is in.
+    /// The directory that contains the last name.
     var directory: FilePath {
         switch prefix.count {
         case 0: "."
@@ -41,7 +41,7 @@ struct FilePath: Hashable, ExpressibleByArgument, ExpressibleByStringLiteral, Cu
         }
     }
 
-    /// Whether the path ends with a text.
+    /// Returns whether the path ends with a text.
     func hasSuffix(_ suffix: String) -> Bool { bytes.suffix(suffix.utf8.count).elementsEqual(suffix.utf8) }
 
     var description: String {

@@ -1,44 +1,87 @@
+import ArgumentParser
 import DefaultsCore
+import Glibc
+import Linux
 import PropertyList
 
-/// A property list or JSON that a person gave, in a file or on standard input.
+/// A property list or JSON document from a file or standard input.
 struct InputDocument {
-    /// What messages call it.
+    /// The name of the document in messages.
     let name: String
     let value: PropertyListValue
     let format: PropertyListFormat
 
-    /// Reads a file, or standard input for "-", that is no larger and no deeper than a domain's file may be.
+    /// Reads a file, or standard input for "-", within the size and depth limits of a domain's file.
     ///
-    /// - Parameter path: the file.
-    /// - Throws: why it can't be read or understood.
+    /// - Parameter path: The file.
+    /// - Throws: If it can't be read or parsed.
     init(_ path: FilePath) throws(Failure) {
         name = InputFile.title(path)
         let bytes = try InputFile.read(path)
         do throws(PropertyListError) {
-            (value, format) = try PropertyListValue.read(bytes, limits: DomainFile.standardLimits)
+            (value, format) = try PropertyListValue.read(bytes, limits: PropertyListLimits.domainFile)
         } catch {
             guard JSONReader.isLikely(bytes) else { throw Failure("\(name): \(error)", .dataError) }
             do throws(Failure) {
-                // It tells all types apart, as the binary format does.
-                (value, format) = (try JSONReader.read(bytes, limits: DomainFile.standardLimits), .binary)
+                // Like the binary format, our JSON distinguishes all types.
+                (value, format) = (try JSONReader.read(bytes, limits: PropertyListLimits.domainFile), .binary)
             } catch {
                 throw Failure("\(name): \(error.message)", error.status)
             }
         }
     }
 
-    /// The keys that it holds.
+    /// Returns the keys and values of the document.
     ///
-    /// - Parameter consequence: what isn't done without any, as the end of the sentence.
-    /// - Returns: its entries.
-    /// - Throws: when it isn't a dictionary.
+    /// - Parameter consequence: The end of the error message, saying what was not done.
+    /// - Returns: The entries of the top-level dictionary.
+    /// - Throws: If the document isn't a dictionary.
     func values(_ consequence: String = "") throws(Failure) -> DomainValues {
         guard case .dictionary(let values) = value else {
             throw Failure(
-                "\(name) holds no dictionary but a value of type \(value.typeName), so it has no keys\(consequence).",
+                "\(name) holds a value of type \(value.typeName), not a dictionary, so it has no keys\(consequence).",
                 .dataError)
         }
         return values
+    }
+}
+
+/// The input file of a verb; `-` is standard input.
+enum InputFile {
+    /// The maximum size, in bytes.
+    private static let limit = 1 << 30
+
+    /// Returns the bytes of a file.
+    ///
+    /// - Throws: If it can't be read; with the status for a missing input if the path is to blame.
+    static func read(_ path: FilePath) throws(Failure) -> [UInt8] {
+        do throws(SystemCall.Failure) {
+            // A duplicate, because `FileDescriptor` closes its number, and standard input must stay open.
+            let file =
+                path.isStandard
+                ? FileDescriptor(owning: try SystemCall.run { fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) })
+                : try FileDescriptor(opening: path.cString, O_RDONLY | O_NOCTTY)
+            var bytes: [UInt8] = []
+            while true {
+                let part = try file.read(upTo: 1 << 20)
+                if part.isEmpty { return bytes }
+                bytes += part
+                guard bytes.count <= limit else { throw SystemCall.Failure(number: EFBIG) }
+            }
+        } catch {
+            let isOfName = [ENOENT, ENOTDIR, EACCES, EISDIR, ELOOP, ENAMETOOLONG].contains(error.number)
+            throw Failure(
+                "\(title(path)) can't be read: \(SystemCall.message(error.number)).", isOfName ? .noInput : .inputOutput
+            )
+        }
+    }
+
+    /// Returns the name of a file for the beginning of a sentence.
+    static func title(_ path: FilePath) -> String {
+        switch path.description {
+        case "-": "Standard input"
+        case "": "The file \"\""
+        case let text: text
+        }
     }
 }

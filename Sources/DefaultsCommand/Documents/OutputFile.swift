@@ -1,20 +1,20 @@
 import DefaultsCore
 import Glibc
+import Linux
 
-/// A file that was named to be written; `-` is standard output.
+/// The output file of a verb; `-` is standard output.
 enum OutputFile {
-    /// Writes a file whole or not at all, durably: beside it first, and renamed, so that on failure it is as it was.
+    /// Writes a file atomically and durably, by renaming a temporary file; on failure the file is unchanged.
     ///
-    /// It keeps its permissions, and as far as can be its owner; a link stands for what it leads to. A new one is for the
-    /// user alone, or has the permissions of its source, since what was secret there is so here. What is no regular file,
-    /// a terminal or a FIFO say, has nothing that could be lost, and is written to, and so is a descriptor such as
-    /// `/dev/stdout`.
+    /// The file keeps its permissions and, if possible, its owner; a link is followed. A new file is readable only by
+    /// the user, or has the permissions of its source, so that secrets stay secret. Anything but a regular file, such
+    /// as a terminal, a FIFO or the descriptor `/dev/stdout`, is written in place: it has no contents to lose.
     ///
     /// - Parameters:
-    ///   - bytes: what it is to hold.
-    ///   - path: the file.
-    ///   - source: the file that the values are from; `nil` for none.
-    /// - Throws: when it can't be written.
+    ///   - bytes: The contents.
+    ///   - path: The file.
+    ///   - source: The file that the values come from, if any.
+    /// - Throws: If the file can't be written.
     static func write(_ bytes: [UInt8], to path: FilePath, from source: FilePath? = nil) throws(Failure) {
         if path.isStandard { return try StandardOutput.write(bytes) }
         let target: OutputTarget
@@ -38,7 +38,8 @@ enum OutputFile {
         Failure("\(InputFile.title(path)) can't be written: \(SystemCall.message(error.number)).", .cantCreate)
     }
 
-    /// Whether it is the file that standard output is redirected to, which would be replaced under it.
+    /// Returns whether the target is the file that standard output is redirected to: renaming would replace it under
+    /// the descriptor.
     private static func isStandardOutput(_ target: OutputTarget) -> Bool {
         switch target {
         case .descriptor(let number): return number == STDOUT_FILENO
@@ -65,17 +66,17 @@ enum OutputFile {
         try replace(path, bytes, mode: status.st_mode & 0o777, of: (status.st_uid, status.st_gid))
     }
 
-    /// What the user takes from the permissions of new files, which `mkstemp` and `fchmod` don't.
+    /// Returns the umask, which `mkstemp` and `fchmod` ignore.
     private static func mask() -> mode_t {
-        // It can't be read but by setting it; there is one thread.
+        // The umask can be read only by setting it; this process has one thread.
         let mask = umask(0o077)
         umask(mask)
         return mask
     }
 
-    /// Has another's file stay theirs where that can be had, or their group's; no other group gets that one's rights.
+    /// Restores the owner and group, or only the group, of the file that is being replaced.
     ///
-    /// - Returns: whether the file has the group.
+    /// - Returns: Whether the file has the group; if not, the caller must drop the group's permissions.
     private static func keep(_ owner: (user: uid_t, group: gid_t)?, of file: Int32) -> Bool {
         guard let owner else { return true }
         if fchown(file, owner.user, owner.group) == 0 || fchown(file, uid_t.max, owner.group) == 0 { return true }

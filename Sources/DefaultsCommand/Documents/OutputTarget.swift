@@ -2,29 +2,29 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// What a path that is to be written leads to.
+/// The target of an output path.
 enum OutputTarget {
-    /// A descriptor of this process, as `/dev/stdout` and `/dev/fd/3` name one.
+    /// A descriptor of this process, such as `/dev/stdout` or `/dev/fd/3`.
     ///
-    /// It may be of a regular file, since output is redirected: then that has a place to write at, and what is before it
-    /// stays.
+    /// If it refers to a regular file, because output is redirected, writing continues at its offset and keeps what is
+    /// before that.
     case descriptor(Int32)
-    /// A descriptor of another process, by its path below `/proc`.
+    /// A descriptor of another process, as a path below `/proc`.
     case foreign(FilePath)
-    /// A file, which need not be there, past all links.
+    /// A file, with all links resolved; it need not exist.
     case file(FilePath)
 
-    /// The most links that the kernel follows.
-    private static let mostLinks = 40
+    /// The maximum number of links that the kernel follows.
+    private static let maximumLinks = 40
 
     /// Follows the links of a path.
     ///
-    /// Those in `/proc/self/fd` are not followed: the kernel doesn't go by their text either, see proc_pid_fd(5).
+    /// Links in `/proc/self/fd` are not followed: the kernel doesn't resolve their text either, see proc_pid_fd(5).
     ///
-    /// - Throws: when they lead nowhere.
+    /// - Throws: `ELOOP` if there are too many links.
     init(_ path: FilePath) throws(SystemCall.Failure) {
         var path = path
-        for _ in 0..<Self.mostLinks {
+        for _ in 0..<Self.maximumLinks {
             if let number = Int32(String(decoding: path.name, as: UTF8.self)),
                 let process = Self.owner(ofDescriptorsIn: path.directory)
             {
@@ -40,7 +40,7 @@ enum OutputTarget {
         throw SystemCall.Failure(number: ELOOP)
     }
 
-    /// The process of a directory `/proc/<pid>/fd`, or of one of its threads'; `nil` for other directories.
+    /// Returns the process of a directory `/proc/<pid>/fd`, or of one of its threads; `nil` for other directories.
     private static func owner(ofDescriptorsIn directory: FilePath) -> pid_t? {
         guard let resolved = realpath(directory.cString, nil) else { return nil }
         defer { free(resolved) }
@@ -49,7 +49,7 @@ enum OutputTarget {
         return pid_t(parts[1])
     }
 
-    /// What a link holds; `nil` for what is none.
+    /// Returns the text of a link; `nil` if the path is not a link.
     private static func text(ofLink path: FilePath) -> FilePath? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink(path.cString, &buffer, buffer.count)

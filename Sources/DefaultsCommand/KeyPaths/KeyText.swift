@@ -1,29 +1,33 @@
 package import DefaultsCore
 import PropertyList
 
-/// A key as it was typed, which may lead into the value of another one: `a.b.0`.
+/// A key as it was typed, which may be a path into the value of another key: `a.b.0`.
 package struct KeyText {
     package let text: String
-    /// Whether it was said to be a path.
+    /// Whether `--key-path` makes it a path.
     let isPath: Bool
 
-    /// The longest path that is taken: what it makes has to fit the depth of a property list.
-    static let mostComponents = 256
+    /// The maximum length of a path: the value that it creates must not exceed the depth limit of a property list.
+    static let maximumComponents = 256
 
-    /// Finds what the text means in a domain.
+    /// Returns the path that the text means in a domain.
     ///
-    /// A key that is there as it was typed wins; else the longest beginning, up to a dot, that is the key of an array or a
-    /// dictionary has the rest as a path into it; else the text is a key. An escaped dot or backslash, `\.` or `\\`, says
-    /// that the dots without one are to part.
+    /// 1. If a key of exactly this text exists, the text is that key.
+    /// 2. Otherwise, the longest prefix before a dot that is the key of an array or dictionary is the key, and the rest
+    ///    is a path into its value.
+    /// 3. Otherwise, the text is a key.
+    ///
+    /// If the text contains an escaped dot or backslash, `\.` or `\\`, rule 1 doesn't apply, and in rule 3 the
+    /// unescaped dots separate components.
     package func path(in values: DomainValues) throws(Failure) -> ValuePath {
-        // Most keys are no paths, and cost no more than before there were any.
+        // Fast path: most keys are not paths.
         if !isPath, !text.utf8.contains(UInt8(ascii: "\\")) {
             if !text.utf8.contains(UInt8(ascii: ".")) || values[text] != nil { return ValuePath(key: text) }
         }
         let (components, hasEscapes) = Self.components(text)
-        guard components.count <= Self.mostComponents else {
+        guard components.count <= Self.maximumComponents else {
             throw Failure(
-                "The key has \(components.count) components; a path has at most \(Self.mostComponents).", .usage)
+                "The key path has \(components.count) components; the limit is \(Self.maximumComponents).", .usage)
         }
         if isPath { return ValuePath(key: components[0], steps: components.dropFirst(), isForced: true) }
         if !hasEscapes, values[text] != nil { return ValuePath(key: text) }
@@ -38,10 +42,10 @@ package struct KeyText {
         return ValuePath(key: components[0], steps: components.dropFirst())
     }
 
-    /// The part before the first dot, if the text looks like a path but is taken as a key.
+    /// The part before the first dot, if the text looks like a path but is treated as a key.
     ///
-    /// A text looks like a path if it has an index, or if each part begins with a capital. Other keys with dots, such as
-    /// `com.apple.mouse.scaling`, are common; and escaped dots are meant.
+    /// Text looks like a path if it has an index, or if each part begins with a capital letter. Other keys with dots,
+    /// such as `com.apple.mouse.scaling`, are common, and escaped dots are intended.
     var missingParent: String? {
         if isPath || text.utf8.contains(UInt8(ascii: "\\")) { return nil }
         let components = text.split(separator: ".", omittingEmptySubsequences: false)
@@ -52,7 +56,7 @@ package struct KeyText {
         return hasIndex || components.allSatisfy { $0.first?.isUppercase ?? false } ? String(first) : nil
     }
 
-    /// The text cut at its dots, without the backslashes that say what isn't one.
+    /// Returns the components between unescaped dots, without the backslashes of escapes.
     private static func components(_ text: String) -> (components: [String], hasEscapes: Bool) {
         var components: [String] = []
         var component = String.UnicodeScalarView()

@@ -1,12 +1,12 @@
 package import DefaultsCore
 package import PropertyList
 
-/// A key of a domain, and the way from its value to one inside.
+/// A key of a domain, and the path from its value to a value inside.
 package struct ValuePath {
     package let key: String
-    /// Keys of dictionaries and indices of arrays, from the outside in; none for the key's own value.
+    /// Dictionary keys and array indexes, from the outside in; empty for the key's own value.
     let steps: [String]
-    /// Whether a key that is missing may be made to hold what the steps lead to.
+    /// Whether an edit may create a missing key, with dictionaries for the steps.
     let isForced: Bool
 
     init(key: String, steps: ArraySlice<String> = [], isForced: Bool = false) {
@@ -15,97 +15,98 @@ package struct ValuePath {
         self.isForced = isForced
     }
 
-    /// The value at the path's end.
+    /// Returns the value at the end of the path.
     ///
     /// - Parameters:
-    ///   - values: what the domain holds.
-    ///   - place: where it is.
-    ///   - consequence: what isn't done without it, as the end of the sentence.
-    /// - Returns: the value.
-    /// - Throws: what isn't there, or holds nothing.
+    ///   - values: The domain's values.
+    ///   - location: The domain's location, for messages.
+    ///   - consequence: The end of the error message, saying what was not done.
+    /// - Returns: The value.
+    /// - Throws: If a step doesn't exist, or leads into a value that isn't an array or dictionary.
     package func value(
-        in values: DomainValues, of place: DomainPlace, _ consequence: String = ""
+        in values: DomainValues, of location: DomainLocation, _ consequence: String = ""
     ) throws(Failure) -> PropertyListValue {
         guard var value = values[key] else {
-            throw NotFound.key(key, among: values.keys, of: place, consequence)
+            throw NotFound.key(key, among: values.keys, of: location, consequence)
         }
         for depth in steps.indices {
             switch value {
             case .dictionary(let entries):
                 guard let entry = entries[steps[depth]] else {
-                    let near = NearName.question(steps[depth], among: entries.keys)
-                    throw missingEntry(depth, place, consequence, near)
+                    let near = Suggestion.question(steps[depth], among: entries.keys)
+                    throw missingEntry(depth, location, consequence, near)
                 }
                 value = entry
             case .array(let elements):
-                let index = try index(depth, in: elements, place, consequence)
-                guard index < elements.count else { throw missingElement(depth, elements, place, consequence) }
+                let index = try index(depth, in: elements, location, consequence)
+                guard index < elements.count else { throw missingElement(depth, elements, location, consequence) }
                 value = elements[index]
-            default: throw noContainer(depth, value, place, consequence)
+            default: throw noContainer(depth, value, location, consequence)
             }
         }
         return value
     }
 
-    /// An edit that makes a new value of the one at the path's end, which holds as long as the key's value is the same.
+    /// Returns an edit that changes the value at the end of the path, on the condition that the key's value is still
+    /// the same.
     ///
     /// - Parameters:
-    ///   - values: what the domain holds.
-    ///   - place: where it is.
-    ///   - make: gives the new value, `nil` to remove it.
-    /// - Returns: the edit of the key.
-    /// - Throws: what on the way isn't there or holds nothing, or what `make` throws.
+    ///   - values: The domain's values.
+    ///   - location: The domain's location, for messages.
+    ///   - make: Returns the new value, given the old one; `nil` to remove it.
+    /// - Returns: The edit of the key.
+    /// - Throws: If a step doesn't exist, or leads into a value that isn't an array or dictionary; or the error of
+    ///   `make`.
     package func edit(
-        in values: DomainValues, of place: DomainPlace,
+        in values: DomainValues, of location: DomainLocation,
         _ make: (PropertyListValue?) throws(Failure) -> PropertyListValue?
-    ) throws(Failure) -> ConditionalEdit {
+    ) throws(Failure) -> ConditionalWrite {
         let old = values[key]
         if old == nil, !steps.isEmpty, !isForced {
-            let failure = NotFound.key(key, among: values.keys, of: place)
-            throw Failure("\(failure.message) Write --key-path before the domain to make it.", failure.status)
+            let failure = NotFound.key(key, among: values.keys, of: location)
+            throw Failure("\(failure.message) To create it, put --key-path before the domain.", failure.status)
         }
-        return ConditionalEdit(values: [key: try changed(old, 0, place, make)], expected: [key: old])
+        return ConditionalWrite(values: [key: try changed(old, 0, location, make)], expected: [key: old])
     }
 
     private func changed(
-        _ value: PropertyListValue?, _ depth: Int, _ place: DomainPlace,
+        _ value: PropertyListValue?, _ depth: Int, _ location: DomainLocation,
         _ make: (PropertyListValue?) throws(Failure) -> PropertyListValue?
     ) throws(Failure) -> PropertyListValue? {
         guard depth < steps.count else { return try make(value) }
         switch value {
         case .array(var elements)?:
-            let index = try index(depth, in: elements, place)
-            guard index <= elements.count else { throw missingElement(depth, elements, place) }
+            let index = try index(depth, in: elements, location)
+            guard index <= elements.count else { throw missingElement(depth, elements, location) }
             let old = index < elements.count ? elements[index] : nil
-            let new = try changed(old, depth + 1, place, make)
+            let new = try changed(old, depth + 1, location, make)
             elements.replaceSubrange(index..<(old == nil ? index : index + 1), with: [new].compactMap(\.self))
             return .array(elements)
         case .dictionary(var entries)?:
-            entries[steps[depth]] = try changed(entries[steps[depth]], depth + 1, place, make)
+            entries[steps[depth]] = try changed(entries[steps[depth]], depth + 1, location, make)
             return .dictionary(entries)
         case nil:
-            return .dictionary([steps[depth]: try changed(nil, depth + 1, place, make)].compactMapValues(\.self))
-        case let value?: throw noContainer(depth, value, place)
+            return .dictionary([steps[depth]: try changed(nil, depth + 1, location, make)].compactMapValues(\.self))
+        case let value?: throw noContainer(depth, value, location)
         }
     }
 
     private func index(
-        _ depth: Int, in elements: [PropertyListValue], _ place: DomainPlace, _ consequence: String = ""
+        _ depth: Int, in elements: [PropertyListValue], _ location: DomainLocation, _ consequence: String = ""
     ) throws(Failure) -> Int {
         let step = steps[depth]
         guard !step.isEmpty, step.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             throw Failure(
-                "\(shown(depth)) in \(place.name) is an array: its elements have numbers from 0 on, and \"\(step)\" is "
-                    + "none\(consequence).",
+                "\(shown(depth)) in \(location.name) is an array, and \"\(step)\" is not an index\(consequence).",
                 .notFound)
         }
-        // What is beyond all numbers is beyond all arrays.
+        // A number that overflows Int is out of range for any array.
         return Int(step) ?? .max
     }
 
-    // MARK: What is missing
+    // MARK: Missing values
 
-    /// What leads to a step, between quotes.
+    /// Returns the path up to a step, in quotes.
     private func shown(_ depth: Int) -> String {
         let parts = ([key] + steps[..<depth]).map { part in
             depth == 0 && steps.isEmpty ? part : part.map { $0 == "." || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined()
@@ -114,26 +115,26 @@ package struct ValuePath {
     }
 
     private func missingEntry(
-        _ depth: Int, _ place: DomainPlace, _ consequence: String, _ near: String
+        _ depth: Int, _ location: DomainLocation, _ consequence: String, _ near: String
     ) -> Failure {
-        Failure("\(shown(depth)) in \(place.name) has no key \"\(steps[depth])\"\(consequence).\(near)", .notFound)
+        Failure("\(shown(depth)) in \(location.name) has no key \"\(steps[depth])\"\(consequence).\(near)", .notFound)
     }
 
     private func missingElement(
-        _ depth: Int, _ elements: [PropertyListValue], _ place: DomainPlace, _ consequence: String = ""
+        _ depth: Int, _ elements: [PropertyListValue], _ location: DomainLocation, _ consequence: String = ""
     ) -> Failure {
         let count = elements.count == 1 ? "1 element" : "\(elements.count) elements"
         return Failure(
-            "\(shown(depth)) in \(place.name) has \(count), numbered from 0 on, and none with the number "
+            "\(shown(depth)) in \(location.name) has \(count), counted from 0, so there is no element "
                 + "\(steps[depth])\(consequence).",
             .notFound)
     }
 
     private func noContainer(
-        _ depth: Int, _ value: PropertyListValue, _ place: DomainPlace, _ consequence: String = ""
+        _ depth: Int, _ value: PropertyListValue, _ location: DomainLocation, _ consequence: String = ""
     ) -> Failure {
         Failure(
-            "\(shown(depth)) in \(place.name) is no array or dictionary but of type \(value.typeName), and holds no "
-                + "\"\(steps[depth])\"\(consequence).", .dataError)
+            "\(shown(depth)) in \(location.name) is of type \(value.typeName), not an array or dictionary, so it has "
+                + "no \"\(steps[depth])\"\(consequence).", .dataError)
     }
 }

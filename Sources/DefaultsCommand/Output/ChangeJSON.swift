@@ -1,14 +1,14 @@
 import DefaultsCore
 import PropertyList
 
-/// Events of a stream as JSON, an object a line; `defaults help tail` documents the form.
+/// The JSON form of a stream's events, one object per line; the manual page defaults-tail(1) documents it.
 enum ChangeJSON {
-    /// The line that says that the stream has begun.
+    /// Returns the line that announces the start of the stream.
     static func ready(at cursor: Cursor, agent pid: Int64, directory: String) -> String {
         line("ready", cursor, [("pid", "\(pid)"), ("directory", JSONText.string(directory))])
     }
 
-    /// The line for an event.
+    /// Returns the line for an event; `nil` if it has none.
     static func line(_ event: StreamEvent) -> String? {
         switch event {
         case .record(let record, let cursor):
@@ -16,11 +16,11 @@ enum ChangeJSON {
         case .initial(let snapshot) where snapshot.values.isEmpty:
             line(
                 "damaged", snapshot.cursor,
-                place(snapshot.domain) + [("reason", JSONText.string(snapshot.damage ?? ""))])
+                location(snapshot.domain) + [("reason", JSONText.string(snapshot.damage ?? ""))])
         case .initial(let snapshot):
             line(
                 "change", snapshot.cursor,
-                place(snapshot.domain) + (snapshot.damage.map { [("damage", JSONText.string($0))] } ?? []) + [
+                location(snapshot.domain) + (snapshot.damage.map { [("damage", JSONText.string($0))] } ?? []) + [
                     ("source", "null"),
                     (
                         "changes",
@@ -40,7 +40,7 @@ enum ChangeJSON {
     }
 
     private static func line(_ record: LogRecord, _ cursor: Cursor) -> String {
-        let start = [("time", JSONText.string(date(record.time)))] + place(record.domain)
+        let start = [("time", JSONText.string(date(record.time)))] + location(record.domain)
         switch record.event {
         case .change(let changeSet):
             var entries = start
@@ -57,7 +57,8 @@ enum ChangeJSON {
         case .recovered:
             return line("recovered", cursor, start)
         case .unknown:
-            return line("gap", cursor, start + [("reason", JSONText.string("The file changed while no agent ran."))])
+            let reason = "The file changed while no agent was running."
+            return line("gap", cursor, start + [("reason", JSONText.string(reason))])
         }
     }
 
@@ -66,21 +67,21 @@ enum ChangeJSON {
             [("type", JSONText.string(type)), ("cursor", JSONText.string(cursor.description))] + entries)
     }
 
-    /// What says which domain something is about.
-    static func place(_ domain: Domain) -> [(String, String)] {
-        var place = [
+    /// Returns the entries that identify a domain.
+    static func location(_ domain: Domain) -> [(String, String)] {
+        var location = [
             ("domain", JSONText.string(domain.name.description)),
             ("host", domain.host.identifier.map(JSONText.string) ?? "null"),
         ]
         switch domain.user {
         case .current: break
-        case .any(let directory): place.append(("user", JSONText.string(directory)))
-        case .managed: place.append(("user", JSONText.string("managed")))
+        case .any(let directory): location.append(("user", JSONText.string(directory)))
+        case .managed: location.append(("user", JSONText.string("managed")))
         }
-        return place
+        return location
     }
 
-    /// Changes of keys as a list of objects.
+    /// Returns changes to keys as an array of objects.
     static func list(_ changes: [KeyChange]) -> String {
         list(changes.map { change($0, kind: kind($0)) })
     }
@@ -108,13 +109,14 @@ enum ChangeJSON {
         JSONText.of(.dictionary(writer.fields))
     }
 
-    /// A list of what is JSON already.
+    /// Returns an array of elements that are JSON already.
     static func list(_ elements: [String]) -> String {
         "[" + elements.joined(separator: ",") + "]"
     }
 
     private static func date(_ time: Timestamp) -> String {
-        // Seconds from 1970 to 2001; whole milliseconds, since a Double holds no nanoseconds this far from its origin.
+        // 1970 to 2001 is 978,307,200 s. Whole milliseconds, because a Double can't hold nanoseconds this far from its
+        // origin.
         let milliseconds = Double(time.nanoseconds / 1_000_000) - 978_307_200_000
         return PropertyListDate(secondsSinceReferenceDate: milliseconds / 1_000).description
     }

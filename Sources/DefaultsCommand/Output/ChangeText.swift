@@ -3,9 +3,9 @@ import Glibc
 import Linux
 import PropertyList
 
-/// Events of a stream as lines for people.
+/// The text form of a stream's events.
 struct ChangeText {
-    /// Whether the lines bear a terminal's colours.
+    /// Whether the lines contain terminal colors.
     let isColored: Bool
 
     enum Color: String {
@@ -16,10 +16,10 @@ struct ChangeText {
         case yellow = "33"
     }
 
-    /// The longest value that is shown whole.
+    /// The length, in characters, from which a value is shortened.
     private static let longest = 200
 
-    /// The lines for an event; none for what only programs want.
+    /// Returns the lines for an event; none for events that only programs need.
     func lines(_ event: StreamEvent) -> [String] {
         switch event {
         case .record(let record, _): lines(record)
@@ -31,13 +31,13 @@ struct ChangeText {
                     "\(name(snapshot.domain)) \(shownKey(key))  \(colored(shown(value), .green))"
                 }
         case .gap(let from, let to):
-            [colored("What happened between \(from) and \(to) is not known any more.", .yellow)]
+            [colored("The changes between \(from) and \(to) are no longer available.", .yellow)]
         case .bookmark: []
-        case .ended: [colored("The stream has ended: it was read too slowly.", .yellow)]
+        case .ended: [colored("The stream ended because it was read too slowly.", .yellow)]
         }
     }
 
-    /// A change of a key: the key, its old value, an arrow, its new value.
+    /// Returns the text of a change: the key, its old value, an arrow, its new value.
     func text(_ change: KeyChange) -> String {
         let old = colored(shown(change.old), .red)
         let new = colored(shown(change.new), .green)
@@ -60,19 +60,19 @@ struct ChangeText {
                 }
         case .damaged(_, let reason):
             let reason = reason.printable
-            // A managed file's don't, where someone else than root can have written it.
-            let consequence = record.domain.user == .managed ? "" : " The last good values, if any, stay in force."
+            // Not so for a managed file that a user other than root may have written.
+            let consequence = record.domain.user == .managed ? "" : " The last good values, if any, stay in effect."
             return ["\(start) \(colored("damaged: \(reason)\(consequence)", .yellow))"]
         case .unsaved(_, let reason):
             return ["\(start) \(colored("not saved: \(reason.printable)", .yellow))"]
         case .recovered:
-            return ["\(start) \(colored("in order again", .green))"]
+            return ["\(start) \(colored("recovered", .green))"]
         case .unknown:
-            return ["\(start) \(colored("changed while no agent ran; how is not known", .yellow))"]
+            return ["\(start) \(colored("changed while no agent was running", .yellow))"]
         }
     }
 
-    /// A key; one that is empty is shown as such.
+    /// Returns a key for display; an empty one as a pair of quotes.
     private func shownKey(_ key: String) -> String { colored(key.isEmpty ? "\"\"" : key.printable, .bold) }
 
     private func name(_ domain: Domain) -> String { domain.description.printable }
@@ -87,7 +87,7 @@ struct ChangeText {
         }
     }
 
-    /// A value as JSON, cut when it is long, since people look at it; `--json` shows all of it.
+    /// Returns a value as JSON, shortened if it is long; `--json` shows all of it.
     func shown(_ value: PropertyListValue?) -> String {
         guard let value else { return "(none)" }
         let text = JSONText.of(value)
@@ -98,7 +98,7 @@ struct ChangeText {
         isColored ? "\u{1B}[\(color.rawValue)m\(text)\u{1B}[0m" : text
     }
 
-    /// The time of day here.
+    /// Returns the local time of day.
     private static func clock(_ time: Timestamp) -> String {
         var seconds = time_t(time.nanoseconds / 1_000_000_000)
         var parts = tm()

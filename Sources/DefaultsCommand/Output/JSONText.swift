@@ -1,25 +1,25 @@
 import DefaultsCore
 package import PropertyList
 
-/// Writes values as JSON, each with its type: what JSON has no type for is an object with one key.
+/// The JSON form of values, which keeps their types: a type that JSON lacks is an object with one key.
 ///
-/// Data is `{"$data": base64}`, a date `{"$date": RFC 3339}`, a keyed archive's number `{"$uid": n}`, and a real that is no
-/// number `{"$real": "nan"}`. Reals have a fraction or an exponent, so that they are told from integers; integers are
-/// exact whatever their size. Keys are in order.
+/// Data is `{"$data": base64}`, a date `{"$date": RFC 3339}`, the uid of a keyed archive `{"$uid": n}`, and a real that
+/// isn't finite `{"$real": "nan"}`. Reals have a fraction or an exponent, which distinguishes them from integers;
+/// integers are exact. Keys are sorted.
 package enum JSONText {
-    /// A value as one line of JSON.
+    /// Returns a value as one line of JSON.
     package static func of(_ value: PropertyListValue) -> String {
         var text = ""
         append(value, to: &text)
         return text
     }
 
-    /// An object as one line of JSON, its keys in the order given.
+    /// Returns an object as one line of JSON, with its keys in the given order.
     static func object(_ entries: [(key: String, value: String)]) -> String {
         "{" + entries.map { "\(string($0.key)):\($0.value)" }.joined(separator: ",") + "}"
     }
 
-    /// A string as JSON.
+    /// Returns a string as JSON.
     static func string(_ text: String) -> String {
         var result = "\""
         append(text, to: &result)

@@ -1,15 +1,16 @@
+import ArgumentParser
 import DefaultsCore
 import Glibc
 
-/// Standard output, written at once and whole.
+/// Standard output, written unbuffered and completely.
 enum StandardOutput {
     /// Writes text.
     static func write(_ text: String) throws(Failure) { try write(Array(text.utf8)) }
 
-    /// Writes text that may have any character, as a property list has it or as one.
+    /// Writes text that may contain any character: an old-style property list, or a value from one.
     ///
-    /// On a terminal, characters that it obeys, and those that show text in another order, are escaped as in an old-style
-    /// property list, but for line breaks and tabs. Anything else gets the text as it is.
+    /// On a terminal, control characters except line breaks and tabs, and characters that reorder text, are escaped as
+    /// in an old-style property list. Any other output receives the text as it is.
     static func show(_ text: [UInt8]) throws(Failure) {
         try write(isatty(STDOUT_FILENO) == 1 ? Array(escaped(String(decoding: text, as: UTF8.self)).utf8) : text)
     }
@@ -25,8 +26,8 @@ enum StandardOutput {
 
     /// Writes bytes.
     ///
-    /// When nobody reads them any more, the process ends with status 0: that is how `| head` says "enough". `ProcessSetup`
-    /// has SIGPIPE ignored for that.
+    /// If the reader is gone, as with `| head`, the process exits with status 0. `ProcessSetup` ignores SIGPIPE for
+    /// this.
     static func write(_ bytes: [UInt8]) throws(Failure) {
         var written = 0
         while written < bytes.count {
@@ -36,12 +37,36 @@ enum StandardOutput {
             } else if errno == EPIPE {
                 exit(0)
             } else if errno == EAGAIN {
-                // Someone made the terminal non-blocking; wait until it takes more.
+                // Another program made the terminal non-blocking; wait until it accepts more.
                 var output = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
                 poll(&output, 1, -1)
             } else if errno != EINTR {
                 throw Failure("Standard output can't be written: \(String(cString: strerror(errno))).", .inputOutput)
             }
+        }
+    }
+}
+
+/// The choice whether output is colored.
+enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
+    case auto
+    case always
+    case never
+
+    /// Returns whether output is colored.
+    ///
+    /// The option decides first, then `NO_COLOR` (https://no-color.org), then `CLICOLOR_FORCE`
+    /// (https://bixense.com/clicolors) and `FORCE_COLOR`, and finally whether standard output is a terminal that isn't
+    /// dumb. An empty variable counts as unset, and "0" forces nothing.
+    func isColored(_ environment: Environment = .current) -> Bool {
+        switch self {
+        case .always: return true
+        case .never: return false
+        case .auto:
+            if environment["NO_COLOR"] != nil { return false }
+            let forces = ["CLICOLOR_FORCE", "FORCE_COLOR"].compactMap { environment[$0] }
+            if forces.contains(where: { $0 != "0" }) { return true }
+            return isatty(STDOUT_FILENO) == 1 && environment["TERM"] != "dumb"
         }
     }
 }

@@ -1,7 +1,7 @@
 import DefaultsCore
 import PropertyList
 
-/// The agent's status as lines for people.
+/// The agent's status as text.
 enum StatusText {
     static func of(_ status: Fields) -> String {
         let watch = Fields((try? status.dictionary("watch")) ?? [:])
@@ -19,8 +19,9 @@ enum StatusText {
         }
         lines += [
             "socket       \(text(status, "socket"))",
-            "watching     \(text(watch, "mode")) (\(text(watch, "watches")) watches, \(text(watch, "rescans")) rescans, "
-                + "\(text(watch, "overflows")) overflows, \(text(watch, "rearms")) re-armed)",
+            "watching     \(text(watch, "mode")) (\(text(watch, "watches")) watches, "
+                + "\(text(watch, "rescans")) rescans, \(text(watch, "overflows")) overflows, "
+                + "\(text(watch, "rearms")) re-armed)",
             "domains      \(text(status, "domains"))",
             "revision     \(text(status, "revision")) (cursor \(text(status, "cursor")))",
             "connections  \(text(status, "connections"))",
@@ -33,7 +34,7 @@ enum StatusText {
             return "\(domain($0)): \(count) \(count == "1" ? "edit" : "edits") not saved yet"
         }
         lines += section("errors", status, "errors") {
-            // Without a domain it is of a directory.
+            // An error without a domain concerns a directory.
             ($0.values["domain"] == nil ? "" : "\(domain($0)): ") + text($0, "message")
         }
         return lines.map { $0 + "\n" }.joined()
@@ -49,7 +50,7 @@ enum StatusText {
 
     private static func process(_ status: Fields) -> String {
         guard status.values["pid"] == nil, status.values["ownPID"] != nil else { return "pid \(text(status, "pid"))" }
-        return "pid \(text(status, "ownPID")) in another pid namespace, with no number here"
+        return "pid \(text(status, "ownPID")) in another PID namespace, not visible here"
     }
 
     private static func padded(_ title: String) -> String {

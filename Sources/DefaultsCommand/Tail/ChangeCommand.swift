@@ -1,30 +1,32 @@
 import DefaultsCore
 import Glibc
 
-/// A run of the command that `tail --exec` names, for one change.
+/// A run of the command of `tail --exec` for one change set.
 struct ChangeCommand {
     private let command: String
     private let input: [UInt8]
     private let variables: [String: String?]
-    /// What messages call the change.
+    /// The description of the change in messages.
     private let title: String
 
-    /// The most bytes of keys that are put into the environment, where the kernel takes 128 KiB a variable.
-    private static let mostKeys = 64 << 10
-    /// The variables that tell of a change; what this process has of them is of another one.
+    /// The maximum size of `DEFAULTS_KEYS`, in bytes; the kernel's limit is 128 KiB for each variable.
+    private static let maximumKeyBytes = 64 << 10
+    /// The variables that describe a change.
+    ///
+    /// Those without a value are removed: this process may have inherited them from another `tail --exec`.
     private static let names = [
         "DEFAULTS_DOMAIN", "DEFAULTS_HOST", "DEFAULTS_KEYS", "DEFAULTS_CURSOR", "DEFAULTS_SOURCE",
         "DEFAULTS_SOURCE_PID", "DEFAULTS_SOURCE_EXECUTABLE",
     ]
 
-    /// Prepares a command for an event; `nil` when it is no change.
+    /// Prepares a command for an event; fails if the event is not a change.
     init?(_ command: String, _ event: StreamEvent) {
         let (domain, keys, cursor): (Domain, [String], Cursor)
         var source: Writer?
         switch event {
-        case .record(let record, let place):
+        case .record(let record, let location):
             guard case .change(let changeSet) = record.event else { return nil }
-            (domain, keys, cursor) = (changeSet.domain, changeSet.changes.map(\.key), place)
+            (domain, keys, cursor) = (changeSet.domain, changeSet.changes.map(\.key), location)
             source = changeSet.source
         case .initial(let snapshot) where !snapshot.values.isEmpty:
             (domain, keys, cursor) = (snapshot.domain, snapshot.values.keys.sorted(), snapshot.cursor)
@@ -39,9 +41,9 @@ struct ChangeCommand {
             "DEFAULTS_CURSOR": cursor.description, "DEFAULTS_SOURCE": "",
         ]
         let list = keys.joined(separator: "\n")
-        // A list in which some lines are parts of keys would be another list.
+        // A key with a line break would read as two keys.
         let isOfLines = !keys.contains { $0.utf8.contains { $0 == 0x0A || $0 == 0 } }
-        if isOfLines, list.utf8.count <= Self.mostKeys { variables["DEFAULTS_KEYS"] = list }
+        if isOfLines, list.utf8.count <= Self.maximumKeyBytes { variables["DEFAULTS_KEYS"] = list }
         switch source {
         case .app(let app)?:
             variables["DEFAULTS_SOURCE"] = "app"
@@ -55,13 +57,13 @@ struct ChangeCommand {
         self.variables = former.merging(variables) { $1 }
     }
 
-    /// Runs the command to its end, and tells when it fails.
+    /// Runs the command to its end, and reports a failure on standard error.
     ///
     /// A signal that ends this process ends the command's group first.
     ///
-    /// - Parameter end: when to end the command, and its group.
-    /// - Returns: false when it was ended for that.
-    /// - Throws: when it can't be started.
+    /// - Parameter end: The deadline; the command and its group are ended then.
+    /// - Returns: False if the deadline passed.
+    /// - Throws: If the command can't be started.
     func run(until end: ContinuousClock.Instant?) throws(Failure) -> Bool {
         let group = ProgramGroup(
             program: "/bin/sh", arguments: ["sh", "-c", command], variables: variables, input: input)
@@ -70,7 +72,7 @@ struct ChangeCommand {
         case .status(let status): Failure.note(Self.complaint(status, title))
         case .wantedTerminal:
             Failure.note(
-                "The command wanted the terminal, which it can't have, and was ended, for the change of \(title).")
+                "The command for the change of \(title) was killed because it tried to use the terminal.")
         case .timeIsOver: return false
         }
         return true
@@ -79,8 +81,8 @@ struct ChangeCommand {
     private static func complaint(_ status: Int32, _ title: String) -> String {
         let end =
             status > 128
-            ? "was ended by signal \(status - 128) (\(String(cString: strsignal(status - 128))))"
-            : "ended with status \(status)"
-        return "The command \(end), for the change of \(title)."
+            ? "was killed by signal \(status - 128) (\(String(cString: strsignal(status - 128))))"
+            : "exited with status \(status)"
+        return "The command for the change of \(title) \(end)."
     }
 }

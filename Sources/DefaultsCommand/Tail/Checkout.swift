@@ -1,16 +1,17 @@
 import Glibc
 
-/// A checkout of this package in which the command was built and is run from.
+/// The checkout of this package that the running command was built in.
 ///
-/// `swift run defaults` builds the command and what it links, and that is not the agent. So that it works in a fresh clone
-/// all the same, the agent is built when it is wanted. A command that was installed has no checkout, and no need of it.
+/// `swift run defaults` builds the command and the modules that it links, but not the agent. To make `tail` work in a
+/// fresh clone, the agent is built on demand. An installed command has no checkout.
 struct Checkout {
     private let root: String
     private let scratchPath: String
     private let configuration: String
 
-    /// Finds the checkout from the path of an executable, `<root>/.build…/<triple>/<configuration>/<name>`; `nil` when it
-    /// isn't in one.
+    /// Finds the checkout of an executable at `<root>/.build…/<triple>/<configuration>/<name>`.
+    ///
+    /// Fails if the executable isn't in a checkout.
     init?(ofExecutable path: String) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count > 4, parts[parts.count - 4].hasPrefix(".build") else { return nil }
@@ -20,15 +21,15 @@ struct Checkout {
         guard access(root + "/Package.swift", R_OK) == 0 else { return nil }
     }
 
-    /// Builds the agent beside the command; what the compiler says goes to standard error.
+    /// Builds the agent beside the command; the compiler's output goes to standard error.
     ///
     /// A signal that ends this process ends the compiler too.
     ///
-    /// - Parameter end: when to give up.
-    /// - Returns: false when the time was over before it was built.
-    /// - Throws: when it can't be built.
+    /// - Parameter end: The deadline.
+    /// - Returns: False if the deadline passed before the build finished.
+    /// - Throws: If the build fails.
     func buildAgent(until end: ContinuousClock.Instant?) throws(Failure) -> Bool {
-        Failure.note("Building the agent, since `swift run defaults` builds the command alone.")
+        Failure.note("Building the agent, because `swift run defaults` builds only the command.")
         let build = ProgramGroup(
             program: "swift",
             arguments: [
@@ -40,7 +41,7 @@ struct Checkout {
         case .status(0): return true
         case .timeIsOver: return false
         case .status, .wantedTerminal:
-            throw Failure("The agent could not be built; the compiler says above why.", .unavailable)
+            throw Failure("The agent could not be built; see the compiler's messages above.", .unavailable)
         }
     }
 }

@@ -2,37 +2,38 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// A private agent, which `tail` starts where none answers.
+/// A private agent, which `tail` starts if no agent is running.
 ///
-/// It ends with this process, once nobody else is connected to it, and leaves its place to an ordinary agent that starts.
+/// When this process ends, it ends too, as soon as no other client is connected. It hands over to a regular agent that
+/// starts later.
 struct ChildAgent {
     private let process: ChildProcess
 
-    /// How it ended, as the shell has it; `nil` while it runs.
+    /// The agent's exit status as a shell reports it; `nil` while it runs.
     var status: Int32? {
         get throws(Failure) { try process.status }
     }
 
-    /// What an agent ends with when another serves the directory or the socket already.
-    static let isSurplus: Int32 = 75
+    /// The exit status of an agent whose directory or socket another agent already serves.
+    static let anotherAgentRuns: Int32 = 75
 
-    /// Starts the `defaultsd` that is beside this executable, or in the PATH.
+    /// Starts the `defaultsd` that is beside this executable or in the PATH.
     ///
-    /// It tells `notifications` when it is ready, as it would tell systemd. `nil` when the time was over before there was
-    /// one to start.
+    /// The agent reports to `notifications` when it is ready, as it would report to systemd. Fails if the deadline
+    /// passes while the agent is being built.
     init?(
         _ directory: PreferencesDirectory, _ address: AgentAddress, telling notifications: borrowing NotifySocket,
         until end: ContinuousClock.Instant?
     ) throws(Failure) {
         guard let executable = try Self.executable(until: end) else { return nil }
-        // What was named is passed on; what wasn't, the agent finds as this process did, and makes it where it is missing.
+        // Only explicit paths are passed on. The agent finds the default ones itself, and creates them if needed.
         var arguments = ["defaultsd", "--log-level", "warning", "--end-with-parent", "\(getpid())"]
         if directory.isExplicit { arguments += ["--directory", directory.path] }
         if address.isExplicit { arguments += ["--socket", address.socketPath] }
         process = try ChildProcess.start(
             executable, arguments,
             variables: ["NOTIFY_SOCKET": notifications.name],
-            // What the terminal sends is meant for this process; others may follow the agent.
+            // The terminal's signals are for this process only; other clients may use the agent.
             leadsSession: true)
     }
 
@@ -40,7 +41,7 @@ struct ChildAgent {
         let own = AppIdentity.current.executable
         let beside = Path.directory(of: own) + "/defaultsd"
         if access(beside, X_OK) == 0 { return beside }
-        // Found in the PATH, or nowhere.
+        // An installed command finds the agent in the PATH.
         guard let checkout = Checkout(ofExecutable: own) else { return "defaultsd" }
         return try checkout.buildAgent(until: end) ? beside : nil
     }

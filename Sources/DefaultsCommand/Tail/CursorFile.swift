@@ -2,13 +2,13 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// The file in which `tail --cursor-file` keeps the place that it has shown.
+/// The file in which `tail --cursor-file` records its progress.
 struct CursorFile {
     let path: String
 
-    /// The place where the last run ended; `nil` when the file isn't there yet.
+    /// Returns the cursor at which the last run ended; `nil` if the file doesn't exist yet.
     ///
-    /// Removes what a crash has left of earlier runs.
+    /// Removes temporary files that crashed runs left behind.
     func read() throws -> Cursor? {
         removeLeftovers()
         let bytes: [UInt8]
@@ -23,12 +23,12 @@ struct CursorFile {
         return try Cursor(String(text))
     }
 
-    /// Notes a place, once what is before it has been written out.
+    /// Records a cursor, after everything before it has been written to the output.
     func write(_ cursor: Cursor) throws(Failure) {
         do throws(SystemCall.Failure) {
-            // Beside it and renamed, so that the end of this process leaves the old place or the new one. It isn't waited for
-            // the disk: after a power failure the old place, or none, shows changes again or begins with those that come.
-            // Nobody can have taken a name that nobody could guess.
+            // Written to a temporary file and renamed, so that a killed process leaves the old cursor or the new one.
+            // No fsync: after a power failure, an old cursor shows changes again, and a lost one starts with new ones.
+            // The random name prevents others from creating the file first.
             let temporary = "\(path).\(String(UInt64.random(in: 0...(.max)), radix: 16))\(Self.suffix)"
             let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
             do throws(SystemCall.Failure) {
@@ -45,7 +45,7 @@ struct CursorFile {
     }
 
     private static let suffix = ".new"
-    /// The age, in seconds, at which a temporary file counts as left behind, and is removed.
+    /// The age, in seconds, at which a temporary file is considered left behind and is removed.
     private static let leftoverAge = 60
 
     private func removeLeftovers() {

@@ -1,24 +1,25 @@
 import DefaultsCore
 import Glibc
+import Linux
 
 /// The receiving end of `sd_notify`: a datagram socket with an abstract name.
 struct NotifySocket: ~Copyable {
-    /// What `NOTIFY_SOCKET` is to be.
+    /// The value for `NOTIFY_SOCKET`.
     let name: String
     private let socket: FileDescriptor
 
     init() throws(Failure) {
-        // Another namespace may have a process of the same number.
+        // A process in another PID namespace may have the same pid.
         name = "@defaults-tail/\(getpid())-\(UInt64.random(in: 0...(.max)))"
         socket = FileDescriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
         let number = socket.number
         let bound = UnixAddress(notifySocket: name)?.with { bind(number, $0, $1) }
         guard bound == 0 else {
-            throw Failure("An agent can't be waited for: \(SystemCall.message(errno)).", .unavailable)
+            throw Failure("Can't wait for an agent: \(SystemCall.message(errno)).", .unavailable)
         }
     }
 
-    /// Whether `READY=1` has come, or comes within some milliseconds.
+    /// Waits for `READY=1`, and returns whether it arrived in time.
     func isReady(within milliseconds: Int32) throws(Failure) -> Bool {
         var waiting = pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0)
         guard poll(&waiting, 1, milliseconds) == 1 else { return false }

@@ -1,37 +1,36 @@
 import ArgumentParser
 import DefaultsCore
 
-/// What `tail` shows, from where, and for how long.
+/// The options of `tail`: which changes it shows, in which form, and when it ends.
 struct TailOptions: ParsableArguments {
-    @Flag(help: "Prints an object of JSON a line.")
+    @Flag(help: "Print one JSON object per line.")
     var json = false
 
-    @Option(help: "Begins after this cursor.")
+    @Option(help: "Start after this cursor.")
     var since: String?
 
     @Option(
-        help: "Begins where the last run with this file ended, and notes in it what has been shown.",
+        help: "Start where the last run with this file ended, and record progress in it.",
         completion: .file())
     var cursorFile: String?
 
-    @Flag(help: "Shows the values as they are first.")
+    @Flag(help: "Show the current values first.")
     var initial = false
 
-    @Option(name: .customShort("n"), parsing: .unconditional, help: "Ends after so many change sets.")
+    @Option(name: .customShort("n"), parsing: .unconditional, help: "Exit after this many change sets.")
     var count: Int?
 
-    @Option(parsing: .unconditional, help: "Ends after so many seconds.")
+    @Option(parsing: .unconditional, help: "Exit after this many seconds.")
     var timeout: Double?
 
-    @Option(help: "What to show when changes come faster than they are read: each key's latest, or everything.")
+    @Option(help: "If output falls behind, show each key's latest change only, or everything.")
     var mode: Mode = .everything
 
     @Option(
-        help: ArgumentHelp(
-            "Runs this command of the shell for each change set, instead of printing it.", valueName: "command"))
+        help: ArgumentHelp("Run this shell command for each change set instead of printing it.", valueName: "command"))
     var exec: String?
 
-    @Option(help: "Colours: auto, always or never.")
+    @Option(help: "Use colors: auto, always or never.")
     var color: ColorChoice = .auto
 
     /// The modes of a subscription that the command offers.

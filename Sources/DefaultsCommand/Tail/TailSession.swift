@@ -1,22 +1,22 @@
+import DefaultsClient
 import DefaultsCore
-import DefaultsKit
 import Glibc
 
-/// A run of `tail`: follows one stream, over as many connections as it takes.
+/// A run of `tail`, which follows one stream across reconnects.
 struct TailSession {
     let directory: PreferencesDirectory
     let address: AgentAddress
     let options: TailOptions
     let filter: SubscriptionFilter
-    /// The place up to which everything has been shown.
+    /// The cursor up to which everything has been shown.
     private var cursor: Cursor?
     private var shown = 0
-    /// The agent that was started last; asked how it ended, so that no zombie counts as a process that lives.
+    /// The agent that was started last; polled to reap it, because a zombie would count as a live process.
     private var child: ChildAgent?
     private let end: ContinuousClock.Instant?
 
-    /// How long an agent that was started may take to answer.
-    private static let mostOfAStart = Duration.seconds(60)
+    /// The timeout for an agent that this process started to answer.
+    private static let startTimeout = Duration.seconds(60)
 
     init(
         directory: PreferencesDirectory, address: AgentAddress, options: TailOptions, filter: SubscriptionFilter
@@ -28,7 +28,7 @@ struct TailSession {
         end = options.timeout.map { .now + .seconds($0) }
     }
 
-    /// Shows changes until the count, the time or the reader is at its end.
+    /// Shows changes until the count is reached, the time is over, or the output is closed.
     mutating func run() throws {
         if let problem = address.problem { throw problem }
         cursor = try options.since.map { text throws(DefaultsError) in try Cursor(text) }
@@ -39,9 +39,9 @@ struct TailSession {
                 try follow(agent)
                 return
             } catch {
-                // An agent that was there and has gone comes back: it was upgraded, or ended and another took over.
-                guard error.code == .agentUnavailable, !error.isOfSilence else { throw error }
-                Failure.note("\(error) Connecting again.")
+                // The agent was upgraded, or another one takes over: either way an agent will be back soon.
+                guard error.code == .agentUnavailable, !error.isTimeout else { throw error }
+                Failure.note("\(error) Reconnecting.")
                 isAgain = true
             }
         }
@@ -49,13 +49,14 @@ struct TailSession {
 
     // MARK: Connecting
 
-    /// Connects, and starts an agent where none answers.
+    /// Connects to the agent, and starts one if none answers.
     ///
-    /// Others may look for an agent too: then several are started, one has the directory, and all follow it.
+    /// Several commands may do this at the same time: then several agents start, one claims the directory, and all
+    /// commands follow that one.
     ///
-    /// - Parameter isAgain: whether an agent was there; whoever ran it may start it again, and is waited for a moment.
-    /// - Returns: `nil` when the time is over.
-    /// - Throws: when an agent answers that can't be followed, or none does and none can be started.
+    /// - Parameter isAgain: Whether this is a reconnect. Then a supervisor gets a moment to restart the agent.
+    /// - Returns: The connection; `nil` if the time is over.
+    /// - Throws: If the agent that answers can't be followed, or no agent answers and none can be started.
     private mutating func connect(again isAgain: Bool) throws -> AgentConnection? {
         var start = ContinuousClock.now + (isAgain ? pauseBeforeStart : .zero)
         var deadline = start + .seconds(10)
@@ -68,25 +69,25 @@ struct TailSession {
             var obstacle: DefaultsError?
             do throws(DefaultsError) {
                 let left = milliseconds()
-                // A short time is meant for changes, not for an agent that has much to do.
+                // A short --timeout limits the wait for changes, not the wait for a busy agent.
                 let most = left < 0 ? .max : max(Int64(left), 1_000)
-                let usual = AgentPatience.usual
-                let patience = AgentPatience(stopped: min(most, usual.stopped), busy: min(most, usual.busy))
-                if let agent = try AgentConnection.open(address, for: directory, patience: patience) { return agent }
+                let usual = AgentTimeouts.usual
+                let timeouts = AgentTimeouts(stopped: min(most, usual.stopped), busy: min(most, usual.busy))
+                if let agent = try AgentConnection.open(address, for: directory, timeouts: timeouts) { return agent }
             } catch {
-                // One that is being killed may still take a connection, and lose it while it is greeted.
-                guard error.code == .agentUnavailable, !error.isOfSilence else { throw error }
+                // An agent that is being killed may accept a connection and drop it during the handshake.
+                guard error.code == .agentUnavailable, !error.isTimeout else { throw error }
                 obstacle = error
             }
             if let status = try child?.status {
                 child = nil
                 isStarting = false
-                guard status == 0 || status == ChildAgent.isSurplus || status > 128 else {
-                    throw Failure("The agent exited at once; see its message above.", .unavailable)
+                guard status == 0 || status == ChildAgent.anotherAgentRuns || status > 128 else {
+                    throw Failure("The agent exited immediately; see its message above.", .unavailable)
                 }
-                wasRefused = status == ChildAgent.isSurplus
+                wasRefused = status == ChildAgent.anotherAgentRuns
                 if wasRefused { try checkHolder() }
-                // Another one answers in a moment, unless it has ended too. That isn't hoped for without end.
+                // The agent that won the claim answers in a moment, unless it has ended too: retry, but not forever.
                 if backoff == .seconds(1) { deadline = max(start, .now) + .seconds(5) }
                 start = max(start, .now + backoff)
                 backoff *= 2
@@ -103,7 +104,7 @@ struct TailSession {
                 child = try ChildAgent(directory, address, telling: notifications, until: end)
                 if child == nil { return nil }
                 isStarting = true
-                deadline = .now + Self.mostOfAStart
+                deadline = .now + Self.startTimeout
                 pause = 10
             }
             _ = try notifications.isReady(within: left < 0 ? pause : min(pause, left))
@@ -111,15 +112,15 @@ struct TailSession {
         }
     }
 
-    /// The time for which another agent is waited for, before one is started.
+    /// The delay before this command starts an agent of its own, so that another one can start first.
     ///
-    /// One that was killed is started again, as a rule, by whoever ran it. One that has ended was meant to; if it was for
-    /// another to start, this command's agent hands over to that.
+    /// An agent that was killed is usually restarted by its supervisor. One that exited did so on purpose; if a regular
+    /// agent is about to replace it, the agent of this command hands over to that one.
     private var pauseBeforeStart: Duration {
         AgentClaim.isAbandoned(in: directory) ? .seconds(5) : .milliseconds(500)
     }
 
-    /// Ends the wait where the agent that has the directory listens elsewhere.
+    /// Throws if the agent that serves the directory listens on another socket.
     private func checkHolder() throws(Failure) {
         guard let holder = AgentClaim.holder(ofDirectory: directory), holder.socketPath != address.socketPath
         else { return }
@@ -129,14 +130,14 @@ struct TailSession {
             .temporaryFailure)
     }
 
-    /// The message about an agent that serves the directory at another socket.
+    /// A sentence about the agent that already serves the directory, for the end of a message.
     private var others: String {
         guard let holder = AgentClaim.holder(ofDirectory: directory) else { return "" }
         return " Another agent (\(holder.description)) already serves \(directory.path), perhaps in another container. "
             + "\(holder.stopping) Or run `defaults tail` there."
     }
 
-    /// The milliseconds that are left, -1 for no end.
+    /// Returns the milliseconds that are left; -1 if there is no deadline.
     private func milliseconds() -> Int32 {
         guard let end else { return -1 }
         return Int32(clamping: Int64(max(0, (end - .now) / .milliseconds(1)).rounded(.up)))
@@ -144,7 +145,7 @@ struct TailSession {
 
     // MARK: Following
 
-    /// Shows a stream until it is to end.
+    /// Shows a stream until the count or the deadline is reached, or the output is closed.
     private mutating func follow(_ agent: AgentConnection) throws(DefaultsError) {
         let start: Subscription.Start =
             if let cursor { .after(cursor) } else if options.initial { .snapshot } else { .now }
@@ -152,7 +153,7 @@ struct TailSession {
         if options.json, options.exec == nil {
             write(ChangeJSON.ready(at: begun, agent: agent.welcome.pid, directory: agent.welcome.directory))
         } else if isatty(STDERR_FILENO) == 1 {
-            // Nothing may happen for a long time; a person wants to know that it would show.
+            // Nothing may happen for a long time; show that the command is ready.
             Failure.note("following \(agent.welcome.directory) (agent pid \(agent.welcome.pid))")
         }
         while options.count.map({ shown < $0 }) ?? true {
@@ -166,11 +167,11 @@ struct TailSession {
 
     /// Runs a command for an event, if it is a change.
     ///
-    /// - Returns: false when the time was over before the command was.
+    /// - Returns: False if the deadline passed before the command ended.
     private func run(_ command: String, _ event: StreamEvent) -> Bool {
         do throws(Failure) {
             guard let call = ChangeCommand(command, event) else {
-                // What isn't a change is for the person.
+                // Events other than changes are messages for the user.
                 ChangeText(isColored: false).lines(event).forEach(Failure.note)
                 return true
             }
@@ -188,22 +189,22 @@ struct TailSession {
         }
     }
 
-    /// Counts an event that was shown, and notes its place.
+    /// Counts an event that was shown, and records its cursor.
     private mutating func note(_ event: StreamEvent) {
         switch event {
-        case .record(let record, let place):
+        case .record(let record, let location):
             if case .change = record.event { shown += 1 }
-            reach(place)
-        case .bookmark(let place): reach(place)
+            reach(location)
+        case .bookmark(let location): reach(location)
         case .initial, .gap, .ended: break
         }
     }
 
-    /// Notes a place, once everything before it is shown: after a snapshot that is the bookmark behind it.
-    private mutating func reach(_ place: Cursor) {
-        cursor = place
+    /// Records a cursor, after everything before it was shown; for a snapshot, the cursor of the bookmark after it.
+    private mutating func reach(_ location: Cursor) {
+        cursor = location
         guard let path = options.cursorFile else { return }
-        do throws(Failure) { try CursorFile(path: path).write(place) } catch {
+        do throws(Failure) { try CursorFile(path: path).write(location) } catch {
             Failure.end(error.message, error.status)
         }
     }

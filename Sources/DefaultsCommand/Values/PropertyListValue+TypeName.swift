@@ -11,7 +11,7 @@ extension PropertyListValue {
         case .date: "date"
         case .data: "data"
         case .array: "array"
-        // Text formats write an object's number as a dictionary.
+        // Text formats write a uid as a dictionary.
         case .dictionary, .uid: "dictionary"
         }
     }

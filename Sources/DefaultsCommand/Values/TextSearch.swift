@@ -1,9 +1,9 @@
 import PropertyList
 
-/// Looks for a word in text, whatever its case.
+/// A case-insensitive search for a word in text.
 struct TextSearch {
     private let word: String
-    /// The word's bytes where it is ASCII, which most are: they are found without making other strings.
+    /// The lowercased bytes of an ASCII word, the usual case; searching for them needs no lowercased copies.
     private let bytes: [UInt8]?
 
     init(_ word: String) {
@@ -11,7 +11,7 @@ struct TextSearch {
         bytes = word.utf8.allSatisfy { $0 < 0x80 } ? Array(self.word.utf8) : nil
     }
 
-    /// Whether text has the word.
+    /// Returns whether text contains the word.
     func matches(_ text: String) -> Bool {
         guard let bytes else { return text.lowercased().contains(word) }
         guard let first = bytes.first else { return true }
@@ -25,7 +25,7 @@ struct TextSearch {
         }
     }
 
-    /// Whether a value has the word, in a string or a key at any depth.
+    /// Returns whether a value contains the word, in a string or key at any depth.
     func matches(_ value: PropertyListValue) -> Bool {
         switch value {
         case .string(let text): matches(text)

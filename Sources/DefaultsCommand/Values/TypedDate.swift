@@ -1,16 +1,17 @@
 import Glibc
 import PropertyList
 
-/// A date as people and scripts type it: a day, alone or with a time of day, with or without a zone.
+/// The parser of dates as people and scripts type them: a day with an optional time of day and zone.
 ///
-/// `2019-02-19`, `2019-02-19 10:10:10`, `2019-02-19T10:10:10.5Z`, `2019-02-19 10:10:10 +0100`. What has no zone is local
-/// time, by `TZ` as everywhere.
+/// Examples: `2019-02-19`, `2019-02-19 10:10:10`, `2019-02-19T10:10:10.5Z`, `2019-02-19 10:10:10 +0100`. Without a
+/// zone, the date is in local time, according to `TZ`.
 enum TypedDate {
-    /// Reads a date; `nil` for anything else, and for a day or a time of day that doesn't exist.
+    /// Reads a date; returns `nil` for other text, and for a day or time of day that doesn't exist.
     static func read(_ text: String) -> PropertyListDate? {
         if let date = PropertyListDate(text) { return date }
         var rest = Array(text.utf8)[...]
-        guard let year = number(of: 4, &rest), take("-", &rest), let month = number(of: 2, &rest), take("-", &rest),
+        guard let year = number(of: 4, &rest), consume("-", &rest), let month = number(of: 2, &rest),
+            consume("-", &rest),
             let day = number(of: 2, &rest)
         else { return nil }
         var time = tm()
@@ -18,29 +19,29 @@ enum TypedDate {
         var fraction = 0.0
         var offset: Int?
         if !rest.isEmpty {
-            guard take("T", &rest) || take(" ", &rest), let hour = number(of: 2, &rest), take(":", &rest),
+            guard consume("T", &rest) || consume(" ", &rest), let hour = number(of: 2, &rest), consume(":", &rest),
                 let minute = number(of: 2, &rest)
             else { return nil }
             (time.tm_hour, time.tm_min) = (hour, minute)
-            if take(":", &rest) {
-                guard let second = number(of: 2, &rest), let part = takeFraction(&rest) else { return nil }
+            if consume(":", &rest) {
+                guard let second = number(of: 2, &rest), let part = parseFraction(&rest) else { return nil }
                 time.tm_sec = second
                 fraction = part
             }
-            guard takeZone(&rest, &offset) else { return nil }
+            guard parseZone(&rest, &offset) else { return nil }
         }
         guard rest.isEmpty, exists(time) else { return nil }
         time.tm_isdst = -1
         let seconds = offset.map { timegm(&time) - $0 } ?? mktime(&time)
         let date = PropertyListDate(secondsSinceReferenceDate: Double(seconds - referenceDate) + fraction)
-        // A zone may lead out of the years that formats can hold.
+        // The zone may move the date out of the years that the formats can hold.
         return PropertyListDate(date.description) == nil ? nil : date
     }
 
     /// 2001-01-01T00:00:00Z, in seconds since 1970.
     private static let referenceDate = 978_307_200
 
-    /// Whether a day and a time of day are such as the calendar has.
+    /// Returns whether a day and time of day exist in the calendar.
     private static func exists(_ time: tm) -> Bool {
         var copy = time
         _ = timegm(&copy)
@@ -48,13 +49,13 @@ enum TypedDate {
             == (time.tm_mon, time.tm_mday, time.tm_hour, time.tm_min, time.tm_sec)
     }
 
-    private static func take(_ character: Unicode.Scalar, _ rest: inout ArraySlice<UInt8>) -> Bool {
+    private static func consume(_ character: Unicode.Scalar, _ rest: inout ArraySlice<UInt8>) -> Bool {
         guard rest.first == UInt8(ascii: character) else { return false }
         rest.removeFirst()
         return true
     }
 
-    /// Takes a number of so many digits.
+    /// Consumes a number with a fixed count of digits.
     private static func number(of count: Int, _ rest: inout ArraySlice<UInt8>) -> Int32? {
         let digits = rest.prefix(count)
         guard digits.count == count, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
@@ -62,27 +63,27 @@ enum TypedDate {
         return digits.reduce(0) { $0 * 10 + Int32($1 - 0x30) }
     }
 
-    /// Takes the fraction of a second, if there is one; `nil` for a point without digits.
-    private static func takeFraction(_ rest: inout ArraySlice<UInt8>) -> Double? {
-        guard take(".", &rest) else { return 0 }
+    /// Consumes the fraction of a second, if there is one; returns `nil` for a point without digits.
+    private static func parseFraction(_ rest: inout ArraySlice<UInt8>) -> Double? {
+        guard consume(".", &rest) else { return 0 }
         let digits = rest.prefix { (0x30...0x39).contains($0) }
         rest.removeFirst(digits.count)
         return digits.isEmpty ? nil : Double("0.\(String(decoding: digits, as: UTF8.self))")
     }
 
-    /// Takes a zone, if there is one, as seconds east of Greenwich.
+    /// Consumes a zone, if there is one, and sets the offset in seconds east of Greenwich.
     ///
-    /// - Returns: false for what is no zone.
-    private static func takeZone(_ rest: inout ArraySlice<UInt8>, _ offset: inout Int?) -> Bool {
+    /// - Returns: False for text that isn't a zone.
+    private static func parseZone(_ rest: inout ArraySlice<UInt8>, _ offset: inout Int?) -> Bool {
         if rest.isEmpty { return true }
-        _ = take(" ", &rest)
-        if take("Z", &rest) {
+        _ = consume(" ", &rest)
+        if consume("Z", &rest) {
             offset = 0
             return true
         }
-        let sign = take("-", &rest) ? -1 : take("+", &rest) ? 1 : 0
+        let sign = consume("-", &rest) ? -1 : consume("+", &rest) ? 1 : 0
         guard sign != 0, let hours = number(of: 2, &rest) else { return false }
-        _ = take(":", &rest)
+        _ = consume(":", &rest)
         guard let minutes = number(of: 2, &rest), hours < 24, minutes < 60 else { return false }
         offset = sign * Int(hours * 3600 + minutes * 60)
         return true

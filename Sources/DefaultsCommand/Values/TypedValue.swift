@@ -2,21 +2,21 @@ import DefaultsCore
 import Glibc
 import PropertyList
 
-/// Reads values whose type is said by an option, or isn't said.
+/// The parser of values with a type option, such as `-int 5`, or without one.
 enum TypedValue {
-    /// What `-array` and `-dict` and those that add are; they take all that follows.
+    /// The type options of arrays and dictionaries, which take all remaining operands.
     static let composites: Set<String> = ["-array", "-array-add", "-dict", "-dict-add"]
 
-    /// All options that say a type.
+    /// All type options.
     static var options: Set<String> { composites.union(typed.keys) }
 
-    /// Takes a value that is no array or dictionary, unless it is written as a property list.
-    static func take(_ rest: inout ArraySlice<String>) throws(Failure) -> PropertyListValue {
+    /// Reads a single value, in which an array or dictionary must be written as a property list.
+    static func parse(_ rest: inout ArraySlice<String>) throws(Failure) -> PropertyListValue {
         guard let option = rest.popFirst() else { throw Failure("A value is missing.", .usage) }
         if composites.contains(option) {
             throw Failure(
-                "Cannot nest composite types: an array or dictionary inside another is written as a property list, "
-                    + "such as '(a, b)' or '{k = v;}'.", .usage)
+                "Cannot nest composite types. Write an array or dictionary inside another as a property list, such as "
+                    + "'(a, b)' or '{k = v;}'.", .usage)
         }
         guard let (read, remedy) = typed[option] else {
             try checkOption(option)
@@ -24,27 +24,28 @@ enum TypedValue {
         }
         guard let text = rest.popFirst() else { throw Failure("\(option) needs a value.", .usage) }
         guard let value = read(text) else {
-            throw Failure("\"\(text)\" is no value for \(option), which takes \(remedy); nothing is written.", .usage)
+            throw Failure(
+                "\"\(text)\" is not a valid value for \(option), which takes \(remedy); nothing is written.", .usage)
         }
         return value
     }
 
-    /// Looks for a misspelt option, which else would be taken for a string.
+    /// Rejects a misspelled type option, which would otherwise become a string.
     private static func checkOption(_ text: String) throws(Failure) {
         guard text.hasPrefix("-") else { return }
-        let isOfPlace = Arguments.isOfPlace(text)
-        let near = isOfPlace ? " It belongs before the domain." : NearName.question(text, among: options)
-        guard isOfPlace || !near.isEmpty else { return }
+        let isLocationOption = Arguments.isLocationOption(text)
+        let near = isLocationOption ? " It belongs before the domain." : Suggestion.question(text, among: options)
+        guard isLocationOption || !near.isEmpty else { return }
         throw Failure(
-            "\"\(text)\" is no type of a value; leaving defaults unchanged.\(near) If it is meant as plain text, write "
-                + "-string before it.", .usage)
+            "Unknown type \"\(text)\"; leaving defaults unchanged.\(near) For plain text, put -string before it.",
+            .usage)
     }
 
     private typealias Reader = (read: @Sendable (String) -> PropertyListValue?, remedy: String)
 
     private static let integer: Reader = (
         { text in Int64(text).map { .integer($0) } ?? UInt64(text).map { .unsigned($0) } },
-        "a whole number from \(Int64.min) to \(UInt64.max)"
+        "an integer from \(Int64.min) to \(UInt64.max)"
     )
     private static let boolean: Reader = (
         { text in
@@ -58,31 +59,31 @@ enum TypedValue {
     private static let typed: [String: Reader] = [
         "-string": ({ .string($0) }, "any text"),
         "-int": integer, "-integer": integer,
-        "-float": ({ real($0).map { .real($0) } }, "a finite number that fits 64 bits, such as 1.5 or 2e-3"),
+        "-float": ({ real($0).map { .real($0) } }, "a finite 64-bit number such as 1.5 or 2e-3"),
         "-bool": boolean, "-boolean": boolean,
         "-data": (
             { text in
                 guard text.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return nil }
-                // Of an odd number the first stands alone, as on macOS.
+                // With an odd number of digits, the first is a byte by itself, as on macOS.
                 return try? parse("<\(text.utf8.count.isMultiple(of: 2) ? "" : "0")\(text)>")
             },
-            "hexadecimal digits, two a byte"
+            "hexadecimal digits, two per byte"
         ),
         "-date": (
             { text in TypedDate.read(text).map { .date($0) } },
-            "YYYY-MM-DD, \"YYYY-MM-DD HH:MM:SS\" or either with T, Z or a zone such as +0100"
+            "a date such as 2019-02-19, \"2019-02-19 10:10:10\" or 2019-02-19T10:10:10Z"
         ),
     ]
 
-    /// Reads a number; `nil` when it is none, is infinite, or comes to nothing but isn't zero.
+    /// Reads a number; returns `nil` if it isn't one, is infinite, or underflows to zero.
     private static func real(_ text: String) -> Double? {
         guard let number = Double(text), number.isFinite else { return nil }
         let digits = text.lowercased().prefix { $0 != "e" && $0 != "p" }.drop { "+-0.x".contains($0) }
         return number == 0 && !digits.isEmpty ? nil : number
     }
 
-    /// Reads a value without a type: anything with brackets or quotes is a property list, other text is as between quotes,
-    /// where a backslash begins an escape.
+    /// Reads a value without a type option: text with brackets or quotes is a property list; other text is a string,
+    /// in which a backslash begins an escape.
     static func untyped(_ text: String) throws(Failure) -> PropertyListValue {
         let isPropertyList = text.contains { "\"()[]{}<>".contains($0) }
         if !isPropertyList, !text.utf8.contains(UInt8(ascii: "\\")) { return .string(text) }
@@ -94,36 +95,36 @@ enum TypedValue {
         } catch {
             if JSONReader.isLikely(Array(text.utf8)) {
                 throw Failure(
-                    "\"\(text)\" is JSON; write --json before the domain. If it is meant as plain text, write -string before "
-                        + "it.", .dataError)
+                    "\"\(text)\" is JSON. Put --json before the domain. For plain text, put -string before it.",
+                    .dataError)
             }
             throw Failure(
-                "Could not parse \"\(text)\": \(error) If it is meant as plain text, write -string before it.",
+                "Could not parse \"\(text)\": \(error) For plain text, put -string before it.",
                 .dataError)
         }
     }
 
-    /// Looks for a backslash that begins no escape: the reader would drop it, from a path of Windows say.
+    /// Rejects a backslash that doesn't begin an escape: the parser would drop it, for example from a Windows path.
     private static func checkEscapes(_ text: String) throws(Failure) {
         var rest = text.unicodeScalars[...]
         while let scalar = rest.popFirst() {
             guard scalar == "\\" else { continue }
             if let next = rest.popFirst(), "abfnrtv\\'U01234567".unicodeScalars.contains(next) { continue }
             throw Failure(
-                "\"\(text)\" has a backslash that begins no escape; leaving defaults unchanged. If it is meant as plain text, "
-                    + "write -string before it.", .dataError)
+                "\"\(text)\" has an invalid escape sequence; leaving defaults unchanged. For plain text, put -string "
+                    + "before it.", .dataError)
         }
     }
 
-    /// Tells a person whose text isn't stored as it was typed.
+    /// Reports on a terminal that text is not stored as it was typed.
     private static func noteEscapes(_ text: String, _ value: PropertyListValue) {
         guard case .string(let string) = value, string != text, isatty(STDERR_FILENO) == 1 else { return }
         Failure.note(
-            "\"\(text)\" was read as a property list, and is stored as \"\(named(string))\". "
-                + "Write -string before it to store it as it is.")
+            "\"\(text)\" was parsed as a property list and is stored as \"\(named(string))\". "
+                + "To store it literally, put -string before it.")
     }
 
-    /// A text whose control characters have names: as escapes they would look like the text that was typed.
+    /// Returns text with names for control characters: escapes would look like the text that was typed.
     private static func named(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { result, scalar in
             switch scalar {

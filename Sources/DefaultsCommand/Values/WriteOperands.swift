@@ -1,14 +1,14 @@
 package import DefaultsCore
-import PropertyList
+package import PropertyList
 
-/// What follows the domain in `defaults write`: Apple's grammar of values.
+/// The operands after the domain in `defaults write`: Apple's grammar of values.
 package enum WriteOperands {
-    /// A key and its value.
+    /// One key and its new value.
     case key(KeyText, NewValue)
-    /// All keys of the domain.
+    /// The new values of all keys of the domain.
     case all(DomainValues)
 
-    /// Reads a key and a value, or a dictionary alone.
+    /// Reads a key and a value, or only a dictionary.
     package init(_ operands: [String], isPath: Bool) throws(Failure) {
         var rest = operands[...]
         var isPath = isPath
@@ -16,15 +16,15 @@ package enum WriteOperands {
             isPath = true
             rest.removeFirst()
         }
-        // Behind it a key may look like an option.
+        // After "--", a key may look like an option.
         if rest.first == "--" { rest.removeFirst() } else { try Self.checkKey(rest.first) }
         guard let first = rest.popFirst() else {
-            throw Failure("Name a key and a value, or give a dictionary; see `defaults write --help`.", .usage)
+            throw Failure("Give a key and a value, or a dictionary. See `defaults write --help`.", .usage)
         }
         guard let option = rest.first else {
             guard case .dictionary(let values) = try TypedValue.untyped(first) else {
                 throw Failure(
-                    "\"\(first)\" alone is no dictionary; give a key and a value, or '{key = value;}'. "
+                    "\"\(first)\" is not a dictionary. Give a key and a value, or '{key = value;}'. "
                         + "Defaults have not been changed.", .usage)
             }
             self = .all(values)
@@ -40,22 +40,22 @@ package enum WriteOperands {
             default: value = .merge(try Self.entries(&rest))
             }
         } else {
-            value = .set(try TypedValue.take(&rest))
+            value = .set(try TypedValue.parse(&rest))
             if option.hasPrefix("-"), rest.count == 1, !TypedValue.options.contains(option) {
-                throw Failure("\"\(option)\" is no type of a value; leaving defaults unchanged.", .usage)
+                throw Failure("Unknown type \"\(option)\"; leaving defaults unchanged.", .usage)
             }
         }
         if let surplus = rest.first {
-            let remedy = Arguments.isOfPlace(surplus) ? " It belongs before the domain." : ""
+            let remedy = Arguments.isLocationOption(surplus) ? " It belongs before the domain." : ""
             throw Failure("Unexpected argument \"\(surplus)\"; leaving defaults unchanged.\(remedy)", .usage)
         }
         self = .key(KeyText(text: first, isPath: isPath), value)
     }
 
-    /// Reads a key and its value as JSON, or an object alone.
+    /// Reads a key and a JSON value, or only a JSON object.
     package init(json operands: [String], isPath: Bool) throws(Failure) {
         guard let text = operands.last, operands.count <= 2 else {
-            throw Failure("With --json, give a key and its value as JSON, or an object alone.", .usage)
+            throw Failure("With --json, give a key and a JSON value, or a JSON object.", .usage)
         }
         let value: PropertyListValue
         do throws(Failure) {
@@ -68,39 +68,71 @@ package enum WriteOperands {
         } else if case .dictionary(let values) = value {
             self = .all(values)
         } else {
-            throw Failure("The JSON alone is no object; give a key, or '{\"key\": value}'.", .usage)
+            throw Failure("The JSON value is not an object. Give a key before it, or '{\"key\": value}'.", .usage)
         }
     }
 
-    /// Looks for an option where the key should be, since nobody has keys of such names.
+    /// Rejects an option in place of the key: it is far more likely a mistake than a key of that name.
     private static func checkKey(_ key: String?) throws(Failure) {
         guard let key else { return }
         let remedy: String
-        if Arguments.isOfPlace(key) {
+        if Arguments.isLocationOption(key) {
             remedy = "\(key) belongs before the domain"
         } else if TypedValue.options.contains(key) {
             remedy = "The key is missing before \(key)"
         } else {
             return
         }
-        throw Failure("\(remedy); leaving defaults unchanged. A key of that name has -- before it.", .usage)
+        throw Failure("\(remedy); leaving defaults unchanged. For a key of that name, put -- before it.", .usage)
     }
 
     private static func elements(_ rest: inout ArraySlice<String>) throws(Failure) -> [PropertyListValue] {
         var elements: [PropertyListValue] = []
-        while !rest.isEmpty { elements.append(try TypedValue.take(&rest)) }
+        while !rest.isEmpty { elements.append(try TypedValue.parse(&rest)) }
         return elements
     }
 
     private static func entries(_ rest: inout ArraySlice<String>) throws(Failure) -> DomainValues {
         var entries: DomainValues = [:]
         while !rest.isEmpty {
-            guard case .string(let key) = try TypedValue.take(&rest) else {
+            guard case .string(let key) = try TypedValue.parse(&rest) else {
                 throw Failure("The keys of a dictionary must be strings; nothing is written.", .usage)
             }
             guard !rest.isEmpty else { throw Failure("Key \"\(key)\" lacks a corresponding value.", .usage) }
-            entries[key] = try TypedValue.take(&rest)
+            entries[key] = try TypedValue.parse(&rest)
         }
         return entries
+    }
+}
+
+/// The change that `write` makes to a key's value.
+package enum NewValue: Hashable {
+    case set(PropertyListValue)
+    /// `-array-add`.
+    case append([PropertyListValue])
+    /// `-dict-add`.
+    case merge(DomainValues)
+
+    /// Returns the new value, given the old one.
+    package func applied(to old: PropertyListValue?, _ key: String, of location: DomainLocation) throws(Failure)
+        -> PropertyListValue
+    {
+        switch (self, old) {
+        case (.set(let value), _): return value
+        case (.append(let added), nil): return .array(added)
+        case (.append(let added), .array(let elements)?): return .array(elements + added)
+        case (.merge(let added), nil): return .dictionary(added)
+        case (.merge(let added), .dictionary(let entries)?): return .dictionary(entries.merging(added) { $1 })
+        case (.append, let old?): throw Self.mismatch(old, key, location, "an array", "-array")
+        case (.merge, let old?): throw Self.mismatch(old, key, location, "a dictionary", "-dict")
+        }
+    }
+
+    private static func mismatch(
+        _ old: PropertyListValue, _ key: String, _ location: DomainLocation, _ wanted: String, _ option: String
+    ) -> Failure {
+        Failure(
+            "The value of \"\(key)\" in \(location.name) is of type \(old.typeName), not \(wanted), so nothing can be "
+                + "added; leaving defaults unchanged. Use \(option) to replace it.", .dataError)
     }
 }

@@ -1,13 +1,13 @@
-/// The recent records, oldest first; the oldest are let go when there are too many or they are too large.
+/// The recent records, oldest first; the oldest are discarded when there are too many or they are too large.
 ///
-/// It does no I/O and has no lock; `Store` keeps it beside the domains, so that a record and the state it describes are
-/// one step.
+/// The log does no I/O and has no lock. `Store` keeps it together with the domains, so that a record and the state that
+/// it describes change in one step.
 package struct ChangeLog: Sendable {
-    /// How much is kept.
+    /// The maximum size of a log.
     package struct Capacity: Hashable, Sendable {
-        /// The number of records.
+        /// The maximum number of records.
         package var records: Int
-        /// Bytes of keys and values, roughly.
+        /// The approximate maximum size of keys and values, in bytes.
         ///
         /// The newest record is kept whatever its size.
         package var bytes: Int
@@ -18,20 +18,20 @@ package struct ChangeLog: Sendable {
         }
     }
 
-    /// How much is kept; a smaller one takes effect with the next record.
+    /// The maximum size; a smaller one takes effect with the next record.
     package var capacity: Capacity
     package private(set) var epoch: Epoch
-    /// The revision of the newest record, or of the last one let go.
+    /// The revision of the newest record, even if that has been discarded.
     package private(set) var head: Revision
-    /// The kept records, from `start` on; what is before is let go.
+    /// The kept records, from `start` on; those before it have been discarded.
     private var kept: [(record: LogRecord, size: Int)?] = []
     private var start = 0
     private var bytes = 0
 
-    /// Begins a log, or takes up one that was kept.
+    /// Creates a log, or continues one that was kept.
     ///
-    /// The records have revisions that follow each other; the head is that of the last one, or of the last that was ever
-    /// posted.
+    /// The records have consecutive revisions. The head is the revision of the last of them, or of the last record that
+    /// was ever published.
     package init(
         capacity: Capacity = Capacity(), epoch: Epoch = .random(), head: Revision = 0, records: [LogRecord] = []
     ) {
@@ -41,18 +41,18 @@ package struct ChangeLog: Sendable {
         for record in records { keep(record) }
     }
 
-    /// The revision of the oldest record that is kept, `head + 1` when there is none.
+    /// The revision of the oldest kept record; `head + 1` if there is none.
     package var oldest: Revision { head + 1 - Revision(kept.count - start) }
 
-    /// Where the log ends now.
+    /// The cursor at the end of the log.
     package var cursor: Cursor { Cursor(epoch: epoch, revision: head) }
 
-    /// Goes on under another epoch: places that were named before are none of this log's any more.
+    /// Continues the log under another epoch, which invalidates all earlier cursors.
     package mutating func beginEpoch() {
         epoch = .random()
     }
 
-    /// Adds a record under the next revision.
+    /// Appends a record under the next revision.
     @discardableResult
     package mutating func append(_ event: LogRecord.Event, at time: Timestamp) -> LogRecord {
         head += 1
@@ -61,13 +61,14 @@ package struct ChangeLog: Sendable {
         return record
     }
 
-    /// The records after a revision, oldest first.
+    /// Returns the records after a revision, oldest first.
     ///
     /// - Parameters:
     ///   - revision: the revision.
-    ///   - limit: the most records.
-    ///   - bytes: their size, roughly, above which no more are added.
-    /// - Returns: the records, one at least if there is one; or `nil` when some of them are let go already.
+    ///   - limit: the maximum number of records.
+    ///   - bytes: the approximate size of records at which no more are added.
+    /// - Returns: the records, at least one if there is one; `nil` if some of them have been discarded already, or the
+    ///   revision is after the head.
     package func records(after revision: Revision, limit: Int = .max, bytes: Int = .max) -> [LogRecord]? {
         guard revision <= head, revision >= oldest - 1 else { return nil }
         let count = Int(min(head - revision, Revision(clamping: limit)))
@@ -90,7 +91,7 @@ package struct ChangeLog: Sendable {
             kept[start] = nil
             start += 1
         }
-        // The array is moved together once half of it is let go, so that each record is moved once on average.
+        // Compact the array once half of its records are discarded, so that each record is moved once on average.
         if start > 64, start > kept.count / 2 {
             kept.removeFirst(start)
             start = 0

@@ -1,9 +1,9 @@
 /// A place in the agent's change log: everything up to `revision` has been seen.
 ///
-/// Its text, `<epoch>:<revision>`, outlives a restart of the agent. The epoch names one log; a log that is lost or
-/// damaged begins a new one, so that a cursor never names a wrong place.
+/// Its text, `<epoch>:<revision>`, outlives a restart of the agent. The epoch identifies one log. When a log is lost or
+/// damaged, a new one begins, so that a cursor never means a wrong place.
 package struct Cursor: Hashable, Sendable, CustomStringConvertible {
-    /// The log, as 16 hexadecimal digits.
+    /// The epoch of the log; in text, 16 hexadecimal digits.
     package var epoch: Epoch
     /// The revision of the last record seen; 0 before the first.
     package var revision: Revision
@@ -15,28 +15,28 @@ package struct Cursor: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { "\(epoch):\(revision)" }
 
-    /// Reads a cursor's text.
+    /// Parses a cursor's text.
     package init(_ text: String) throws(DefaultsError) {
-        // By bytes, as every event has one.
+        // Works on bytes for speed, as every event has a cursor.
         let bytes = text.utf8
         let colon = bytes.index(bytes.startIndex, offsetBy: 16, limitedBy: bytes.endIndex) ?? bytes.endIndex
-        // The standard library would take a "+" before either number.
+        // The standard library would accept a "+" before either number.
         guard colon < bytes.endIndex, bytes[colon] == UInt8(ascii: ":"), !bytes.contains(UInt8(ascii: "+")),
             let epoch = UInt64(text[..<colon], radix: 16), let revision = Revision(text[bytes.index(after: colon)...])
         else {
             throw DefaultsError(
                 .invalidCursor,
-                "\"\(text.prefix(80))\" is no cursor; one looks like \"00f1e2d3c4b5a697:42\", as `defaults tail --json` prints."
-            )
+                "\"\(text.prefix(80))\" isn't a cursor. A cursor looks like \"00f1e2d3c4b5a697:42\", "
+                    + "as printed by `defaults tail --json`.")
         }
         self.init(epoch: Epoch(value: epoch), revision: revision)
     }
 }
 
-/// The number of a record in a change log: 1 for the first, without gaps.
+/// The number of a record in a change log, from 1 on and without gaps.
 package typealias Revision = UInt64
 
-/// The name of one change log.
+/// The identity of one change log.
 package struct Epoch: Hashable, Sendable, CustomStringConvertible {
     package var value: UInt64
 
@@ -44,7 +44,7 @@ package struct Epoch: Hashable, Sendable, CustomStringConvertible {
         self.value = value
     }
 
-    /// A new log's name.
+    /// Returns a random epoch, for a new log.
     package static func random() -> Epoch {
         Epoch(value: .random(in: 1 ... .max))
     }

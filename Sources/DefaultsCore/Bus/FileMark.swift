@@ -1,15 +1,17 @@
-/// What the change log's file notes about a domain's file, so that a later agent knows whether it changed meanwhile.
+import PropertyList
+
+/// An entry about a domain's file in the change log's file, which tells a later agent whether the file has changed.
 package struct FileMark: Hashable, Sendable {
     package var domain: Domain
-    /// The hash of the file's bytes, `nil` for no file.
+    /// The hash of the file's bytes; `nil` if there is no file.
     package var hash: ContentHash?
-    /// The file and `pending` together are what the log's records up to this revision led to.
+    /// The revision of the last log record that the file and `pending` together reflect.
     package var revision: Revision
-    /// Edits that the file doesn't hold.
+    /// The edits that the file doesn't hold.
     package var pending: [String: Edit]
-    /// Whether the file is about to be replaced by this, and perhaps never was.
+    /// Whether the mark announces a save of this version, which may never have happened.
     package var isIntent: Bool
-    /// Whether it was told that something is wrong with the domain, and not yet that it is over.
+    /// Whether a problem with the domain has been reported, but not yet its recovery.
     package var isTroubled: Bool
 
     package init(
@@ -22,5 +24,47 @@ package struct FileMark: Hashable, Sendable {
         self.pending = pending
         self.isIntent = isIntent
         self.isTroubled = isTroubled
+    }
+}
+
+extension FileMark {
+    package var fields: DomainValues {
+        var fields = domain.fields
+        fields["type"] = "mark"
+        fields["revision"] = .number(revision)
+        fields["hash"] = hash.map { .number($0.value) }
+        if isIntent { fields["intent"] = true }
+        if isTroubled { fields["troubled"] = true }
+        if !pending.isEmpty {
+            fields["pending"] = .array(pending.map { .dictionary(Self.fields(of: $1, key: $0)) })
+        }
+        return fields
+    }
+
+    package init(_ fields: Fields) throws(DefaultsError) {
+        var pending: [String: Edit] = [:]
+        for value in try fields.array("pending") {
+            let entry = try Fields(value, of: "A pending edit")
+            let sequence = try entry.unsigned("sequence")
+            guard sequence <= UInt64(Int64.max) else { throw Fields.wrong("sequence", "at most 2^63 - 1") }
+            pending[try entry.string("key")] = Edit(
+                value: entry.values["value"], time: Timestamp(nanoseconds: try entry.integer("time")),
+                writer: try Writer(Fields(.dictionary(entry.dictionary("source")), of: "A source")),
+                sequence: sequence)
+        }
+        self.init(
+            domain: try fields.domain(),
+            hash: fields.values["hash"] == nil ? nil : ContentHash(value: try fields.unsigned("hash")),
+            revision: try fields.unsigned("revision"), pending: pending, isIntent: try fields.flag("intent"),
+            isTroubled: try fields.flag("troubled"))
+    }
+
+    private static func fields(of edit: Edit, key: String) -> DomainValues {
+        var fields: DomainValues = [
+            "key": .string(key), "time": .integer(edit.time.nanoseconds),
+            "source": .dictionary(edit.writer.fields), "sequence": .number(edit.sequence),
+        ]
+        fields["value"] = edit.value
+        return fields
     }
 }

@@ -1,17 +1,17 @@
 import Glibc
 
-/// A pattern of names: `*` stands for any run of characters, `?` for any one, `\` takes the next as it is.
+/// A pattern for names: `*` matches any run of characters, `?` any one character, and `\` escapes the next character.
 ///
 /// Names are compared byte by byte, in UTF-8.
 package struct GlobPattern: Hashable, Sendable {
     package let text: String
-    /// The bytes before the first wildcard; all of them where there is none.
+    /// The bytes before the first wildcard; all bytes if there is none.
     private let prefix: [UInt8]
-    /// Everything from the first wildcard to the last one.
+    /// The parts from the first wildcard to the last.
     private let middle: [Part]
     /// The bytes after the last wildcard.
     private let suffix: [UInt8]
-    /// The middle's tables; `nil` where it is a single run, or nothing.
+    /// The tables for matching the middle; `nil` if it is a single run or empty.
     private let tables: Tables?
 
     private enum Part: Hashable {
@@ -19,7 +19,7 @@ package struct GlobPattern: Hashable, Sendable {
         case one
         case exactly(UInt8)
 
-        /// The byte that it stands for; `nil` for a wildcard.
+        /// The byte that the part matches; `nil` for a wildcard.
         var byte: UInt8? { if case .exactly(let byte) = self { byte } else { nil } }
     }
 
@@ -38,7 +38,7 @@ package struct GlobPattern: Hashable, Sendable {
             }
             isEscaped = false
         }
-        // Nothing follows it, so it stands for itself.
+        // A backslash at the end stands for itself.
         if isEscaped { parts.append(.exactly(UInt8(ascii: "\\"))) }
         let first = parts.firstIndex { $0.byte == nil } ?? parts.count
         let last = parts.lastIndex { $0.byte == nil } ?? parts.count - 1
@@ -48,7 +48,7 @@ package struct GlobPattern: Hashable, Sendable {
         tables = middle.isEmpty || middle == [.run] ? nil : Tables(middle)
     }
 
-    /// Compares bytes, as `matches` does.
+    /// Compares the patterns byte by byte, as `matches` does.
     package static func == (first: GlobPattern, second: GlobPattern) -> Bool {
         first.prefix == second.prefix && first.middle == second.middle && first.suffix == second.suffix
     }
@@ -59,7 +59,7 @@ package struct GlobPattern: Hashable, Sendable {
         hasher.combine(suffix)
     }
 
-    /// Makes the pattern that matches one name and no other, whatever characters it has.
+    /// Returns the pattern that matches exactly one name, whatever characters it contains.
     package static func exactly(_ name: String) -> GlobPattern {
         GlobPattern(
             name.unicodeScalars.reduce(into: "") { text, scalar in
@@ -68,16 +68,16 @@ package struct GlobPattern: Hashable, Sendable {
             })
     }
 
-    /// The name that alone matches; `nil` where there are wildcards, or no domain can have the name.
+    /// The only domain name that matches; `nil` if the pattern has wildcards, or no domain can have the name.
     var domainName: DomainName? { hasWildcards ? nil : try? DomainName(String(decoding: prefix, as: UTF8.self)) }
 
-    /// Whether more than one name can match.
+    /// Whether the pattern has wildcards, so that more than one name can match.
     package var hasWildcards: Bool { !middle.isEmpty }
 
-    /// Returns whether the whole name matches.
+    /// Returns whether the pattern matches the whole name.
     ///
-    /// Without wildcards bytes are compared. With wildcards the time is proportional to the name's length for every 64 bytes
-    /// of the pattern, whatever the two are.
+    /// Without wildcards, bytes are compared. With wildcards, the time is proportional to the name's length for every
+    /// 64 bytes of the pattern, whatever the two contain.
     package func matches(_ name: String) -> Bool {
         name.utf8Span.span.withUnsafeBufferPointer { name in
             let end = name.count - suffix.count
@@ -87,20 +87,22 @@ package struct GlobPattern: Hashable, Sendable {
                     return false
                 }
             }
-            // Most patterns have no wildcard, or one run.
+            // Without tables, the middle is empty or a single run, as in most patterns.
             return tables?.match(UnsafeBufferPointer(rebasing: name[prefix.count..<end])) ?? true
         }
     }
 
-    /// Bit masks of a pattern's parts: bit n of a mask is the n-th part that isn't a run.
+    /// The bit masks of a pattern's parts: bit n of a mask is the n-th part that isn't a run.
     private struct Tables: Sendable {
-        /// The number of such parts, and of the words that have a bit for each of them and one for the end.
+        /// The number of parts that aren't runs.
         private let count: Int
+        /// The number of words in a mask, which has a bit for each of these parts and one for the end.
         private let words: Int
-        /// A mask for each value of a byte's upper half, and one for each of its lower half: a part that is in both is the
-        /// byte.
+        /// The masks, one after another.
         ///
-        /// Then a mask of the parts that are `?`, and one of the places before which a run allows any byte.
+        /// First there is one for each value of a byte's upper half, then one for each value of its lower half; a part
+        /// that is in both masks of a byte matches it. Then follow a mask of the parts that are `?`, and one of the
+        /// positions at which a run accepts any byte.
         private let masks: [UInt64]
 
         init(_ parts: [Part]) {
@@ -124,8 +126,10 @@ package struct GlobPattern: Hashable, Sendable {
             self.masks = masks
         }
 
-        /// Follows all ways at once in which the parts match the bytes: bit n of the state is set while the first n parts
-        /// match what has been read, runs not counted.
+        /// Returns whether the parts match all of the bytes.
+        ///
+        /// It follows all possible matches simultaneously: bit n of the state is set while the first n parts, runs not
+        /// counted, match the bytes that have been read.
         func match(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
             withUnsafeTemporaryAllocation(of: UInt64.self, capacity: words) { state in
                 state.initialize(repeating: 0)
@@ -141,7 +145,7 @@ package struct GlobPattern: Hashable, Sendable {
             let (lastWord, lastBit) = (count / 64, UInt64(1) << UInt64(count % 64))
             state[0] = 1
             for byte in bytes {
-                // `?` takes the first byte of a character, and stays for the others.
+                // `?` advances with the first byte of a character, and stays for the others.
                 let isContinuation = byte & 0xC0 == 0x80
                 let (upper, lower) = (Int(byte >> 4) * words, (16 + Int(byte & 0xF)) * words)
                 var (carry, onesCarry, any) = (UInt64(0), UInt64(0), UInt64(0))
@@ -158,7 +162,7 @@ package struct GlobPattern: Hashable, Sendable {
                     any |= new
                 }
                 if any == 0 { return false }
-                // A run at the end takes all the rest.
+                // A run at the end matches all the rest.
                 if state[lastWord] & masks[runs + lastWord] & lastBit != 0 { return true }
             }
             return state[lastWord] & lastBit != 0

@@ -1,7 +1,9 @@
-/// One immutable entry of the change log.
+import PropertyList
+
+/// An immutable entry of the change log.
 package struct LogRecord: Hashable, Sendable {
     package var revision: Revision
-    /// When it was posted, by the wall clock; for people, not for order.
+    /// The wall-clock time when the record was published, for display and not for ordering.
     package var time: Timestamp
     package var event: Event
 
@@ -11,25 +13,54 @@ package struct LogRecord: Hashable, Sendable {
         self.event = event
     }
 
-    /// What happened.
+    /// The event that a record describes.
     package enum Event: Hashable, Sendable {
-        /// A change set, all its keys at once.
+        /// A change set, with all its keys.
         case change(ChangeSet)
-        /// A file can't be taken as it is; the domain keeps its last good values.
+        /// The file can't be used; the domain keeps its last good values.
         case damaged(Domain, reason: String)
-        /// Edits can't be saved; they are in force, kept, and tried again.
+        /// Edits can't be saved; they stay in force, and saving is retried.
         case unsaved(Domain, reason: String)
-        /// The domain is neither damaged nor unsaved any more.
+        /// The domain is no longer damaged or unsaved.
         case recovered(Domain)
-        /// The file changed while no agent ran: what happened to the domain's keys since the last record is not known.
+        /// The file changed while no agent was running; how the keys changed since the last record isn't known.
         case unknown(Domain)
     }
 
-    /// The domain that it is about.
+    /// The domain that the record is about.
     package var domain: Domain {
         switch event {
         case .change(let changeSet): changeSet.domain
         case .damaged(let domain, _), .unsaved(let domain, _), .recovered(let domain), .unknown(let domain): domain
+        }
+    }
+}
+
+extension LogRecord {
+    /// The approximate size of the record in memory, in bytes.
+    var estimatedSize: Int {
+        switch event {
+        case .change(let changeSet):
+            let changes = changeSet.changes.reduce(0) {
+                $0 + $1.key.utf8.count + ($1.old?.estimatedSize ?? 8) + ($1.new?.estimatedSize ?? 8) + 64
+            }
+            return changeSet.overruled.reduce(changes) { $0 + $1.key.utf8.count + ($1.value?.estimatedSize ?? 8) + 64 }
+                + 128
+        case .damaged(_, let reason), .unsaved(_, let reason): return reason.utf8.count + 128
+        case .recovered, .unknown: return 128
+        }
+    }
+}
+
+extension PropertyListValue {
+    /// The approximate size of the value in memory, in bytes.
+    var estimatedSize: Int {
+        switch self {
+        case .string(let text): text.utf8.count
+        case .data(let bytes): bytes.count
+        case .array(let elements): elements.reduce(16) { $0 + $1.estimatedSize + 24 }
+        case .dictionary(let entries): entries.reduce(16) { $0 + $1.key.utf8.count + $1.value.estimatedSize + 48 }
+        case .integer, .unsigned, .real, .real32, .boolean, .date, .uid: 8
         }
     }
 }

@@ -1,31 +1,31 @@
-/// Makes one change set of several: each key's value before the first and after the last.
+/// The net change of several change sets: each key's value before the first and after the last.
 enum NetChange {
-    /// Joins the change sets of each domain into one, at the place of its last; leaves other records as they are.
+    /// Joins the change sets of each domain into one, at the position of its last; leaves other records as they are.
     ///
-    /// A record keeps the revision, time and source of the last change set in it. Keys that are back where they began are
-    /// left out, and so is a change set that has none left. The result's revisions are no places to resume from: what an
-    /// earlier record said may be told with a later one.
+    /// A joined record has the revision, time and source of its last change set. Keys that are back at their first
+    /// value are left out, and so is a change set that has no keys left. The revisions of the result aren't places to
+    /// resume from, since a later record may include what an earlier one said.
     ///
-    /// Takes time in proportion to the changes, however many records there are of one domain.
+    /// The time is proportional to the number of changes, however many records there are of one domain.
     static func coalesce(_ records: [LogRecord]) -> [LogRecord] {
         var joined: [Entry] = []
-        var places: [Domain: Int] = [:]
+        var indices: [Domain: Int] = [:]
         for record in records {
             guard case .change(let changeSet) = record.event else {
-                // What comes after it is told after it.
-                places[record.domain] = nil
+                // Change sets after this record aren't joined with those before it.
+                indices[record.domain] = nil
                 joined.append(.whole(record))
                 continue
             }
-            if let place = places[record.domain], case .net(var net) = joined[place] {
-                // Else it would be copied.
-                joined[place] = .moved
+            if let index = indices[record.domain], case .net(var net) = joined[index] {
+                // Leave no second reference, or `net` would be copied when it changes.
+                joined[index] = .moved
                 net.add(changeSet, of: record)
                 joined.append(.net(net))
             } else {
                 joined.append(.net(Net(changeSet, of: record)))
             }
-            places[record.domain] = joined.count - 1
+            indices[record.domain] = joined.count - 1
         }
         return joined.compactMap(\.record)
     }
@@ -33,7 +33,7 @@ enum NetChange {
     private enum Entry {
         case whole(LogRecord)
         case net(Net)
-        /// It was joined with a later one.
+        /// An entry that was joined with a later one.
         case moved
 
         var record: LogRecord? {
@@ -45,7 +45,7 @@ enum NetChange {
         }
     }
 
-    /// Change sets of one domain, joined.
+    /// The joined change sets of one domain.
     private struct Net {
         private var changes: [String: KeyChange] = [:]
         private var overruled: [Overruled] = []
@@ -75,7 +75,7 @@ enum NetChange {
             overruled += newer.overruled
         }
 
-        /// The net change; `nil` when nothing changed.
+        /// The record of the net change; `nil` if nothing changed.
         var record: LogRecord? {
             if !isJoined { return lastChangeSet.isEmpty ? nil : last }
             let changeSet = ChangeSet(

@@ -1,44 +1,46 @@
-/// One subscriber: a place in the log, a filter, and what to do when it falls behind.
+/// A subscriber's position in the log, its filter, and its mode, which applies when it falls behind.
 ///
-/// There is no queue. The subscriber is asked to come when there is something, and reads from the log where it was.
+/// There is no queue. The subscriber is notified when there is something to read, and continues to read the log where
+/// it was.
 package struct Subscription: Hashable, Sendable {
-    /// What a subscriber gets that is slower than the changes.
+    /// The way to deal with a subscriber that is slower than the changes.
     package enum Mode: String, Hashable, Sendable, CaseIterable {
-        /// What waits is handed out as each key's net change. Past the log's end: a gap, then a snapshot.
+        /// Pending records are delivered as each key's net change. If some have been discarded: a gap, then a snapshot.
         case latest
-        /// Every record. Past the log's end: a gap, then a snapshot.
+        /// Every record is delivered. If some have been discarded: a gap, then a snapshot.
         case everything
-        /// Every record. Past the log's end: the end.
+        /// Every record is delivered. If some have been discarded: a gap, then the end.
         case disconnect
     }
 
-    /// Where to begin.
+    /// The place where a subscription begins.
     package enum Start: Hashable, Sendable {
-        /// With what comes next.
+        /// The end of the log.
         case now
         /// After a place that was reached before.
         case after(Cursor)
-        /// With the values as they are, then what comes next.
+        /// The end of the log, after the values in force.
         case snapshot
     }
 
     package private(set) var filter: SubscriptionFilter
     package let mode: Mode
-    /// The revision up to which everything has been handed out.
+    /// The revision up to which everything has been delivered.
     package private(set) var revision: Revision
-    /// The place from which on the subscriber has missed records that are let go.
+    /// The place after which the subscriber has missed records, since they have been discarded.
     private var missedFrom: Cursor?
     private var needsSnapshot: Bool
-    /// Whether nothing comes any more.
+    /// Whether no more events follow.
     package private(set) var hasEnded = false
-    /// The revision that the last event named; `nil` until the subscriber has caught up once.
-    private var told: Revision?
+    /// The revision of the last event's cursor; `nil` until the subscriber has caught up once.
+    private var lastReportedRevision: Revision?
 
-    /// After so many records that don't pass the filter a bookmark is sent, so that the place a subscriber knows of stays
-    /// within the log.
+    /// The number of records that may fail to pass the filter before a bookmark is sent.
+    ///
+    /// Bookmarks keep the cursor that a subscriber knows within the log.
     private static let bookmarkDistance: Revision = 1_000
 
-    /// Subscribes at a place of the log.
+    /// Creates a subscription at a place in the log.
     package init(_ start: Start, filter: SubscriptionFilter, mode: Mode, log: ChangeLog) {
         self.filter = filter
         self.mode = mode
@@ -52,44 +54,46 @@ package struct Subscription: Hashable, Sendable {
         }
     }
 
-    /// Follows the domains of more names from the log's end on, if everything up to there has been handed out.
+    /// Adds the domains of more names, from the log's end on, if everything up to there has been delivered.
     ///
-    /// - Returns: whether it does; then the names' values there are to be handed out, and a bookmark.
+    /// - Returns: whether it did. Then the names' values at that place must be delivered next, and a bookmark.
     mutating func widen(by names: [DomainName], in log: ChangeLog) -> Bool {
         guard !hasEnded, missedFrom == nil, !needsSnapshot, revision == log.head else { return false }
         filter.insert(names)
-        told = revision
+        lastReportedRevision = revision
         return true
     }
 
     /// Stops following the domains of names.
     package mutating func narrow(by names: [DomainName]) { filter.remove(names) }
 
-    /// Whether its records are those of the log, with all their keys.
+    /// Whether the subscriber gets the records of the log with all their keys.
     package var getsWholeRecords: Bool { mode != .latest && filter.keys.isEmpty }
 
-    /// How many records are waiting.
+    /// Returns the number of pending records.
     package func lag(in log: ChangeLog) -> Revision { log.head - min(revision, log.head) }
 
-    /// The part of the log that a subscription reads next, as it was in one moment.
+    /// The part of the log that a subscription reads next, as it was at one moment.
     package struct Portion: Sendable {
-        /// Where the log ended.
+        /// The end of the log.
         fileprivate let end: Cursor
-        /// The records behind the subscription's place; `nil` when some of them are let go.
+        /// The records after the subscription's position; `nil` if some of them have been discarded.
         fileprivate let records: [LogRecord]?
-        /// Whether the events begin with a snapshot, unless the subscription ends.
+        /// Whether the events begin with a snapshot, unless the subscription has ended.
         fileprivate(set) package var beginsWithSnapshot = false
     }
 
-    /// The size of records, roughly, up to which they are handed out together: each slow subscriber may have so much waiting.
+    /// The approximate size of the records that are delivered together, which is what each slow subscriber may hold in
+    /// memory.
     private static let portionSize = 256 << 10
 
-    /// The records to look at next, as many as the limit at most.
+    /// Returns the records to process next, up to the limit.
     ///
-    /// They are copied from the log, and nothing else is done: `next(in:)` is for when the log's lock is released.
+    /// This only copies them from the log: `next(in:)` does the rest after the log's lock is released.
     package func portion(of log: ChangeLog, limit: Int = 64) -> Portion {
         if hasEnded { return Portion(end: log.cursor, records: []) }
-        // In `latest` mode all that waits is one batch, whatever its size: its net changes are bounded by the keys.
+        // In `latest` mode all pending records are one batch, whatever their size: the number of keys limits the net
+        // changes.
         let records =
             missedFrom != nil || needsSnapshot
             ? []
@@ -102,15 +106,17 @@ package struct Subscription: Hashable, Sendable {
             beginsWithSnapshot: hasMissed ? mode != .disconnect : needsSnapshot)
     }
 
-    /// Moves past a portion, which was taken at the subscription's present place, and returns its events, oldest first.
+    /// Advances past a portion, which was taken at the subscription's current position, and returns its events, oldest
+    /// first.
     ///
-    /// A bookmark ends the first batch that leaves the subscriber caught up; from then on each event's own place says so.
+    /// A bookmark ends the first batch that leaves the subscriber caught up; from then on, each event's own cursor says
+    /// so.
     ///
-    /// - Returns: no events when the subscriber is caught up; `nil` when the filter leaves nothing of the portion, and the
-    ///   next one is to be looked at.
+    /// - Returns: the events, empty if the subscriber is caught up; `nil` if the filter leaves nothing of the portion,
+    ///   and the next one must be read.
     package mutating func next(in portion: Portion) -> [SubscriptionEvent]? {
         if hasEnded { return [] }
-        // Before its first snapshot a subscriber has been promised nothing, and misses nothing.
+        // Before its first snapshot, a subscriber has been promised nothing, so it can't have missed anything.
         if missedFrom == nil, !needsSnapshot, portion.records == nil {
             missedFrom = Cursor(epoch: portion.end.epoch, revision: revision)
         }
@@ -122,28 +128,30 @@ package struct Subscription: Hashable, Sendable {
             revision = last.revision
             let wanted = records.compactMap { filter($0) }
             let joined = mode == .latest ? NetChange.coalesce(wanted) : wanted
-            // Once records are joined, what is yet to come reaches back before what has been handed out. So the place
-            // moves with the last event alone, and then past changes that came to nothing.
+            // Once records are joined, a later event of the batch may include what happened before an earlier one. So
+            // the cursor advances only with the last event, and then also past changes that canceled each other out.
             let isJoined = joined.count < wanted.count
             events = joined.enumerated().map { index, record in
-                let place = !isJoined ? record.revision : index == joined.count - 1 ? last.revision : before
-                return .record(record, cursor: Cursor(epoch: portion.end.epoch, revision: place))
+                let cursorRevision = !isJoined ? record.revision : index == joined.count - 1 ? last.revision : before
+                return .record(record, cursor: Cursor(epoch: portion.end.epoch, revision: cursorRevision))
             }
-            if told != nil, case .record(_, let cursor)? = events.last { told = cursor.revision }
+            if lastReportedRevision != nil, case .record(_, let cursor)? = events.last {
+                lastReportedRevision = cursor.revision
+            }
         }
         let isCaughtUp = revision == portion.end.revision
-        if isCaughtUp, told.map({ revision - $0 >= Self.bookmarkDistance }) ?? true {
-            told = revision
+        if isCaughtUp, lastReportedRevision.map({ revision - $0 >= Self.bookmarkDistance }) ?? true {
+            lastReportedRevision = revision
             events.append(.bookmark(portion.end))
         }
         return events.isEmpty && !isCaughtUp ? nil : events
     }
 
-    /// Goes on at the log's end, after a gap or with a snapshot.
+    /// Continues at the log's end, after a gap or with a snapshot.
     private mutating func begin(at cursor: Cursor) -> [SubscriptionEvent] {
         let gap = missedFrom.map { SubscriptionEvent.gap(from: $0, to: cursor) }
         revision = cursor.revision
-        told = nil
+        lastReportedRevision = nil
         missedFrom = nil
         needsSnapshot = false
         if gap != nil, mode == .disconnect {
@@ -152,4 +160,22 @@ package struct Subscription: Hashable, Sendable {
         }
         return [gap, .snapshotDue(at: cursor)].compactMap(\.self)
     }
+}
+
+/// An event that is delivered to a subscriber.
+package enum SubscriptionEvent: Hashable, Sendable {
+    /// A record, or the part of it that passes the filter, and the cursor to resume from once it has been handled.
+    ///
+    /// The cursor has the record's own revision, except in a batch of net changes. There, the last event has the cursor
+    /// at the batch's end, and all others have the cursor before the batch, since each event may include changes since
+    /// then. A subscriber that resumes in the middle of a batch gets the whole batch again.
+    case record(LogRecord, cursor: Cursor)
+    /// The changes between two places are no longer available.
+    case gap(from: Cursor, to: Cursor)
+    /// The values at this place must be delivered now, before any other event.
+    case snapshotDue(at: Cursor)
+    /// Everything up to this place has been delivered.
+    case bookmark(Cursor)
+    /// The subscription has ended, since its subscriber was too slow for its mode.
+    case ended
 }

@@ -1,18 +1,18 @@
-/// Which domains and keys a subscriber wants.
+/// The domains and keys that a subscriber wants.
 package struct SubscriptionFilter: Hashable, Sendable {
-    /// Patterns of domains' names, of which one must match, unless the name is one of `names`.
+    /// Patterns of domain names; one must match, unless the name is one of `names`.
     package let patterns: [GlobPattern]
-    /// The names that are wanted one by one.
+    /// The names of single domains.
     package private(set) var names = DomainNames()
     /// Patterns of keys, of which one must match; empty for all keys.
     package let keys: [GlobPattern]
-    /// Whether every domain is wanted.
+    /// Whether all domains pass.
     private let isOfAllDomains: Bool
 
-    /// Makes a filter.
+    /// Creates a filter.
     ///
     /// - Parameters:
-    ///   - domains: patterns of domains' names, of which one must match; empty for all domains.
+    ///   - domains: patterns of domain names, of which one must match; empty for all domains.
     ///   - keys: patterns of keys, of which one must match; empty for all keys.
     package init(domains: [GlobPattern] = [], keys: [GlobPattern] = []) {
         self.keys = keys
@@ -24,33 +24,33 @@ package struct SubscriptionFilter: Hashable, Sendable {
         self.patterns = patterns
     }
 
-    /// The patterns of domains' names, those included that match one name each.
+    /// The patterns of domain names, including those that match a single name.
     package var domains: [GlobPattern] { patterns + names.sorted().map { GlobPattern.exactly($0.description) } }
 
-    /// Includes the domains of more names.
+    /// Adds the domains of more names.
     mutating func insert(_ more: [DomainName]) {
         for name in more { names.insert(name) }
     }
 
-    /// Leaves out the domains of names, unless a pattern matches them.
+    /// Removes the domains of names, unless a pattern matches them.
     mutating func remove(_ gone: [DomainName]) {
         for name in gone { names.remove(name) }
     }
 
-    /// Whether anything of the domain is wanted.
+    /// Returns whether the domain passes the filter.
     package func includes(_ domain: Domain) -> Bool {
         isOfAllDomains || names.contains(domain.name)
             || patterns.contains { $0.matches(domain.name.description) }
     }
 
-    /// Whether the key is wanted.
+    /// Returns whether the key passes the filter.
     package func includes(key: String) -> Bool {
         keys.isEmpty || keys.contains { $0.matches(key) }
     }
 
-    /// What of a record is wanted; `nil` for nothing.
+    /// Returns the part of a record that passes the filter; `nil` if nothing does.
     ///
-    /// A record stays one, with fewer keys.
+    /// One record stays one record, with fewer keys.
     package func callAsFunction(_ record: LogRecord) -> LogRecord? {
         guard includes(record.domain) else { return nil }
         guard case .change(var changeSet) = record.event, !keys.isEmpty else { return record }
@@ -59,4 +59,32 @@ package struct SubscriptionFilter: Hashable, Sendable {
         if changeSet.isEmpty { return nil }
         return LogRecord(revision: record.revision, time: record.time, event: .change(changeSet))
     }
+}
+
+/// A set of domain names that is hashed, and usually compared, in constant time.
+package struct DomainNames: Hashable, Sendable {
+    private var names: Set<DomainName> = []
+    /// The combined hashes of the names, independent of their order.
+    private var mark = 0
+
+    package var count: Int { names.count }
+
+    package func contains(_ name: DomainName) -> Bool { names.contains(name) }
+
+    /// Returns the names in order.
+    package func sorted() -> [DomainName] { names.sorted() }
+
+    mutating func insert(_ name: DomainName) {
+        if names.insert(name).inserted { mark ^= name.hashValue }
+    }
+
+    mutating func remove(_ name: DomainName) {
+        if names.remove(name) != nil { mark ^= name.hashValue }
+    }
+
+    package static func == (first: DomainNames, second: DomainNames) -> Bool {
+        first.mark == second.mark && first.names == second.names
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(mark) }
 }

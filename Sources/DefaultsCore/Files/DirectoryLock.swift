@@ -1,13 +1,14 @@
 import Glibc
+import Linux
 
 /// The lock that a process holds while it saves into a preferences directory: `flock` on a file in it.
 ///
-/// It keeps our own processes (agent, embedded stores) from saving at once, also from other containers and by other paths
-/// to the directory, and on NFS from other hosts. It doesn't keep foreign writers out: they don't ask for it. The file is
-/// there only as long as the lock is held (see `LockFile`). Where no file can be made, in a directory that can only be read
-/// or on a full disk, it is the directory itself that is locked.
+/// It keeps our own processes (the agent and embedded stores) from saving at the same time, including those in other
+/// containers, by other paths to the directory, and, on NFS, on other hosts. It doesn't exclude foreign writers, which
+/// don't ask for it. The file exists only while the lock is held (see `LockFile`). In a directory where no file can be
+/// created, because it is read-only or the disk is full, the directory itself is locked.
 package struct DirectoryLock: ~Copyable {
-    /// The file's name.
+    /// The name of the lock file.
     package static let fileName = ".defaultsd.lock"
 
     private let locked: Locked
@@ -18,9 +19,9 @@ package struct DirectoryLock: ~Copyable {
         case directory(FileDescriptor)
     }
 
-    /// Waits for the lock.
+    /// Waits for the lock and acquires it.
     ///
-    /// - Throws: `locked` when it isn't free within `timeout` milliseconds, `directory` when the file can't be made.
+    /// - Throws: `locked` if it isn't free within `timeout` milliseconds, `directory` if the file can't be created.
     package init(_ directory: PreferencesDirectory, timeout milliseconds: Int = 10_000) throws(DefaultsError) {
         let path = "\(directory.path)/\(Self.fileName)"
         do throws(SystemCall.Failure) {
@@ -30,12 +31,13 @@ package struct DirectoryLock: ~Copyable {
             let what =
                 error.number == ENOENT || error.number == ENOTDIR
                 ? "The directory \(directory.path) can't be opened"
-                : "The lock file \(path) can't be opened or locked (remove it if it is a link or belongs to another user)"
+                : "The lock file \(path) can't be opened or locked "
+                    + "(remove it if it is a link or belongs to another user)"
             throw DefaultsError(.directory, errno: error.number, what)
         }
     }
 
-    /// The error of a lock that another process has.
+    /// Returns the error for a lock that another process holds.
     private static func occupied(_ path: String, in directory: PreferencesDirectory) -> DefaultsError {
         guard let owner = LockFile.foreignOwner(of: path), owner != 0 else {
             return DefaultsError(
@@ -44,17 +46,19 @@ package struct DirectoryLock: ~Copyable {
         }
         return DefaultsError(
             .locked,
-            "The lock file \(path) belongs to the user with the number \(owner), so nothing is saved in \(directory.path). "
+            "The lock file \(path) belongs to user ID \(owner), so nothing is saved in \(directory.path). "
                 + "Remove the file unless that user is saving there.", errno: EWOULDBLOCK)
     }
 
-    /// A blocking `flock` could wait for ever behind a stopped process, so it is retried with growing random delays, which keep
-    /// waiting processes apart.
+    /// Tries to acquire the lock until the timeout.
+    ///
+    /// A blocking `flock` could wait forever behind a stopped process. So it is retried with growing random delays,
+    /// which keep waiting processes apart.
     private static func lock(
         _ path: String, in directory: String, timeout: Int
     ) throws(SystemCall.Failure) -> Locked {
-        var waited = 0
-        var pause: Int32 = 1
+        var backoff = Backoff(
+            from: .milliseconds(1), to: .milliseconds(20), timeout: .milliseconds(timeout), isRandom: true)
         while true {
             do throws(SystemCall.Failure) {
                 if let file = try LockFile.attempt(at: path) { return .file(file) }
@@ -64,11 +68,7 @@ package struct DirectoryLock: ~Copyable {
                 else { throw error }
                 if flock(file.number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK { return .directory(file) }
             }
-            guard waited < timeout else { throw SystemCall.Failure(number: EWOULDBLOCK) }
-            let wait = Int32.random(in: 1...pause)
-            poll(nil, 0, wait)
-            waited += Int(wait)
-            pause = min(pause * 2, 20)
+            guard backoff.wait() else { throw SystemCall.Failure(number: EWOULDBLOCK) }
         }
     }
 }

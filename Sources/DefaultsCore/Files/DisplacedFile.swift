@@ -1,14 +1,14 @@
 import CLinux
 import Glibc
+package import Linux
 
-/// A version of a file that was replaced, kept open and under its hidden name until it is sure that nobody writes to it any
-/// more.
+/// A displaced file, kept open and under its hidden name until no program can be writing to it.
 ///
-/// A writer that had resolved the file's name before the exchange may open, or go on writing, the displaced inode
-/// afterwards. So it is read once the last writer has closed it, and once more a second later. As long as this value lives
-/// the file is locked with `flock`, so that no other process takes it for a crash's leftover.
+/// A writer that resolved the file's name before the exchange may open the displaced inode, or continue to write to it,
+/// afterwards. So it is read once the last writer has closed it, and once more a second later. While this value lives,
+/// the file is locked with `flock`, so that no other process takes it for a leftover of a crash.
 package final class DisplacedFile: Sendable {
-    /// Where the file was, before it was displaced.
+    /// The domain's file from which it was displaced.
     package let original: DomainFile
     private let file: FileDescriptor
     let temporaryPath: String
@@ -17,50 +17,51 @@ package final class DisplacedFile: Sendable {
         self.original = original
         self.file = file
         self.temporaryPath = temporaryPath
-        // A child forked meanwhile would keep the lock.
+        // A child that is forked in the meantime would keep the lock.
         linux_close_in_child(self.file.number)
-        // Shared: a program that locks its files this way may hold it, too.
+        // A shared lock, since a program that locks its files this way may hold one too.
         flock(self.file.number, LOCK_SH | LOCK_NB)
     }
 
     deinit { linux_keep_in_child(file.number) }
 
-    /// Reads what the displaced file holds now.
+    /// Reads the displaced file's current contents.
     ///
-    /// - Parameter known: the state that is merged already.
-    /// - Returns: the outcome; `beingWritten` while someone has it open for writing.
+    /// - Parameter known: the state that has been merged already.
+    /// - Returns: the outcome; `beingWritten` while a program has the file open for writing.
     package func examine(known: FileVersion?) -> FileReading {
         do throws(SystemCall.Failure) {
-            guard let (bytes, version, _) = try original.readWhole(file, patience: .wait) else {
+            guard let (bytes, version, _) = try original.readWhole(file, openWriters: .wait) else {
                 return .beingWritten
             }
             if known?.hash == version.hash { return .unchanged(version) }
             return original.parse(bytes, version)
         } catch {
-            return .unusable(original.damage(after: error, of: "The version of \(original.path) just replaced"))
+            return .unusable(
+                original.damage(after: error, of: "The version of \(original.path) that was just replaced"))
         }
     }
 
-    /// The bytes that the displaced file holds now, parsing or not.
+    /// Returns the displaced file's current bytes, whether or not they parse.
     package func bytes() throws(SystemCall.Failure) -> [UInt8] {
-        try original.readWhole(file, patience: .insist)?.bytes ?? []
+        try original.readWhole(file, openWriters: .readAnyway)?.bytes ?? []
     }
 
-    /// Puts what the displaced file holds, which can't be merged, beside the original.
+    /// Makes a backup copy of the displaced file, which can't be merged, beside the original.
     ///
     /// - Returns: the copy's path.
-    package func keepAside() throws(SystemCall.Failure) -> String {
+    package func backUp() throws(SystemCall.Failure) -> String {
         do throws(SystemCall.Failure) {
-            return try AsideFile.keep(try bytes(), of: original.path, because: .displaced)
+            return try BackupFile.write(try bytes(), of: original.path, because: .displaced)
         } catch {
             guard error.number == EFBIG else { throw error }
-            return try AsideFile.move(temporaryPath, of: original.path, because: .displaced)
+            return try BackupFile.move(temporaryPath, of: original.path, because: .displaced)
         }
     }
 
-    /// Removes the file's temporary name; the file itself stays readable here.
+    /// Removes the file's hidden name; the file itself stays readable here.
     ///
-    /// - Returns: false when the system refuses it.
+    /// - Returns: false if the system refuses it.
     @discardableResult
     package func removeName() -> Bool {
         unlink(temporaryPath) == 0 || errno == ENOENT

@@ -1,86 +1,89 @@
 import CLinux
 import Glibc
+import Linux
 package import PropertyList
 
-/// Reads a domain's file whole or not at all.
+/// A domain's file, which is read as a whole or not at all.
 ///
-/// The file is read under a read lease (`F_SETLEASE`): the kernel refuses the lease while anyone has the file open for
-/// writing, and makes a writer that comes later wait until it is released. So what was read is what some writer left
-/// behind, never the middle of its work. Where leases are refused (not the owner, a network file system), two readings
-/// 20 ms apart must be equal.
+/// The file is read under a read lease (`F_SETLEASE`). The kernel refuses the lease while a program has the file open
+/// for writing, and makes a writer that comes later wait until it is released. So the bytes are always what some writer
+/// left behind, never the middle of its work. If leases are refused (the user isn't the owner, or on a network file
+/// system), two reads 20 ms apart must be equal.
 package struct DomainFile: Sendable {
     /// The absolute path.
     package let path: String
-    /// The limits of a file.
+    /// The limits that the file must not exceed.
     package let limits: PropertyListLimits
-    /// The directory that root alone may write to, down to the file, or the file isn't taken; `nil` where anyone may.
+    /// The topmost directory from which on, down to the file, only root may write; `nil` for a file without this
+    /// condition.
     private let managedDirectory: String?
-    /// Whether a file that is no property list may be replaced once it is copied aside; one behind a link never is.
-    private let mayReplaceDamage: Bool
+    /// Whether a file that isn't a property list may be replaced after a backup; one behind a link never is.
+    private let replacesDamagedFiles: Bool
 
-    /// What a file may be, unless the settings say otherwise.
-    ///
-    /// See `Frame.limits` for the depth.
-    package static let standardLimits = PropertyListLimits(depth: 500)
-
-    /// Names a file.
+    /// Creates a file from its path.
     ///
     /// - Parameters:
-    ///   - path: its absolute path.
-    ///   - limits: what it may be.
-    ///   - managedDirectory: a directory above it, for a file that is only taken where root alone can have written it.
-    ///   - mayReplaceDamage: false for a file that need not be one of preferences at all.
+    ///   - path: the absolute path.
+    ///   - limits: the limits that the file must not exceed.
+    ///   - managedDirectory: a directory above the file, if the file may be used only if root alone can have written
+    ///     it.
+    ///   - mayReplaceDamage: false for a file that may not be a preferences file at all.
     package init(
-        path: String, limits: PropertyListLimits = standardLimits, managedDirectory: String? = nil,
+        path: String, limits: PropertyListLimits = .domainFile, managedDirectory: String? = nil,
         mayReplaceDamage: Bool = true
     ) {
         self.path = path
         self.limits = limits
         self.managedDirectory = managedDirectory
-        self.mayReplaceDamage = mayReplaceDamage
+        self.replacesDamagedFiles = mayReplaceDamage
     }
 
-    /// How hard to insist on reading a file that someone has open for writing.
-    package enum Patience: Sendable {
-        /// Answer `beingWritten`.
+    /// The way to deal with a file that a program has open for writing.
+    package enum OpenWriterPolicy: Sendable {
+        /// Return `beingWritten`.
         case wait
-        /// It has been open for long: take what two equal readings say.
-        case insist
+        /// Read it anyway, because it has been open for long; two equal reads count.
+        case readAnyway
     }
 
-    /// Looks at the file.
+    /// Reads the file.
     ///
     /// - Parameters:
-    ///   - known: the state that is known already; equal bytes are not parsed again.
-    ///   - patience: what to do about a file that is open for writing.
-    ///   - isTold: whether an event has told of the file. Then it is read whatever its times say, which on a file system with
-    ///     a coarse clock may be that nothing has happened.
-    /// - Returns: the outcome; a failure of the system is one, too.
-    package func read(known: FileVersion?, patience: Patience = .wait, isTold: Bool = false) -> FileReading {
+    ///   - known: the state that is already known; equal bytes aren't parsed again.
+    ///   - openWriters: the way to deal with a file that is open for writing.
+    ///   - afterEvent: whether an event has named the file. Then it is read whatever its times say; on a file system
+    ///     with a coarse clock, these may not show the change.
+    /// - Returns: the outcome, which includes failures of the system.
+    package func read(known: FileVersion?, openWriters: OpenWriterPolicy = .wait, afterEvent: Bool = false)
+        -> FileReading
+    {
         do throws(SystemCall.Failure) {
-            // O_NONBLOCK, so that a FIFO in the file's place blocks nobody.
+            // O_NONBLOCK, so that a FIFO in the file's place doesn't block.
             let file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
             let status = try file.status()
-            // Whatever it is, and whatever is known of its bytes: who may have written them is another matter.
+            // Check the ownership even if the bytes are known, and whatever kind of file it is.
             if let managedDirectory,
                 let problem = RootOwnership.problem(ofFileAt: path, status, below: managedDirectory)
             {
                 return .unusable(FileDamage(error: problem, version: nil))
             }
             guard status.st_mode & S_IFMT == S_IFREG else {
-                return .unusable(damage(.unreadable, "\(path) is no regular file; move it away or write a file there."))
+                return .unusable(
+                    damage(.unreadable, "\(path) is not a regular file. Move it away, or put a file there."))
             }
             let identity = FileIdentity(status)
-            if !isTold, let known, known.isSettled, known.identity == identity { return .unchanged(known) }
+            if !afterEvent, let known, known.isSettled, known.identity == identity { return .unchanged(known) }
             guard identity.size <= limits.bytes else { return .unusable(tooLarge("has \(identity.size) bytes")) }
-            guard let (bytes, version, isOpen) = try readWhole(file, patience: patience) else { return .beingWritten }
+            guard let (bytes, version, isOpen) = try readWhole(file, openWriters: openWriters) else {
+                return .beingWritten
+            }
             if known?.hash == version.hash { return .unchanged(version) }
             var reading = parse(bytes, version)
             if case .contents(var contents) = reading {
-                contents.publication = PublicationMark(of: version.hash, on: file)
+                contents.saveMark = SaveMark(of: version.hash, on: file)
                 reading = .contents(contents)
             }
-            // What doesn't parse while someone writes it isn't damaged, but unfinished.
+            // A file that doesn't parse while it is open for writing isn't damaged, but unfinished.
             if isOpen, case .unusable = reading { return .beingWritten }
             return reading
         } catch {
@@ -89,7 +92,7 @@ package struct DomainFile: Sendable {
         }
     }
 
-    /// Whether a program has the file open for writing, where that can be told.
+    /// Whether a program has the file open for writing, as far as the system can tell.
     var isOpenForWriting: Bool {
         guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY) else { return false }
         if linux_lease_read(file.number) == 0 {
@@ -105,32 +108,32 @@ package struct DomainFile: Sendable {
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
     }
 
-    /// Why a link can't be taken that leads nowhere: it may lead to a file system that isn't mounted.
+    /// The damage of a link that leads nowhere, perhaps to a file system that isn't mounted.
     private var missingTarget: FileDamage {
         let target = (try? Self.resolvingLinks(path)) ?? "a name that is not UTF-8"
         let sentence =
-            "\(path) is a link to \(target), where nothing is. Mount the file system that it is on, or have "
-            + "`defaults export` write the last good values there; to remove the link is to remove the domain."
+            "\(path) is a link to \(target), which doesn't exist. Mount its file system, or write the last good values "
+            + "there with `defaults export`. To remove the domain, remove the link."
         return FileDamage(error: DefaultsError(.unreadable, sentence, errno: ENOENT), version: nil)
     }
 
-    /// Reads an open file's bytes as some writer left them; `nil` while it is being written.
+    /// Reads an open file's bytes as some writer left them; returns `nil` while it is being written.
     ///
-    /// - Returns: the bytes, their state, and whether someone has the file open for writing all the same.
-    /// - Throws: EFBIG when it is larger than the limit; that much memory isn't asked for.
+    /// - Returns: the bytes, their state, and whether a program has the file open for writing nevertheless.
+    /// - Throws: EFBIG if the file is larger than the limit; no memory is allocated for it.
     func readWhole(
-        _ file: borrowing FileDescriptor, patience: Patience
+        _ file: borrowing FileDescriptor, openWriters: OpenWriterPolicy
     ) throws(SystemCall.Failure) -> (bytes: [UInt8], version: FileVersion, isOpen: Bool)? {
         if linux_lease_read(file.number) == 0 {
             defer { linux_lease_release(file.number) }
             let (bytes, version) = try readOnce(file)
             return (bytes, version, false)
         }
-        // EAGAIN: someone has it open for writing. Anything else: no lease is to be had here.
+        // EAGAIN: a program has it open for writing. Any other error: leases aren't available here.
         let isOpen = errno == EAGAIN
-        if isOpen, patience == .wait { return nil }
+        if isOpen, openWriters == .wait { return nil }
         let first = try readOnce(file)
-        poll(nil, 0, 20)
+        Backoff.pause(.milliseconds(20))
         let (bytes, version) = try readOnce(file)
         return first.version == version ? (bytes, version, isOpen) : nil
     }
@@ -139,7 +142,7 @@ package struct DomainFile: Sendable {
         _ file: borrowing FileDescriptor
     ) throws(SystemCall.Failure) -> (bytes: [UInt8], version: FileVersion) {
         let identity = FileIdentity(try file.status())
-        // Asked of the very size that is allocated: a file can grow, sparsely, at any time.
+        // Check the size that is allocated below: a file can grow, sparsely, at any time.
         guard identity.size <= limits.bytes else { throw SystemCall.Failure(number: EFBIG) }
         let isSettled = !identity.isFresh(at: .now())
         try SystemCall.run { lseek(file.number, 0, SEEK_SET) }
@@ -147,18 +150,20 @@ package struct DomainFile: Sendable {
         return (bytes, FileVersion(identity: identity, hash: ContentHash(bytes), isSettled: isSettled))
     }
 
-    /// Takes a file's bytes as a domain's values.
+    /// Parses a file's bytes as a domain's values.
     func parse(_ bytes: [UInt8], _ version: FileVersion) -> FileReading {
         if bytes.isEmpty {
-            return .unusable(damage(.damaged, "\(path) is empty, which no property list is.", version))
+            return .unusable(damage(.damaged, "\(path) is empty, so it isn't a property list.", version))
         }
         do throws(PropertyListError) {
-            // Generous, since other programs write files: what is refused here has no other purpose than to be large.
+            // Generous limits, since other programs write files. They reject only files that were made to be large in
+            // memory.
             let document = try PropertyListDocument(
                 reading: bytes, limits: limits.proportionate(to: bytes.count, valuesPerByte: 64, atLeast: 100_000))
             guard case .dictionary(let values) = document.value else {
                 return .unusable(
-                    damage(.damaged, "\(path) holds no dictionary at its top, so it holds no preferences.", version))
+                    damage(
+                        .damaged, "\(path) has no dictionary at its top level, so it holds no preferences.", version))
             }
             return .contents(
                 FileContents(
@@ -169,7 +174,7 @@ package struct DomainFile: Sendable {
         }
     }
 
-    /// Why a file, or a version of it, can't be taken that can't be read.
+    /// Returns the damage of a file, or a version of it, that can't be read.
     func damage(after failure: SystemCall.Failure, of what: String) -> FileDamage {
         if failure.number == EFBIG { return tooLarge("has more bytes than when it was opened") }
         return FileDamage(
@@ -179,13 +184,13 @@ package struct DomainFile: Sendable {
     private func tooLarge(_ finding: String) -> FileDamage {
         damage(
             .damaged,
-            "\(path) \(finding), more than the limit of \(limits.bytes); "
-                + "make it smaller or raise the setting MaximumFileSize.")
+            "\(path) \(finding), more than the limit of \(limits.bytes). "
+                + "Make it smaller, or raise the setting MaximumFileSize.")
     }
 
     private func damage(_ code: DefaultsError.Code, _ sentence: String, _ version: FileVersion? = nil) -> FileDamage {
         FileDamage(
             error: DefaultsError(code, sentence), version: version,
-            isProtected: code == .damaged && (!mayReplaceDamage || isLink))
+            isProtected: code == .damaged && (!replacesDamagedFiles || isLink))
     }
 }

@@ -1,26 +1,30 @@
-/// What came of a look at a domain's file.
+package import Glibc
+import Linux
+package import PropertyList
+
+/// The outcome of reading a domain's file.
 package enum FileReading: Sendable {
-    /// No file has the name.
+    /// There is no file of that name.
     case missing
-    /// The file holds the bytes that it held before; its identity may have moved.
+    /// The file has the same bytes as before; its identity may have changed.
     case unchanged(FileVersion)
-    /// The file holds something else.
+    /// The file has other contents than before.
     case contents(FileContents)
-    /// Someone has the file open for writing; look again in a moment.
+    /// A program has the file open for writing; read it again in a moment.
     case beingWritten
-    /// The file can't be taken as it is: it doesn't parse, is empty, too large, no regular file, or can't be read.
+    /// The file can't be used: it doesn't parse, is empty, too large or no regular file, or can't be read.
     case unusable(FileDamage)
 
-    /// Whether there is nothing to be had of the file; which may be for want of its directory.
-    var isBadNews: Bool {
+    /// Whether the file is missing or unusable, perhaps only because its directory is.
+    var isLoss: Bool {
         switch self {
         case .missing, .unusable: true
         case .unchanged, .contents, .beingWritten: false
         }
     }
 
-    /// Whether it is bad news that wasn't known: in a moment it may be otherwise.
-    func isNews(after version: FileVersion?, _ damage: FileDamage?) -> Bool {
+    /// Returns whether the file is newly missing or damaged, which may be temporary.
+    func isNewLoss(after version: FileVersion?, _ damage: FileDamage?) -> Bool {
         switch self {
         case .missing: version != nil
         case .unusable(let new): damage?.version?.hash != new.version?.hash || damage?.error != new.error
@@ -29,21 +33,86 @@ package enum FileReading: Sendable {
     }
 }
 
-/// Why a file can't be taken, told once for each state of the file.
+/// The reason why a file can't be used, reported once for each state of the file.
 package struct FileDamage: Hashable, Sendable {
-    /// The kind of failure and a sentence with file, line or byte, and remedy.
+    /// The error, with a sentence that names the file, the line or byte, and the remedy.
     package var error: DefaultsError
-    /// The state of the file, where it could be read at all.
+    /// The state of the file, if it could be read at all.
     package var version: FileVersion?
-    /// Whether the file isn't replaced even after a copy: it is behind a link, or was named by its path, and may never have
-    /// been meant for preferences.
+    /// Whether the file isn't replaced even after a backup.
+    ///
+    /// Such a file is behind a link, or was named by its path and may never have been meant for preferences.
     package var isProtected = false
 
-    /// The error of an edit that would have to replace the file.
+    /// The error for an edit that would have to replace the file.
     package var refusal: DefaultsError {
         DefaultsError(
             .damaged,
             "\(error) It may not be a preferences file, so it was not replaced. Repair it, move it away, or run "
                 + "`defaults write --force`.")
+    }
+}
+
+/// The contents of a domain's file, read as a whole at one moment.
+package struct FileContents: Sendable {
+    package var values: DomainValues
+    package var format: PropertyListFormat
+    package var version: FileVersion
+    /// Whether a dictionary has keys that differ only in Unicode normalization; `values` has only one of them.
+    package var hasEquivalentKeys = false
+    /// The mark of the store that saved the file, after merging it with the version before.
+    package var saveMark: SaveMark?
+
+    /// The time of the contents: of the newest edit if a store saved them, or else of the file's last change.
+    package var time: Timestamp {
+        // Ignore a mark from the future: the file is no newer than its times.
+        saveMark?.newest.map { min($0, version.identity.changed) } ?? version.identity.changed
+    }
+}
+
+/// A state of a file: its identity, and the hash of its bytes.
+package struct FileVersion: Hashable, Sendable {
+    package var identity: FileIdentity
+    package var hash: ContentHash
+    /// Whether a file of the same identity must have the same bytes.
+    ///
+    /// It must if the file was so old when its bytes were read that a later change gets other times. Its age at the
+    /// next look doesn't matter.
+    var isSettled: Bool
+
+    package static func == (first: FileVersion, second: FileVersion) -> Bool {
+        first.identity == second.identity && first.hash == second.hash
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(identity)
+        hasher.combine(hash)
+    }
+}
+
+/// The metadata that distinguishes one state of a file from another without reading it.
+///
+/// The inode alone doesn't: ext4 gives a deleted file's number to the next file immediately. Nor does the same identity
+/// prove the same content while the file is fresh, because file times advance in ticks (see `isFresh`).
+package struct FileIdentity: Hashable, Sendable {
+    package let device: UInt64
+    package let inode: UInt64
+    package let size: Int64
+    package let modified: Timestamp
+    package let changed: Timestamp
+
+    package init(_ status: stat) {
+        self.device = UInt64(status.st_dev)
+        self.inode = UInt64(status.st_ino)
+        self.size = Int64(status.st_size)
+        self.modified = Timestamp(status.st_mtim)
+        self.changed = Timestamp(status.st_ctim)
+    }
+
+    /// Returns whether the file changed so shortly before `now` that another change could get the same times.
+    ///
+    /// Git calls such an index entry "racy".
+    package func isFresh(at now: Timestamp) -> Bool {
+        FileClock.mayRepeat(modified: modified.nanoseconds, changed: changed.nanoseconds, now: now.nanoseconds)
     }
 }

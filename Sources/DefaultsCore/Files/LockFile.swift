@@ -1,16 +1,18 @@
 import Glibc
 import Linux
 
-/// A file that this process holds locked (`flock`) for as long as this value lives, and removes at the end.
+/// A file that this process keeps locked (`flock`) while this value lives, and removes at the end.
 ///
-/// A lock file is the user's alone, with mode 0600: whoever can open a file can lock it, and keep others out. One that is
-/// open to others, since someone has changed its mode or copied it, gets that mode; if it is locked by then, it is replaced.
+/// A lock file is accessible to the user alone, with mode 0600: any process that can open a file can lock it, and keep
+/// others out. A file that others can open, because its mode was changed or it was copied, gets that mode; if it is
+/// locked by then, it is replaced.
 package struct LockFile: ~Copyable, Sendable {
     let file: FileDescriptor
     private let path: String
 
-    /// The number of files of other users that one attempt removes: they may be made as fast as they are removed.
-    private static let mostReplaced = 16
+    /// The maximum number of other users' files that one attempt removes; they may be created as fast as they are
+    /// removed.
+    private static let maximumReplacements = 16
 
     private init(_ file: consuming FileDescriptor, at path: String) {
         self.file = file
@@ -18,26 +20,26 @@ package struct LockFile: ~Copyable, Sendable {
     }
 
     deinit {
-        // While the lock is still held: nobody else's file can be meant.
+        // The lock is still held, so this can't be another holder's file.
         if file.isNamed(path) { unlink(path) }
     }
 
-    /// Tries to lock the file at a path, which is made if it isn't there; links are not followed.
+    /// Tries to lock the file at a path, and creates it if it is missing; links are not followed.
     ///
     /// - Parameters:
     ///   - path: The file's path.
-    ///   - isReserved: Whether nobody else has a use for the name, so that another user's file is removed from the user's
-    ///     own directory.
+    ///   - isReserved: Whether the name has no other use, so that another user's file is removed from the user's own
+    ///     directory.
     ///   - isAcceptable: Whether a file of the user's own may be locked, and removed at the end.
-    ///   - isInUse: Whether the holder of a file that is open to others is one of ours.
-    /// - Returns: The lock; `nil` when another process has it.
-    /// - Throws: `EEXIST` or `ELOOP` where the name belongs to something else, and what the system says otherwise.
+    ///   - isInUse: Whether the holder of a file that others can open is one of our processes.
+    /// - Returns: The lock; `nil` if another process has it.
+    /// - Throws: `EEXIST` or `ELOOP` if the name belongs to something else, or the error of the system.
     static func attempt(
         at path: String, isReserved: Bool = true, isAcceptable: (borrowing FileDescriptor) -> Bool = { _ in true },
         isInUse: (borrowing FileDescriptor) -> Bool = { _ in false }
     ) throws(SystemCall.Failure) -> LockFile? {
         var replaced = 0
-        while replaced < mostReplaced {
+        while replaced < maximumReplacements {
             let opened: Opened
             do throws(SystemCall.Failure) { opened = try open(path) } catch {
                 guard error.number == EACCES, foreignOwner(of: path) != nil else { throw error }
@@ -46,9 +48,9 @@ package struct LockFile: ~Copyable, Sendable {
                 continue
             }
             let status = try opened.file.status()
-            // Removed by its holder since it was opened.
+            // Its holder removed it after it was opened.
             if status.st_nlink == 0 { continue }
-            // A file with a second name may be anyone's.
+            // A file with a second hard link may belong to another program.
             guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 else {
                 throw SystemCall.Failure(number: EEXIST)
             }
@@ -68,23 +70,23 @@ package struct LockFile: ~Copyable, Sendable {
                 replaced += 1
                 continue
             }
-            // Its holder may have ended, and removed it, since it was opened.
+            // Its former holder may have removed it after it was opened.
             if opened.file.isNamed(path) { return LockFile(opened.release(), at: path) }
         }
         return nil
     }
 
-    /// Whether the path still leads to the file, so that others who want the lock meet this one.
+    /// Whether the path still leads to the file, so that other processes try to lock this one.
     var isCurrent: Bool { file.isNamed(path) }
 
-    /// Takes from others what someone has given them: the right to open the file, and so to lock it after this process.
+    /// Restores the file's mode, if it lets others open the file and so lock it after this process.
     func keepPrivate() {
         if let status = try? file.status(), status.st_mode & 0o077 != 0 { fchmod(file.number, 0o600) }
     }
 
     /// Returns whether a process has a lock on the file at a path.
     ///
-    /// It is locked for a moment to find out, and shared, so that those who ask don't meet each other.
+    /// To find out, it locks the file for a moment. It takes a shared lock, so that callers don't affect each other.
     static func isLocked(at path: String) -> Bool {
         guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let status = try? file.status(), isOwn(status, at: path)
@@ -92,7 +94,7 @@ package struct LockFile: ~Copyable, Sendable {
         return flock(file.number, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
     }
 
-    /// Returns the owner of the file at a path; `nil` where there is no file, or it is the user's own.
+    /// Returns the owner of the file at a path; `nil` if there is no file, or it is the user's own.
     static func foreignOwner(of path: String) -> uid_t? {
         var status = stat()
         guard lstat(path, &status) == 0, !isOwn(status, at: path) else { return nil }
@@ -103,20 +105,20 @@ package struct LockFile: ~Copyable, Sendable {
 
     private struct Opened: ~Copyable {
         let file: FileDescriptor
-        /// Whether this process has made it.
+        /// Whether this process created the file.
         let isNew: Bool
 
         consuming func release() -> FileDescriptor { file }
     }
 
-    /// Opens the file, or makes it.
+    /// Opens the file, or creates it.
     private static func open(_ path: String) throws(SystemCall.Failure) -> Opened {
         while true {
             do throws(SystemCall.Failure) {
                 return Opened(file: try make(path), isNew: true)
             } catch {
                 if error.number != EEXIST {
-                    // What is there can be locked where nothing can be made; the first failure is the one to report.
+                    // An existing file can be locked where none can be created. Without one, report the first failure.
                     guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
                         throw error
                     }
@@ -132,7 +134,7 @@ package struct LockFile: ~Copyable, Sendable {
                 guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
                     throw error
                 }
-                // Of the user's own, and made read-only by someone: writable it can name its next holder.
+                // The user's own file was made read-only: make it writable, so that its next holder can write its name.
                 if error.number == EACCES, let status = try? file.status(), status.st_uid == geteuid(),
                     status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o600 != 0o600,
                     fchmod(file.number, 0o600 | status.st_mode & 0o077) == 0
@@ -144,9 +146,10 @@ package struct LockFile: ~Copyable, Sendable {
         }
     }
 
-    /// Makes the file, for the user alone.
+    /// Creates the file, for the user alone.
     ///
-    /// One that root makes belongs to the directory's owner, who could not tell otherwise whether it is still locked.
+    /// A file that root creates is given to the directory's owner, who otherwise couldn't tell whether it is still
+    /// locked.
     private static func make(_ path: String) throws(SystemCall.Failure) -> FileDescriptor {
         let new = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
         var directory = stat()
@@ -158,7 +161,7 @@ package struct LockFile: ~Copyable, Sendable {
 
     // MARK: Owners
 
-    /// Whether a file is the user's; for root, also if it is the directory's owner's.
+    /// Returns whether a file is the user's; for root, also whether it is the directory owner's.
     private static func isOwn(_ status: stat, at path: String) -> Bool {
         if status.st_uid == geteuid() { return true }
         var directory = stat()
@@ -166,11 +169,11 @@ package struct LockFile: ~Copyable, Sendable {
             && directory.st_uid == status.st_uid
     }
 
-    /// Removes a file of another user's from a directory of the user's own.
+    /// Removes another user's file from a directory of the user's own.
     ///
-    /// Root's stays: a file that root makes is given to the directory's owner a moment later.
+    /// Root's file stays, since root gives a file that it creates to the directory's owner a moment later.
     ///
-    /// - Returns: Whether it is gone.
+    /// - Returns: Whether the file is gone.
     private static func removeForeign(_ path: String) -> Bool {
         var (file, directory) = (stat(), stat())
         guard lstat(path, &file) == 0 else { return errno == ENOENT }
@@ -182,7 +185,7 @@ package struct LockFile: ~Copyable, Sendable {
 }
 
 extension FileDescriptor {
-    /// Locks the file; false when another process has it.
+    /// Locks the file; returns false if another process has it locked.
     fileprivate func lock() throws(SystemCall.Failure) -> Bool {
         do throws(SystemCall.Failure) {
             try SystemCall.run { flock(number, LOCK_EX | LOCK_NB) }

@@ -2,28 +2,28 @@ import CLinux
 import Glibc
 import Linux
 
-/// One attempt to replace a file by a new version, with the steps in the order in which they must happen.
+/// An attempt to replace a file with a new version, with the steps in the order in which they must happen.
 struct Replacement {
     private let original: DomainFile
     private let target: String
     private let expected: FileVersion?
     private let newest: Timestamp?
-    private let publisher: Publisher
+    private let lifetime: StoreLifetime
     private let policy: ObstaclePolicy
 
     init(
         of original: DomainFile, at target: String, expecting expected: FileVersion?, newest: Timestamp?,
-        by publisher: Publisher, _ policy: ObstaclePolicy
+        by lifetime: StoreLifetime, _ policy: ObstaclePolicy
     ) {
         self.original = original
         self.target = target
         self.expected = expected
         self.newest = newest
-        self.publisher = publisher
+        self.lifetime = lifetime
         self.policy = policy
     }
 
-    func run(_ bytes: [UInt8]?) throws(SystemCall.Failure) -> Publication {
+    func run(_ bytes: [UInt8]?) throws(SystemCall.Failure) -> SaveResult {
         let newHash = bytes.map(ContentHash.init) ?? ContentHash(value: 0)
         let temporaryPath = try freePath(new: newHash)
         guard let bytes else { return try remove(to: temporaryPath) }
@@ -32,69 +32,71 @@ struct Replacement {
         let new = try FileDescriptor(opening: temporaryPath, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         var isNeeded = false
         defer { if !isNeeded { unlink(temporaryPath) } }
-        // Before its content: so recovery knows a torn one from a foreign writer's version.
-        let mark = PublicationMark(hash: newHash, newest: newest)
+        // Set the mark before the content is written, so that recovery can tell an incomplete version from a foreign
+        // writer's.
+        let mark = SaveMark(hash: newHash, newest: newest)
         mark.set(on: new)
         try new.write(bytes)
 
         guard let expected else {
             try new.synchronize()
-            guard try place(temporaryPath) else { return .overtaken }
+            guard try place(temporaryPath) else { return .fileChanged }
             isNeeded = true
             return finish(try version(of: new, newHash), displaced: nil)
         }
 
-        guard let old = try openTarget() else { return .overtaken }
+        guard let old = try openTarget() else { return .fileChanged }
         let status = try old.status()
         try copyAttributes(from: old, status, to: new)
         mark.set(on: new)
         try new.synchronize()
         if let obstacle = try obstacle(to: old, expected) { return obstacle }
         if status.st_nlink > 1 {
-            // Other names of the file must go on to name it: it is written in place.
+            // The file's other hard links must keep leading to it, so it is written in place.
             linux_lease_release(old.number)
             try synchronizeDirectory()
-            guard let file = try openTarget(O_RDWR) else { return .overtaken }
+            guard let file = try openTarget(O_RDWR) else { return .fileChanged }
             try reserve(bytes.count, in: file)
-            // Who writes can't hold a lease, so a foreign writer may have come since it was released. What is compared is
-            // what is overwritten, this file and no other that has come to bear the name, and at once before that.
-            guard try hasContent(file, of: expected) else { return .overtaken }
-            // From here on the copy may be the only whole version, until the file is durable. If that fails, or a crash
-            // comes first, it stays for recovery.
+            // A writer can't hold a lease, so a foreign writer may have come since it was released. Compare the file
+            // that will be overwritten, and not another that has taken its name, and do it immediately before that.
+            guard try hasContent(file, of: expected) else { return .fileChanged }
+            // From here on, the temporary file may be the only complete version, until the file is durable. If that
+            // fails, or a crash happens first, the temporary file stays for recovery.
             isNeeded = true
             let version = try overwrite(file, bytes, newHash)
             isNeeded = false
-            return .done(version, displaced: nil)
+            return .saved(version, displaced: nil)
         }
-        guard try exchange(temporaryPath) else { return .overtaken }
+        guard try exchange(temporaryPath) else { return .fileChanged }
         isNeeded = true
         linux_lease_release(old.number)
         guard Self.isFile(temporaryPath) else {
-            // A directory or a link has come into the file's place in the last moment: nothing of ours to replace.
+            // A directory or a link took the file's place at the last moment, and must not be replaced: exchange them
+            // back.
             try SystemCall.run { linux_rename_exchange(AT_FDCWD, temporaryPath, AT_FDCWD, target) }
             isNeeded = false
-            return .overtaken
+            return .fileChanged
         }
         return finish(try version(of: new, newHash), displaced: displaced(old, at: temporaryPath))
     }
 
-    /// Removes the file: moves it aside, so that it can be examined like a displaced one.
-    private func remove(to temporaryPath: String) throws(SystemCall.Failure) -> Publication {
+    /// Removes the file by moving it aside, so that it can be examined like any displaced file.
+    private func remove(to temporaryPath: String) throws(SystemCall.Failure) -> SaveResult {
         guard let expected else {
-            return access(target, F_OK) == 0 ? .overtaken : .done(nil, displaced: nil)
+            return access(target, F_OK) == 0 ? .fileChanged : .saved(nil, displaced: nil)
         }
-        guard let old = try openTarget() else { return .overtaken }
+        guard let old = try openTarget() else { return .fileChanged }
         if let obstacle = try obstacle(to: old, expected) { return obstacle }
         do throws(SystemCall.Failure) {
             try SystemCall.run { rename(target, temporaryPath) }
         } catch {
-            if error.number == ENOENT { return .overtaken }
+            if error.number == ENOENT { return .fileChanged }
             throw error
         }
         linux_lease_release(old.number)
         guard Self.isFile(temporaryPath) else {
             try SystemCall.run { linux_rename_noreplace(AT_FDCWD, temporaryPath, AT_FDCWD, target) }
-            return .overtaken
+            return .fileChanged
         }
         return finish(nil, displaced: displaced(old, at: temporaryPath))
     }
@@ -115,30 +117,27 @@ struct Replacement {
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// Waits until nobody has the file open for writing, and compares it with what was last seen.
+    /// Waits until no program has the file open for writing, and compares it with the state last seen.
     ///
-    /// - Returns: `nil` when it is as expected. Then its read lease is held, where leases are to be had, so that no writer
-    ///   opens it before the exchange.
+    /// - Returns: `nil` if the file may be replaced. If it is in the expected state, its read lease is then held (where
+    ///   leases are available), so that no writer opens it before the exchange.
     private func obstacle(
         to old: borrowing FileDescriptor, _ expected: FileVersion
-    ) throws(SystemCall.Failure) -> Publication? {
-        var pause: Int32 = 1
-        var waited: Int32 = 0
+    ) throws(SystemCall.Failure) -> SaveResult? {
+        var backoff = Backoff(from: .milliseconds(1), to: .milliseconds(50), timeout: nil)
         while linux_lease_read(old.number) != 0, errno == EAGAIN {
             switch policy {
-            // Whatever it holds: it is merged when its writer is done.
+            // Its contents don't matter: they are merged when the writer is done.
             case .override: return nil
-            case .report where waited >= 10: return .openForWriting
-            case .wait where waited >= (publisher == .lasting ? 1_000 : 3_000):
-                if publisher == .passing { return .openForWriting }
-                return try hasContent(old, of: expected) ? nil : .overtaken
+            case .report where backoff.elapsed >= .milliseconds(10): return .openForWriting
+            case .wait where backoff.elapsed >= .seconds(lifetime == .resident ? 1 : 3):
+                if lifetime == .transient { return .openForWriting }
+                return try hasContent(old, of: expected) ? nil : .fileChanged
             case .report, .wait: break
             }
-            poll(nil, 0, pause)
-            waited += pause
-            pause = min(pause * 2, 50)
+            _ = backoff.wait()
         }
-        return try hasContent(old, of: expected) ? nil : .overtaken
+        return try hasContent(old, of: expected) ? nil : .fileChanged
     }
 
     private func hasContent(
@@ -151,21 +150,22 @@ struct Replacement {
         return ContentHash(try old.read(upTo: Int(identity.size))) == expected.hash
     }
 
-    /// Gives the new file the old one's mode, owner and extended attributes, before anyone can see it.
+    /// Gives the new file the old one's mode, owner and extended attributes, before it becomes visible.
     private func copyAttributes(
         from old: borrowing FileDescriptor, _ status: stat, to new: borrowing FileDescriptor
     ) throws(SystemCall.Failure) {
-        // Only root may give a file away; for others the file becomes theirs, as with any save by rename. Its group they can
-        // keep if it is one of their own.
+        // Only root can give a file away. For other users, the file becomes theirs, as with any save by rename. They
+        // can keep its group if they are a member.
         let isOwned =
             fchown(new.number, status.st_uid, status.st_gid) == 0 || fchown(new.number, .max, status.st_gid) == 0
-        // What the old group might do, another mightn't: it gets no more than everyone, from the first moment of an ACL on.
+        // The new group may be another one, which must not get the old group's permissions: it gets no more than
+        // everyone, from the moment when an ACL is set.
         let mode = isOwned ? status.st_mode : status.st_mode & (~0o070 | (status.st_mode & 0o007) << 3)
         try SystemCall.run { linux_copy_attributes(old.number, new.number, mode >> 3 & 0o7) }
         try SystemCall.run { fchmod(new.number, mode & 0o7777) }
     }
 
-    /// Names the new file; false when a file of the name has appeared.
+    /// Gives the new file its name; returns false if a file of that name has appeared.
     private func place(_ temporaryPath: String) throws(SystemCall.Failure) -> Bool {
         do throws(SystemCall.Failure) {
             try SystemCall.run { linux_rename_noreplace(AT_FDCWD, temporaryPath, AT_FDCWD, target) }
@@ -185,7 +185,7 @@ struct Replacement {
         }
     }
 
-    /// Swaps the new file and the old one; false when the old one has vanished.
+    /// Exchanges the new file and the old one; returns false if the old one has disappeared.
     private func exchange(_ temporaryPath: String) throws(SystemCall.Failure) -> Bool {
         do throws(SystemCall.Failure) {
             try SystemCall.run { linux_rename_exchange(AT_FDCWD, temporaryPath, AT_FDCWD, target) }
@@ -198,10 +198,10 @@ struct Replacement {
         return true
     }
 
-    /// Swaps the two where the file system has no RENAME_EXCHANGE.
+    /// Exchanges the two files on a file system without RENAME_EXCHANGE.
     ///
-    /// Keeps the old file by a second name, then renames over it. A file that someone renames over the old one between the
-    /// two is lost.
+    /// It keeps the old file under a second name, and then renames the new one over it. A file that another program
+    /// renames over the old one between these steps is lost.
     func exchangeInSteps(_ temporaryPath: String) throws(SystemCall.Failure) {
         let backup = try freePath(new: ContentHash(value: 0))
         try SystemCall.run { link(target, backup) }
@@ -214,11 +214,11 @@ struct Replacement {
         try SystemCall.run { rename(backup, temporaryPath) }
     }
 
-    /// A hidden name beside the file that nothing bears: a version displaced a moment ago may have the first one, and must
-    /// keep it.
+    /// Returns an unused hidden name beside the file.
     ///
-    /// With a hash of 0 it is the old file's, for the time in which it has two names or is removed: after a crash recovery
-    /// keeps what it holds if that isn't what was expected.
+    /// A version that was displaced a moment ago may have the first such name, and must keep it. A name with a hash of
+    /// 0 is for the old file, while that has two names or is being removed. After a crash, recovery keeps its contents
+    /// unless they are what was expected.
     func freePath(new: ContentHash) throws(SystemCall.Failure) -> String {
         var temporary = TemporaryFile(for: original.path, new: new, expected: expected?.hash)
         var status = stat()
@@ -232,7 +232,7 @@ struct Replacement {
         }
     }
 
-    /// Reserves room for a new content in an open file, which is left as it is.
+    /// Reserves space for new content in an open file, without changing the file.
     private func reserve(_ count: Int, in file: borrowing FileDescriptor) throws(SystemCall.Failure) {
         do throws(SystemCall.Failure) {
             try SystemCall.run { linux_reserve(file.number, off_t(count)) }
@@ -241,47 +241,47 @@ struct Replacement {
         }
     }
 
-    /// Writes the content into the file that is there, for one with several names.
+    /// Writes the content into the existing file, for one with several hard links.
     private func overwrite(
         _ file: borrowing FileDescriptor, _ bytes: [UInt8], _ hash: ContentHash
     ) throws(SystemCall.Failure) -> FileVersion {
         try SystemCall.run { lseek(file.number, 0, SEEK_SET) }
         try file.write(bytes)
         try SystemCall.run { ftruncate(file.number, off_t(bytes.count)) }
-        PublicationMark(hash: hash, newest: newest).set(on: file)
+        SaveMark(hash: hash, newest: newest).set(on: file)
         try file.synchronize()
         return try version(of: file, hash)
     }
 
-    /// The state of a file that was written here.
+    /// Returns the state of a file that was written here.
     ///
-    /// Another writer may have come before its times are asked for; so they aren't trusted until the file was read.
+    /// Another writer may have come before its times are read, so they aren't trusted until the file has been read.
     private func version(
         of file: borrowing FileDescriptor, _ hash: ContentHash
     ) throws(SystemCall.Failure) -> FileVersion {
         FileVersion(identity: FileIdentity(try file.status()), hash: hash, isSettled: false)
     }
 
-    /// Makes durable what was done to names, and hands back what was displaced whether or not that succeeds.
-    private func finish(_ version: FileVersion?, displaced: DisplacedFile?) -> Publication {
+    /// Makes the new names durable, and returns the displaced file whether or not that succeeds.
+    private func finish(_ version: FileVersion?, displaced: DisplacedFile?) -> SaveResult {
         do throws(SystemCall.Failure) {
             try synchronizeDirectory()
-            return .done(version, displaced: displaced)
+            return .saved(version, displaced: displaced)
         } catch {
-            return .doneUnsafely(
+            return .savedUnsafely(
                 version,
                 DefaultsError(
                     .notSaved, errno: error.number,
-                    "\(original.path) is written, but its directory can't be brought to the disk; "
-                        + "its edits are kept in memory and tried again. The system says"),
+                    "\(original.path) was written, but its directory can't be made durable; "
+                        + "its edits are kept in memory, and saving is retried. The system says"),
                 displaced: displaced)
         }
     }
 
-    /// The displaced file: the one that was open already, or one that has come into its place since.
+    /// Returns the displaced file: the one that was already open, or one that has taken its place since.
     ///
-    /// The latter must be opened, for which there may be no descriptor left: then it stays under its hidden name for
-    /// recovery, which `nil` says.
+    /// The latter must be opened, for which no descriptor may be left. Then it stays under its hidden name for
+    /// recovery, and the result is `nil`.
     private func displaced(_ old: consuming FileDescriptor, at temporaryPath: String) -> DisplacedFile? {
         var status = stat()
         if let known = try? old.status(), lstat(temporaryPath, &status) == 0, known.st_ino == status.st_ino,

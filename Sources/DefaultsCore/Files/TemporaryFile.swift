@@ -1,24 +1,28 @@
 import Linux
 
-/// The hidden name under which a new version waits beside a file, and under which the old one is after the exchange.
+/// The hidden name beside a file that the new version has before the exchange, and the displaced version after it.
 ///
-/// The name says enough to tell the two apart after a crash: a file whose content has the hash `new` was never saved, or is
-/// the copy of one that was being written in place; one with the hash `expected` is the version that was rightly replaced;
-/// anything else came from a foreign writer in between, and must be kept. Whether a process still has it in hand, the file
-/// itself tells: it is open for writing, or locked with `flock`.
+/// The name tells the two apart after a crash:
+///
+/// - A file whose content has the hash `new` was never put in place, or is the copy of a file that was being written in
+///   place.
+/// - A file with the hash `expected` is the version that was rightly replaced.
+/// - Any other file came from a foreign writer in between, and must be kept.
+///
+/// The file itself shows whether a process still uses it: it is then open for writing, or locked with `flock`.
 package struct TemporaryFile: Hashable, Sendable {
-    /// 0, or more where that name is taken.
+    /// The serial number: 0, or more if that name is in use.
     package var serial: UInt64
-    /// The hash of the name of the file it is for.
+    /// The hash of the name of the original file.
     package var target: ContentHash
-    /// The hash of the version to be saved.
+    /// The hash of the version to save.
     package var new: ContentHash
-    /// The hash of the version that is to be replaced, 0 when there is none.
+    /// The hash of the version to replace; 0 if there is none.
     package var expected: ContentHash
 
     private static let prefix = ".defaultsd"
 
-    /// Names the temporary file of a replacement that is about to be made.
+    /// Creates the name of the temporary file for a replacement.
     init(for path: String, new: ContentHash, expected: ContentHash?) {
         self.serial = 0
         self.target = Self.hash(ofNameAt: path)
@@ -26,9 +30,9 @@ package struct TemporaryFile: Hashable, Sendable {
         self.expected = expected ?? ContentHash(value: 0)
     }
 
-    /// Reads a name; `nil` when it isn't one of these.
+    /// Parses a name; fails if it isn't the name of a temporary file.
     package init?(name: String) {
-        // Most aren't, and there may be thousands.
+        // Most names aren't, and there may be thousands.
         guard name.utf8.starts(with: Self.prefix.utf8) else { return nil }
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0].isEmpty, "." + parts[1] == Self.prefix else { return nil }
@@ -43,7 +47,7 @@ package struct TemporaryFile: Hashable, Sendable {
     /// The name, without a directory.
     package var name: String { "\(Self.prefix).\(serial).\(target).\(new).\(expected)" }
 
-    /// What a file's name is known by in a temporary file's.
+    /// Returns the hash that identifies an original file in a temporary file's name.
     static func hash(ofNameAt path: String) -> ContentHash {
         ContentHash(Array(Path.lastName(of: path).utf8))
     }

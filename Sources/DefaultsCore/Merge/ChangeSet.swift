@@ -1,13 +1,15 @@
-/// What one writer changed in one domain, in one step.
+package import PropertyList
+
+/// The changes that one writer made to one domain in one step.
 package struct ChangeSet: Hashable, Sendable {
     package var domain: Domain
-    /// Who changed it.
+    /// The writer that made the changes.
     package var source: Writer
-    /// The changed keys, each once, in the order of their names.
+    /// The changed keys, each once, sorted by name.
     package var changes: [KeyChange]
-    /// What lost against it, or against what it didn't overrule.
+    /// The values that lost in the same merge, either to these changes or to values that stay in force.
     package var overruled: [Overruled]
-    /// Which edit it is, if an app made it that may send it again.
+    /// The edit's identity, if it was made by an app that may send it again.
     package var edit: EditIdentity?
 
     package init(
@@ -20,6 +22,36 @@ package struct ChangeSet: Hashable, Sendable {
         self.overruled = overruled.sorted { $0.key < $1.key }
     }
 
-    /// Whether nothing changed and nothing was lost.
+    /// Whether the change set has neither changes nor overruled values.
     package var isEmpty: Bool { changes.isEmpty && overruled.isEmpty }
+}
+
+/// A change to one key.
+package struct KeyChange: Hashable, Sendable {
+    package var key: String
+    /// The previous value; `nil` if the key had none.
+    package var old: PropertyListValue?
+    /// The new value; `nil` if the key was removed.
+    package var new: PropertyListValue?
+
+    package init(key: String, old: PropertyListValue?, new: PropertyListValue?) {
+        self.key = key
+        self.old = old
+        self.new = new
+    }
+}
+
+/// A value that a merge discarded in favor of another writer's value for the same key.
+package struct Overruled: Hashable, Sendable {
+    package var key: String
+    /// The discarded value; `nil` if a removal was discarded.
+    package var value: PropertyListValue?
+    /// The writer of the discarded value.
+    package var writer: Writer
+
+    package init(key: String, value: PropertyListValue?, writer: Writer) {
+        self.key = key
+        self.value = value
+        self.writer = writer
+    }
 }

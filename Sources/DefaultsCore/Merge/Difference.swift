@@ -1,26 +1,28 @@
 package import PropertyList
 
-/// What makes one version of a domain into another: each differing key with its value there, `nil` for none.
+/// The difference between two versions of a domain: each differing key with its second value, `nil` for none.
 package typealias Difference = [String: PropertyListValue?]
 
 extension Difference {
-    /// The keys in which two versions differ, with the second one's values.
+    /// Creates the difference between two versions: the keys in which they differ, with the second version's values.
     package init(from first: DomainValues, to second: DomainValues, readFrom format: PropertyListFormat) {
         self.init()
         for (key, value) in second where !PropertyListValue.areSame(first[key], value, readFrom: format) {
             self[key] = .some(value)
         }
         if second.count - count < first.count {
-            // Not every key of the first is in the second.
+            // Fewer keys are equal than the first version has, so some of its keys may be missing from the second.
             for key in first.keys where second[key] == nil { self[key] = .some(nil) }
         }
     }
 }
 
 extension PropertyListValue {
-    /// Whether a value in memory is the one that was read from a file, as far as the file's format can tell.
+    /// Returns whether a value in memory equals one that was read from a file, as far as the file's format can
+    /// represent it.
     ///
-    /// XML keeps no fractions of a second and no width of reals: a file that lost them on the way has not changed them.
+    /// XML stores neither fractions of a second nor the width of reals. A file whose format dropped them hasn't changed
+    /// the value.
     package static func areSame(
         _ memory: PropertyListValue?, _ file: PropertyListValue?, readFrom format: PropertyListFormat
     ) -> Bool {

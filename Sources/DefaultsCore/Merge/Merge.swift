@@ -1,21 +1,24 @@
 package import PropertyList
 
-/// The three-way merge: what a foreign writer changed, against what apps have set since.
+/// The three-way merge of a foreign writer's changes with the edits that apps have made since.
 ///
-/// Last writer wins, by key.
+/// A merge is a function of its inputs alone. Its rules are:
 ///
-/// It is a function of its inputs alone. The rules are DESIGN's: a file's writer has changed what differs from the version
-/// it had loaded; where an edit is pending, the later of the two stands, the edit on a tie; values are whole.
+/// 1. A foreign writer changed the keys in which its file differs from the version that it had loaded (see
+///    `VersionHistory.keysChanged`).
+/// 2. The last writer wins, key by key. If an edit of the key is pending, the later of the two changes stands; a
+///    tie goes to the edit.
+/// 3. A value is replaced as a whole; nested values aren't merged.
 package struct Merge: Sendable {
-    /// A domain's file as it was last read or published.
+    /// The domain's file as it was last read or saved.
     package var base: DomainValues
     /// The versions before `base`.
     package var history: VersionHistory
-    /// What was set since, by key.
+    /// The edits that the file doesn't hold yet, by key.
     package var pending: [String: Edit]
-    /// When `base` came to be.
+    /// The time of the change that led to `base`.
     package var baseTime: Timestamp
-    /// The times at which keys of `base` were last set or removed, as far as they are known.
+    /// The times at which keys of `base` were last set or removed, where known.
     package var keyTimes: [String: Timestamp] = [:]
 
     package init(
@@ -28,7 +31,7 @@ package struct Merge: Sendable {
         self.baseTime = baseTime
     }
 
-    /// The value in force: a pending edit's, else the file's.
+    /// Returns the value in force: the pending edit's, or else the file's.
     package func current(_ key: String) -> PropertyListValue? {
         if let edit = pending[key] { return edit.value }
         return base[key]
@@ -41,7 +44,7 @@ package struct Merge: Sendable {
         return values
     }
 
-    /// What a merge changed in the values in force, and what lost.
+    /// The outcome of a merge: the changes in the values in force, and the values that lost.
     package struct Result: Hashable, Sendable {
         package var changes: [KeyChange] = []
         package var overruled: [Overruled] = []
@@ -49,17 +52,17 @@ package struct Merge: Sendable {
         package init() {}
     }
 
-    /// Takes over what is in the file now.
+    /// Merges the file's current contents.
     ///
     /// - Parameters:
     ///   - disk: the file's values.
-    ///   - format: its format.
-    ///   - time: when it changed: when the newest edit was made of what another store published.
-    ///   - written: when a foreign writer wrote it, if not just then.
-    ///   - placed: when that came into the file, if not at once.
-    ///   - isWhole: whether its writer had loaded `base`, or what came since: then every difference is its change.
-    ///   - mayBeRestore: whether a file that equals an older version was put back on purpose.
-    /// - Returns: what changed in the values in force, and what lost.
+    ///   - format: the file's format.
+    ///   - time: the time of the change. For a version that another store saved, the time of its newest edit.
+    ///   - written: the time when a foreign writer wrote the file, if it isn't `time`.
+    ///   - placed: the time when the version became the file, if it isn't `time`.
+    ///   - isWhole: whether the writer had loaded `base` or a later version, so that every difference is its change.
+    ///   - mayBeRestore: whether a file that equals an older version counts as put back on purpose.
+    /// - Returns: the changes in the values in force, and the values that lost.
     package mutating func reload(
         _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp,
         writtenAt written: Timestamp? = nil, placedAt placed: Timestamp? = nil, isWhole: Bool = false,
@@ -74,26 +77,27 @@ package struct Merge: Sendable {
                 mayBeRestore: mayBeRestore)
         var result = Result()
         for key in changed {
-            // Where the file holds `base` as well as it can, it is `base` that comes into force.
+            // If the key isn't in the difference, the file holds `base` as precisely as its format can: use `base`.
             let theirs = difference[key] ?? base[key]
             if decide(key, theirs, time, format, &result) { pending[key] = nil }
         }
         for key in difference.keys where !changed.contains(key) && pending[key] == nil {
-            // Its writer had loaded an older version, and has not meant to change this key back.
+            // The writer had loaded an older version, and didn't mean to change this key back: restore it.
             pending[key] = Edit(value: base[key], time: baseTime, writer: .agent, sequence: Edit.unordered)
             result.overruled.append(Overruled(key: key, value: disk[key], writer: .file))
         }
         advance(by: difference, at: time, placedAt: placed ?? time, isForeign: !isWhole)
         note(difference.keys.lazy.map { ($0, time) })
         for (key, edit) in pending where PropertyListValue.areSame(edit.value, disk[key], readFrom: format) {
-            // The file holds it as well as it can. In force is what was set, as after publishing.
+            // The file holds the edit as precisely as its format can. The value that was set stays in force, as after a
+            // save.
             base[key] = edit.value
             pending[key] = nil
         }
         return result
     }
 
-    /// Takes over that the file is gone: its writer has removed every key.
+    /// Merges the removal of the file, which removes every key.
     package mutating func removeFile(at time: Timestamp) -> Result {
         let difference = Difference(uniqueKeysWithValues: base.keys.map { ($0, .none) })
         var result = Result()
@@ -106,16 +110,16 @@ package struct Merge: Sendable {
         return result
     }
 
-    /// Takes over what a foreign writer wrote just before its file was replaced by `base`.
+    /// Merges a version that a foreign writer wrote just before its file was replaced by `base`.
     ///
-    /// What it changed becomes pending, since the file has it no more.
+    /// The writer's changes become pending, since the file no longer holds them.
     ///
     /// - Parameters:
-    ///   - disk: the values that it wrote.
-    ///   - format: the format in which it wrote them.
-    ///   - time: when.
-    ///   - total: `history.total` before the publication that replaced its file: what came since it can't have loaded.
-    /// - Returns: what changed in the values in force, and what lost.
+    ///   - disk: the values of the displaced version.
+    ///   - format: the format of the displaced version.
+    ///   - time: the time when it was written.
+    ///   - total: `history.total` before the save that displaced it. The writer can't have loaded any later version.
+    /// - Returns: the changes in the values in force, and the values that lost.
     package mutating func displace(
         _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp, loadedBefore total: Int
     ) -> Result {
@@ -126,7 +130,7 @@ package struct Merge: Sendable {
         var result = Result()
         for key in changed {
             if pending[key] == nil, let last = keyTimes[key], last >= time {
-                // Its file has been replaced since by one that holds a later change.
+                // The version that replaced the file holds a later change to the key.
                 if !PropertyListValue.areSame(base[key], disk[key], readFrom: format) {
                     result.overruled.append(Overruled(key: key, value: disk[key], writer: .file))
                 }
@@ -135,26 +139,27 @@ package struct Merge: Sendable {
             }
         }
         if difference.isEmpty { return result }
-        // Someone may have loaded it; then the published version came again.
+        // Another program may have loaded the displaced version, before the saved one took its place again: record both
+        // steps.
         history.append(
             back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }), at: time, isForeign: true)
         history.append(back: difference, at: time, isForeign: false)
         return result
     }
 
-    /// Takes over that the file now holds `base` and these edits.
+    /// Records that the file now holds `base` with these edits.
     ///
     /// - Parameters:
-    ///   - edits: the edits.
-    ///   - time: when the newest of them was made.
-    ///   - placed: when the file came to hold them, if not at once.
-    package mutating func publish(_ edits: [String: Edit], at time: Timestamp, placedAt placed: Timestamp? = nil) {
+    ///   - edits: the saved edits.
+    ///   - time: the time of the newest of them.
+    ///   - placed: the time when the new version became the file, if it isn't `time`.
+    package mutating func markSaved(_ edits: [String: Edit], at time: Timestamp, placedAt placed: Timestamp? = nil) {
         advance(by: edits.mapValues(\.value), at: time, placedAt: placed ?? time, isForeign: false)
         note(edits.lazy.map { ($0, $1.time) })
         for (key, edit) in edits where pending[key] == edit { pending[key] = nil }
     }
 
-    /// Sets or removes keys; what isn't changed by it is left out.
+    /// Sets or removes keys, and leaves out those that already have the value.
     ///
     /// - Returns: the changes in the values in force.
     package mutating func edit(_ values: Difference, time: Timestamp, writer: Writer, sequence: UInt64) -> [KeyChange] {
@@ -166,28 +171,29 @@ package struct Merge: Sendable {
         }
     }
 
-    /// What stands of an edit that is made again, some time after it was set: what nobody has set or written since.
+    /// Returns the part of a delayed edit that still applies: the keys that nobody has set or written since.
     ///
     /// - Parameters:
-    ///   - values: what the edit set and removed.
-    ///   - time: when.
-    ///   - former: what the keys held before it; `nil` when nobody knows.
+    ///   - values: the keys that the edit set or removed.
+    ///   - time: the time of the edit.
+    ///   - former: the values that the keys had before it; `nil` if they are unknown.
     ///   - format: the file's format.
-    /// - Returns: the keys that are still to be set or removed.
-    package func standing(
+    /// - Returns: the keys that must still be set or removed.
+    package func notOverruled(
         _ values: Difference, setAt time: Timestamp, replacing former: FormerValues?,
         readFrom format: PropertyListFormat
     ) -> Difference {
         values.filter { key, _ in
             if let edit = pending[key] { return edit.time <= time }
-            // The file is younger, but perhaps for other keys' sake: then it holds what the edit was to replace.
+            // The file is newer than the edit, but perhaps only because of other keys. Then it holds a value that the
+            // edit was meant to replace.
             if baseTime <= time { return true }
             guard let former else { return false }
             return former[key, default: [nil]].contains { PropertyListValue.areSame($0, base[key], readFrom: format) }
         }
     }
 
-    /// Whether a foreign writer's value for a key stands; notes the change, and what lost.
+    /// Returns whether a foreign writer's value for a key stands, and records the change or the value that lost.
     private func decide(
         _ key: String, _ theirs: PropertyListValue?, _ time: Timestamp, _ format: PropertyListFormat,
         _ result: inout Result
@@ -207,7 +213,7 @@ package struct Merge: Sendable {
         return true
     }
 
-    /// Notes when keys of `base` were set or removed.
+    /// Records the times at which keys of `base` were set or removed.
     private mutating func note(_ times: some Sequence<(String, Timestamp)>) {
         for (key, time) in times { keyTimes[key] = time }
         guard keyTimes.count > VersionHistory.keyCapacity else { return }

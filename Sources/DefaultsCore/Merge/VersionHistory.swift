@@ -1,46 +1,47 @@
 package import PropertyList
 
-/// The recent versions of a domain's file, newest first, each kept as its difference from the next newer one.
+/// The recent versions of a domain's file, each stored as its difference from the next newer one.
 ///
-/// A foreign writer has loaded one of them. Which one tells what it changed: a key that isn't in the file because its
-/// writer had loaded an older version was not deleted by it.
+/// A foreign writer has loaded one of these versions. Knowing which one tells what the writer changed: a key that is
+/// missing because the writer had loaded an older version wasn't removed by it.
 package struct VersionHistory: Sendable {
-    /// How many versions are kept: 40 s of publishing without a pause, hours in practice.
+    /// The maximum number of versions: 40 s of nonstop saves, hours in practice.
     package static let capacity = 4096
-    /// Keys in all differences, over which old versions are let go before `capacity` is reached.
+    /// The maximum number of keys in all differences, above which old versions are discarded before `capacity` is
+    /// reached.
     package static let keyCapacity = 65_536
 
-    /// So long, in nanoseconds, a writer has for what it does: to write what it has loaded, or to write once more.
-    private static let moment: Int64 = 10_000_000_000
+    /// The maximum delay with which a writer writes a version that it loaded, or writes it again, in nanoseconds.
+    private static let restoreWindow: Int64 = 10_000_000_000
 
-    /// What leads from a version to the one before it, when it took that one's place, and whether a foreign writer wrote it.
+    /// A version: the difference back to the one before it, the time when it became the file, and its kind of writer.
     private struct Step {
         var back: Difference
         var time: Timestamp
         var isForeign: Bool
     }
 
-    /// The newest version's step is the last.
+    /// The versions, the newest last.
     private var steps: [Step] = []
-    /// The version that a foreign writer wrote last: `total` after it, and when.
+    /// The last version that a foreign writer wrote: `total` after it, and its time.
     private var written: (total: Int, time: Timestamp)?
-    /// When the newest version took its place.
+    /// The time when the newest version became the file.
     private var latest = Timestamp(nanoseconds: .min)
     private var keys = 0
-    /// How many versions have come in all, those included that are let go.
+    /// The number of versions that were ever appended, including those that have been discarded.
     package private(set) var total = 0
 
     package init() {}
 
-    /// How many versions before the newest are known.
+    /// The number of known versions before the newest.
     package var count: Int { steps.count }
 
-    /// Notes that a new version came.
+    /// Appends a new version.
     ///
     /// - Parameters:
-    ///   - back: what leads from the new version back to the one before; nothing, when the same was written once more.
-    ///   - time: when it took the former's place in the file.
-    ///   - isForeign: whether a foreign writer wrote it, and no store.
+    ///   - back: the difference from the new version back to the one before; empty if the file was rewritten unchanged.
+    ///   - time: the time when it became the file.
+    ///   - isForeign: whether a foreign writer wrote it, rather than a store.
     package mutating func append(back: Difference, at time: Timestamp, isForeign: Bool) {
         defer {
             latest = time
@@ -50,9 +51,9 @@ package struct VersionHistory: Sendable {
         total += 1
         steps.append(Step(back: back, time: time, isForeign: isForeign))
         keys += back.count
-        // The version before the newest is kept, however many keys it takes: a displaced file's writer had loaded it.
+        // Keep the version before the newest, however many keys differ: the writer of a displaced file had loaded it.
         guard steps.count > Self.capacity || keys > Self.keyCapacity, steps.count > 1 else { return }
-        // Let go an eighth at once, since the array moves what remains.
+        // Discard an eighth at once: each removal shifts the rest.
         var surplus = 0
         repeat {
             keys -= steps[surplus].back.count
@@ -62,90 +63,173 @@ package struct VersionHistory: Sendable {
         steps.removeFirst(surplus)
     }
 
-    /// Finds which keys a file's writer changed: those in which the file differs from the version that it is nearest to,
-    /// the newest of several.
+    /// Infers which keys the writer of a file changed.
     ///
-    /// Only versions count that were in the file within ten seconds of its being written: who has removed a key that was
-    /// set last, and changed another, writes what is nearer to the version before, and means it. A writer that takes longer
-    /// is taken at its word. So is it in a key that a foreign writer wrote last: among foreign writers the last one counts,
-    /// and one that is alone has loaded what it wrote itself.
+    /// The question: a program loaded some version of the domain's file, changed a few keys, and wrote the whole file.
+    /// Which version it had loaded isn't recorded anywhere. A key that differs from the newest version may be the
+    /// writer's change, or may be unchanged since an older version that the writer had loaded. Which keys did it
+    /// change?
     ///
-    /// A file that equals an older version was put back by someone: then all that differs from the newest is their change.
-    /// Not so if a foreign writer wrote a version that is no further, and no edit that was made since then has been
-    /// published but in the same moment: it may have seen nothing of that moment, and have written once more. Foundation's
-    /// own UserDefaults writes the same again when it doesn't find in the file what it wrote, and goes on from what it has
-    /// as long as the file isn't younger than that.
+    /// Below, version 0 is the newest version that the writer can have loaded: the newest of all, or the one before the
+    /// `skipped` newest. Versions 1, 2 and so on are the ones before it. D(v) is the set of keys in which the file
+    /// differs from version v. The rules:
+    ///
+    /// 1. A writer changes few keys. So it is taken to have loaded the version that leads to the smallest answer; on a
+    ///    tie, the newest of these. The answer for version 0 is D(0).
+    /// 2. An older version v competes under rule 1 only if the file was written within ten seconds of the period in
+    ///    which v was the current version. A program that holds its values for longer than that, and then writes the
+    ///    file, is taken at its word: the answer is D(0). So is a user who undoes the last change by hand after a
+    ///    while.
+    /// 3. The answer for an older version v is D(v), plus each key of D(0) that changed between v and version 0 and was
+    ///    last changed there by a foreign writer. Among foreign writers the last one counts, and a single foreign
+    ///    writer has loaded what it wrote itself. So only a store's change can be one that the writer hadn't seen.
+    /// 4. If D(v) is empty for some v, the file equals that version, and has been put back on purpose, however old the
+    ///    version is. The newest such v ends the search, and the answer is D(0): everything that differs from version 0
+    ///    is a change. (Without `mayBeRestore` this holds for version 0 alone; rules 1 to 3 apply to the others.)
+    /// 5. Rule 4 has an exception. Let w be the last version that a foreign writer wrote. The answer is D(w) instead if
+    ///    all of this holds:
+    ///    - w is version 0, v, or between them, and D(w) has no more keys than D(0).
+    ///    - The newest version of all became the file at most ten seconds after w. The writer may have seen none of the
+    ///      saves in between, and have gone on from w.
+    ///    - D(w) isn't empty; or the file, which then equals w, changed at most ten seconds after w. Foundation's
+    ///      UserDefaults does this: it writes the same again if it doesn't find its own version in the file, and goes
+    ///      on from what it has while the file isn't newer.
+    ///
+    /// Example: a store wrote version B = `{x:1,y:1}` an hour ago. An editor loads it. At 12:00:01 a store saves x = 2,
+    /// so the newest version is A = `{x:2,y:1}`. At 12:00:03 the editor writes `{x:1,y:5}`. A is version 0 and B is
+    /// version 1, so D(0) = `{x,y}` and D(1) = `{y}`. B was current until two seconds before, so rule 2 admits it. The
+    /// change to x between B and A is a store's, so rule 3 adds nothing. By rule 1 the answer is `{y}`: the editor set
+    /// y, and x stays 2. Variations:
+    ///
+    /// - The editor writes at 12:00:12, more than ten seconds after B was replaced. Rule 2 leaves only version 0, and
+    ///   the answer is `{x,y}`.
+    /// - Another foreign writer wrote A. Rule 3 adds x to the answer for B, which is then no smaller than D(0). The
+    ///   answer is `{x,y}`.
+    /// - The editor writes `{x:1,y:1}`, which equals B. By rule 4 this is a restore, and the answer is D(0) = `{x}`.
+    /// - The same, but the editor itself wrote B, at 12:00:00. Then w is B, D(w) is empty, and rule 5 applies: the
+    ///   editor only wrote the same again. The answer is empty, and x stays 2.
     ///
     /// - Parameters:
     ///   - disk: the file's values.
     ///   - differing: the keys in which the newest version differs from them.
-    ///   - time: when the file changed.
-    ///   - writing: when it was written: it may have been moved, or its owner changed, later on.
-    ///   - format: its format.
-    ///   - skipped: how many of the newest versions the writer can't have loaded, nor put another back in place of.
-    ///   - mayBeRestore: whether a file that equals an older version was put back; false where it is known in part alone.
-    /// - Returns: the keys that the writer set or removed, perhaps to what they are anyway.
+    ///   - time: the time when the file changed.
+    ///   - writing: the time when it was written. It may have been moved, or its owner changed, later.
+    ///   - format: the file's format.
+    ///   - skipped: the number of newest versions that the writer can't have loaded, nor replaced by an older one. If
+    ///     no version before them is known, the answer is `differing`.
+    ///   - mayBeRestore: whether a file that equals an older version was put back; false if the versions are known only
+    ///     in part.
+    /// - Returns: the keys that the writer set or removed, perhaps to their existing values.
     package func keysChanged(
         by disk: DomainValues, differing: Set<String>, at time: Timestamp, writtenAt writing: Timestamp,
         readFrom format: PropertyListFormat, skipping skipped: Int = 0, mayBeRestore: Bool = true
     ) -> Set<String> {
-        var current = differing
-        var newest = differing
-        var nearest = differing
-        var sinceWritten: Set<String>?
-        // The keys that were written since, and those of them that a foreign writer wrote last.
-        var seen: Set<String> = []
-        var foreign: Set<String> = []
+        var walk = Walk(differing: differing)
+        var answer = differing
+        var differingFromWritten: Set<String>?
         for index in 0...steps.count {
             if index > 0 {
-                let step = steps[steps.count - index]
-                for (key, value) in step.back {
-                    if PropertyListValue.areSame(value, disk[key], readFrom: format) {
-                        current.remove(key)
-                    } else {
-                        current.insert(key)
-                    }
-                    if index > skipped, seen.insert(key).inserted, step.isForeign, newest.contains(key) {
-                        foreign.insert(key)
-                    }
-                }
+                walk.stepBack(over: steps[steps.count - index], disk, format, countsForeign: index > skipped)
             }
             if index < skipped { continue }
-            if index == skipped { (newest, nearest) = (current, current) }
-            if let written, index == total - written.total { sinceWritten = current }
-            if current.isEmpty, mayBeRestore || index == skipped {
-                guard let sinceWritten, sinceWritten.count <= newest.count, mayGoOn(with: sinceWritten, at: time) else {
-                    return newest
-                }
-                return sinceWritten
+            if index == skipped {
+                walk.newest = walk.differing
+                answer = walk.differing
             }
-            if current.count < nearest.count, mayBeLoaded(index, by: writing) {
-                let changed = current.union(foreign)
-                if changed.count < nearest.count { nearest = changed }
+            if let written, index == total - written.total { differingFromWritten = walk.differing }
+            if walk.differing.isEmpty, mayBeRestore || index == skipped {
+                return answerOfRestore(differingFromNewest: walk.newest, differingFromWritten, at: time)
+            }
+            if walk.differing.count < answer.count, mayBeLoaded(index, by: writing) {
+                let changed = walk.keysChangedIfLoaded
+                if changed.count < answer.count { answer = changed }
             }
         }
-        return nearest
+        return answer
     }
 
-    /// Whether a version before the newest was in the file within the moment of a time.
+    /// A walk from the newest version back to older ones, which compares each with a file.
+    private struct Walk {
+        /// D(v): the keys in which the file differs from the version that was reached.
+        private(set) var differing: Set<String>
+        /// D(0).
+        var newest: Set<String>
+        /// The keys that changed between the version that was reached and version 0.
+        private var changed: Set<String> = []
+        /// Those of them that are in D(0), and that a foreign writer changed last.
+        private var foreign: Set<String> = []
+
+        init(differing: Set<String>) {
+            self.differing = differing
+            newest = differing
+        }
+
+        /// The writer's changes, if it had loaded the version that was reached (rule 3).
+        var keysChangedIfLoaded: Set<String> { differing.union(foreign) }
+
+        /// Goes back to the version before a step.
+        ///
+        /// - Parameters:
+        ///   - step: the step from that version to the one that was reached so far.
+        ///   - disk: the file's values.
+        ///   - format: the file's format.
+        ///   - countsForeign: whether the step leads to version 0 or an older one.
+        mutating func stepBack(
+            over step: Step, _ disk: DomainValues, _ format: PropertyListFormat, countsForeign: Bool
+        ) {
+            for (key, value) in step.back {
+                if PropertyListValue.areSame(value, disk[key], readFrom: format) {
+                    differing.remove(key)
+                } else {
+                    differing.insert(key)
+                }
+                if countsForeign, changed.insert(key).inserted, step.isForeign, newest.contains(key) {
+                    foreign.insert(key)
+                }
+            }
+        }
+    }
+
+    /// Returns the answer for a file that equals a known version (rules 4 and 5).
+    ///
+    /// - Parameters:
+    ///   - newest: D(0).
+    ///   - written: D(w); `nil` if w isn't version 0, the version that the file equals, or between them.
+    ///   - time: the time when the file changed.
+    /// - Returns: D(w) if its writer only went on from its own version, and D(0) otherwise.
+    private func answerOfRestore(
+        differingFromNewest newest: Set<String>, _ written: Set<String>?, at time: Timestamp
+    ) -> Set<String> {
+        guard let written, written.count <= newest.count, mayGoOn(with: written, at: time) else { return newest }
+        return written
+    }
+
+    /// Returns whether a version before the newest was the current one within ten seconds of a time (rule 2).
     private func mayBeLoaded(_ index: Int, by time: Timestamp) -> Bool {
         let replaced = steps[steps.count - index].time
-        // No later than it was replaced, whatever the clock said; of the oldest no more is known.
+        // A version took its place no later than it was replaced, even if the clock was set back. For the oldest
+        // version, nothing else is known.
         let placed = index < steps.count ? min(steps[steps.count - index - 1].time, replaced) : replaced
         return Self.isSoon(time, after: replaced) && Self.isSoon(placed, after: time)
     }
 
-    /// Whether the last foreign writer may have changed no more than some keys of what it wrote; the same as before it
-    /// writes in the same moment alone.
+    /// Returns whether the last foreign writer may have gone on from its version without seeing a later one (rule 5).
+    ///
+    /// - Parameters:
+    ///   - changed: the keys that it would have changed in its version.
+    ///   - time: the time when the file changed.
+    /// - Returns: whether it may have.
     private func mayGoOn(with changed: Set<String>, at time: Timestamp) -> Bool {
         guard let written else { return false }
         return Self.isSoon(latest, after: written.time)
             && (!changed.isEmpty || Self.isSoon(time, after: written.time))
     }
 
-    /// Whether what came later came within the moment; any clock may have been set to anything.
+    /// Returns whether a time is before another one, or at most ten seconds after it.
+    ///
+    /// The subtraction may overflow, since clocks can be set to anything.
     private static func isSoon(_ later: Timestamp, after time: Timestamp) -> Bool {
         let (age, overflow) = later.nanoseconds.subtractingReportingOverflow(time.nanoseconds)
-        return overflow ? later < time : age <= moment
+        return overflow ? later < time : age <= restoreWindow
     }
 }

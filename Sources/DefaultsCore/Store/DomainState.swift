@@ -1,33 +1,54 @@
 import PropertyList
 
-/// All that is known of one domain.
+/// The state of one domain.
 struct DomainState {
     /// The file's values, its recent versions, and the edits that it doesn't hold yet.
     var merge = Merge()
-    /// The state of the file that `merge.base` was read from or published as; `nil` for no file.
+    /// The state of the file from which `merge.base` was read, or to which it was saved; `nil` if there is no file.
     var file: FileVersion?
-    /// The content of the file when an earlier agent ended, as long as the file can't be read; `merge.base` then comes from
-    /// the log.
+    /// The hash of the file when an earlier agent ended, while the file can't be read; `merge.base` then comes from the
+    /// log.
     var earlierFile: ContentHash?
-    /// The format in which the file is, or will be when there is none.
+    /// The format of the file, or of the file to create if there is none.
     var format = PropertyListFormat.xml
-    /// Since when the file is gone that `file` tells of, while that isn't believed yet.
+    /// The time since which the file in `file` has been missing, while its loss isn't confirmed.
     var missingSince: Timestamp?
-    /// Where the versions that an earlier agent's log tells of stand in the history: its total when they were the newest.
+    /// The positions in the history of the versions in an earlier agent's log: its total when each was the newest.
     var earlierVersions: [ContentHash: Int] = [:]
-    /// Why the file can't be taken as it is; `merge.base` is then its last good state.
+    /// The reason why the file can't be used; `merge.base` is then its last good state.
     var damage: FileDamage?
-    /// The content of the last version of the file that had keys which differ only in Unicode normalization.
+    /// The hash of the last version of the file with keys that differ only in Unicode normalization.
     var equivalentKeys: ContentHash?
-    /// The content of a file that has been copied aside already.
-    var keptAside: ContentHash?
-    /// What the log's file was told of a publication that is under way.
+    /// The hash of a file that has been backed up already.
+    var backedUp: ContentHash?
+    /// The mark of a save that is under way, as it is in the log's file.
     var intent: FileMark?
-    /// Why the last attempt to publish failed.
+    /// The reason why the last save failed.
     var failure: DefaultsError?
-    /// Whether it was told that something is wrong, and not yet that it is over.
+    /// Whether a problem has been reported, but not yet its recovery.
     var isTroubled = false
 
-    /// The content of the file as it was known last; `nil` for no file.
+    /// The hash of the file's last known content; `nil` if there is no file.
     var hash: ContentHash? { file?.hash ?? earlierFile }
+}
+
+/// A plan for saving a domain, made at one moment.
+struct SavePlan {
+    /// The edits that the new version includes.
+    var edits: [String: Edit]
+    /// The values of the new version; empty to remove the file.
+    var values: DomainValues
+    var format: PropertyListFormat
+    /// The state of the file to replace.
+    var expected: FileVersion?
+    /// The reason why that file can't be used; it must then be backed up first.
+    var damage: FileDamage?
+    /// Whether that file has keys that the new version lacks, and must be backed up first.
+    var losesEquivalentKeys: Bool
+    /// The revision up to which the new version includes the log.
+    var revision: Revision
+    /// The time of the newest of the edits.
+    var newest: Timestamp? { edits.values.map(\.time).max() }
+    /// The history's total before the new version.
+    var total: Int
 }

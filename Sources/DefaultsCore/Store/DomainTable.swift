@@ -1,4 +1,4 @@
-/// The states of a store's domains, which are found by their names as well.
+/// The states of a store's domains, indexed by domain and by name.
 struct DomainTable: Sequence {
     private var states: [Domain: DomainState] = [:]
     /// The domains that have a state, by name.
@@ -6,7 +6,7 @@ struct DomainTable: Sequence {
 
     var keys: Dictionary<Domain, DomainState>.Keys { states.keys }
 
-    /// The domains of a name that have a state.
+    /// Returns the domains of a name that have a state.
     func domains(named name: DomainName) -> Set<Domain> { domains[name] ?? [] }
 
     func makeIterator() -> Dictionary<Domain, DomainState>.Iterator { states.makeIterator() }

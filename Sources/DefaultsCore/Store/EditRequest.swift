@@ -1,30 +1,25 @@
-package import PropertyList
+import PropertyList
 
-/// The values of keys before an edit, `nil` for none: the one that the edit replaced, then those that earlier edits of the same
-/// process set meanwhile, which are nobody else's either.
-///
-/// A key that isn't there had no value.
-package typealias FormerValues = [String: [PropertyListValue?]]
-
-/// What an app asks to be changed in one domain, as one change set.
+/// An app's request to change keys of one domain, as one change set.
 package struct EditRequest: Hashable, Sendable {
     package var domain: Domain
-    /// The keys to be set, or with `nil` to be removed.
+    /// The keys to set, or to remove if the value is `nil`.
     package var values: Difference
-    /// Whether all other keys are removed.
+    /// Whether to remove all other keys.
     package var replacesAll: Bool
-    /// When it was set.
+    /// The time when the edit was made.
     package var time: Timestamp
     package var writer: Writer
-    /// Which edit it is, if its sender may send it again.
+    /// The edit's identity, if its sender may send it again.
     package var identity: EditIdentity?
-    /// The keys' former values, if it is made again after it was perhaps lost.
+    /// The keys' former values, if the edit is sent again after it may have been lost; `nil` the first time.
     ///
-    /// Such an edit is overruled by what others have set or written since. `nil` for one that is made the first time.
+    /// An edit with former values doesn't overrule what others have set or written since.
     package var replacing: FormerValues?
-    /// What keys must hold for the edit to be made, `nil` for no value; without it the edit is made in any case.
+    /// The values that keys must have for the edit to be applied, `nil` for no value; without it, the edit is
+    /// unconditional.
     ///
-    /// It is how a value that was made from another one doesn't undo what came between.
+    /// So a value derived from another can't undo changes made in between.
     package var expecting: Difference?
 
     package init(
@@ -41,7 +36,7 @@ package struct EditRequest: Hashable, Sendable {
         self.expecting = expecting
     }
 
-    /// The size of the largest edit: it leaves room for what else is in a request.
+    /// The maximum size of an edit, which leaves room for the rest of the request.
     private static let maximumBytes = Frame.standardLimit - 4_096
 
     /// Checks that the domain may be edited, and that a file with the values could be read again.
@@ -56,26 +51,26 @@ package struct EditRequest: Hashable, Sendable {
         if let (key, _) = values.first(where: { $1?.hasDateBeyondCalendar == true }) {
             throw DefaultsError(
                 .invalidValue,
-                "The value of \"\(key)\" for \(domain) has a date outside the years 0 to 9999, which no text can hold. Use a "
-                    + "date within these years.")
+                "The value of \"\(key)\" for \(domain) has a date outside the years 0 to 9999, which a text file can't "
+                    + "represent. Use a date within these years.")
         }
         // A file's dictionary is a container too.
-        let depth = DomainFile.standardLimits.depth - 1
+        let depth = PropertyListLimits.domainFile.depth - 1
         for case (let key, let value?) in values where !value.fits(depth: depth) {
             throw DefaultsError(
                 .invalidValue,
-                "The value of \"\(key)\" for \(domain) has more than \(depth) containers nested, which no file may have."
-            )
+                "The value of \"\(key)\" for \(domain) has more than \(depth) nested containers, the limit of a file. "
+                    + "Use fewer levels.")
         }
-        // Not encoded but where it may be too large.
+        // Encode the values only if they may be too large.
         let size = values.reduce(0) { $0 + $1.key.utf8.count + ($1.value?.estimatedSize ?? 0) }
         guard size > Frame.standardLimit / 4 else { return }
         let bytes = try Frame.encode(values.compactMapValues(\.self)).count
         guard bytes <= Self.maximumBytes else {
             throw DefaultsError(
                 .invalidValue,
-                "The values for \(domain) take \(bytes) bytes, and an edit may have \(Self.maximumBytes); keep what is large "
-                    + "in a file of its own.")
+                "The values for \(domain) take \(bytes) bytes; the limit of an edit is \(Self.maximumBytes). Store "
+                    + "large data in a separate file.")
         }
     }
 }

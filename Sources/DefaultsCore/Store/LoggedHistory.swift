@@ -1,11 +1,12 @@
 import PropertyList
 
-/// A domain's past as the log's records tell it: the versions of its file, one for each record, and its last values.
+/// A domain's history, reconstructed from the log's records: a version of its file for each, and its last values.
 ///
-/// A version that a foreign writer wrote held the overruled values, too: a program that goes on from it writes them again.
+/// A version that a foreign writer wrote also had the overruled values: a program that continues from it writes
+/// them again.
 struct LoggedHistory {
     private(set) var history = VersionHistory()
-    /// The values in force at the end, of the keys that the records name.
+    /// The values in force at the end, for the keys in the records.
     private(set) var values: Difference = [:]
     /// The times at which those keys were last set or removed.
     private(set) var keyTimes: [String: Timestamp] = [:]
@@ -18,11 +19,11 @@ struct LoggedHistory {
         var revision: Revision
         var keys: Set<String>
         var isForeign: Bool
-        /// The history's total before it.
+        /// The history's total before the step.
         var total: Int
     }
 
-    /// Makes the history of a domain from records, of which those of other domains are skipped.
+    /// Reconstructs the history of a domain from records; those of other domains are skipped.
     init(of records: some Sequence<LogRecord>, in domain: Domain) {
         for record in records {
             guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
@@ -54,35 +55,36 @@ struct LoggedHistory {
         history.append(back: back, at: record.time, isForeign: isForeign)
     }
 
-    /// The values of a file that lacked certain edits.
+    /// Returns the values of a file that lacked certain edits.
     ///
     /// - Parameters:
-    ///   - pending: the edits; what their keys held isn't known.
-    ///   - replaced: what later edits replaced, which the file did hold.
-    /// - Returns: the values, as far as they are known; `nil` for a key that the file didn't have.
+    ///   - pending: the edits; the values that their keys had aren't known.
+    ///   - replaced: the values that later edits replaced, which the file did have.
+    /// - Returns: the values, where known; `nil` for a key that the file didn't have.
     func values(without pending: [String: Edit], replacing replaced: Difference) -> Difference {
         values.filter { pending[$0.key] == nil }.merging(replaced) { $1 }
     }
 
-    /// Finds where versions stand in the history.
+    /// Finds the positions of versions in the history.
     ///
-    /// - Parameter marks: how the versions stand to the log.
-    /// - Returns: the history's total when they were the newest, by their contents.
+    /// - Parameter marks: the marks of the versions in the log.
+    /// - Returns: the history's total when each version was the newest, by hash.
     func totals(of marks: [FileMark]) -> [ContentHash: Int] {
         var nearest: [ContentHash: FileMark] = [:]
         for mark in marks {
             guard let hash = mark.hash else { continue }
-            // The one that lists the fewest edits which the version didn't hold.
+            // Use the mark that lists the fewest edits missing from the version.
             if let known = nearest[hash], known.pending.count <= mark.pending.count { continue }
             nearest[hash] = mark
         }
         return nearest.mapValues(total)
     }
 
-    /// The history's total when a version was the newest: after the records up to its mark's, but for the edits that the
-    /// version didn't hold.
+    /// Returns the history's total when a version was the newest.
+    ///
+    /// That is the total after the records up to the mark's revision, without those edits that the version lacked.
     private func total(of mark: FileMark) -> Int {
-        // The steps are in the order of their revisions.
+        // A binary search, since the steps are in the order of their revisions.
         var (count, end) = (0, steps.count)
         while count < end {
             let middle = (count + end) / 2

@@ -6,12 +6,12 @@ extension Store {
     ///
     /// - Parameters:
     ///   - path: the file's path.
-    ///   - sizeLimit: the file's size over which it is written anew; twice the log's capacity if left out.
-    /// - Throws: the failure of the system call; then the log goes on in memory alone, as a new one: what is in the file can't
-    ///   be followed by it.
+    ///   - sizeLimit: the size above which the file is rewritten; twice the log's capacity by default.
+    /// - Throws: the failure of the system call. The log then continues in memory alone, as a new one, since it can't
+    ///   follow the contents of the file.
     package func keepLog(at path: String, sizeLimit: Int? = nil) throws(DefaultsError) {
         try logFile.withLock { keeping throws(DefaultsError) in
-            keeping.place = (path, sizeLimit)
+            keeping.location = (path, sizeLimit)
             ChangeLogFile.removeLeftovers(of: path)
             do throws(DefaultsError) {
                 try create(&keeping, path, sizeLimit)
@@ -23,21 +23,21 @@ extension Store {
         }
     }
 
-    /// Keeps the log in its file again after that was given up.
+    /// Resumes keeping the log in its file after a failure.
     ///
     /// - Throws: the failure of the system call; the log stays in memory.
     package func keepLogAgain() throws(DefaultsError) {
         try logFile.withLock { keeping throws(DefaultsError) in
-            guard keeping.problem != nil, let (path, sizeLimit) = keeping.place else { return }
+            guard keeping.problem != nil, let (path, sizeLimit) = keeping.location else { return }
             try create(&keeping, path, sizeLimit)
         }
     }
 
-    /// Why the log isn't kept in its file, while it isn't.
+    /// The reason why the log isn't kept in its file; `nil` if it is, or if it has no file.
     package var logProblem: DefaultsError? { logFile.withLock { $0.problem } }
 
-    /// Begins the file with all that the log holds.
-    private func create(_ keeping: inout LogKeeping, _ path: String, _ sizeLimit: Int?) throws(DefaultsError) {
+    /// Creates the file with the whole log.
+    private func create(_ keeping: inout LogFileState, _ path: String, _ sizeLimit: Int?) throws(DefaultsError) {
         let (log, marks) = state.withLock { state in
             state.outbox = []
             return (state.log, state.marks())
@@ -57,39 +57,43 @@ extension Store {
     private static func problem(of path: String, _ failure: SystemCall.Failure) -> DefaultsError {
         DefaultsError(
             .notSaved, errno: failure.number,
-            "The change log can't be kept in \(path), so followers will meet a gap if the agent ends. The system says")
+            "The change log can't be written to \(path), so followers will see a gap if the agent ends. "
+                + "The system says")
     }
 
-    /// Tells the log's file what it hasn't been told yet.
+    /// Writes to the log's file all entries that it lacks.
     ///
-    /// A file that can't be written is given up: the log goes on in memory, and an agent that comes later begins a new
-    /// epoch, so that every cursor meets an explicit gap.
+    /// A file that can't be written is abandoned. The log continues in memory, and a later agent begins a new epoch, so
+    /// that every cursor meets an explicit gap.
     func writeLog() {
-        if let lost = logFile.withLock({ writeLog(to: &$0) }) { tellLostLog(lost) }
+        if let lost = logFile.withLock({ writeLog(to: &$0) }) { reportLostLog(lost) }
     }
 
-    /// Runs a body with the state of which nothing is left to be told to the log's file: what is handed out then can't be
-    /// forgotten by a crash, and its revision be given to something else.
+    /// Runs a closure with the state while the log's file is complete.
+    ///
+    /// So a crash can't make the log lose a record that was handed out and then reuse its revision.
     func withWrittenLog<Value>(_ body: (inout StoreState) -> Value) -> Value {
         let (value, lost) = logFile.withLock { keeping in
             var lost: DefaultsError?
             while true {
                 lost = writeLog(to: &keeping) ?? lost
-                // More may have come since.
+                // There may be new entries by now.
                 let value = state.withLock { state in
                     state.outbox?.isEmpty ?? true ? body(&state) : nil
                 }
                 if let value { return (value, lost) }
             }
         }
-        if let lost { tellLostLog(lost) }
+        if let lost { reportLostLog(lost) }
         return value
     }
 
-    /// - Returns: why the file was given up, if it was.
-    private func writeLog(to keeping: inout LogKeeping) -> DefaultsError? {
+    /// Writes to the log's file all entries that it lacks.
+    ///
+    /// - Returns: the reason why the file was abandoned, if it was.
+    private func writeLog(to keeping: inout LogFileState) -> DefaultsError? {
         do {
-            guard keeping.file != nil, let place = keeping.place else { return nil }
+            guard keeping.file != nil, let place = keeping.location else { return nil }
             let entries = state.withLock { state in
                 defer { state.outbox = [] }
                 return state.outbox ?? []
@@ -99,7 +103,7 @@ extension Store {
                 try keeping.file?.append(entries)
                 if keeping.file?.isOversized == true {
                     let (log, marks) = state.withLock { state in
-                        // What was posted since the entries were taken is in both.
+                        // Entries that were added since the outbox was drained are in both.
                         state.outbox = []
                         return (state.log, state.marks())
                     }
@@ -113,7 +117,8 @@ extension Store {
                 keeping.problem = problem
                 state.withLock { state in
                     state.outbox = nil
-                    // What stays in the file may be taken up by a later agent: then it must be none of what is told from now on.
+                    // A later agent may recover what stays in the file. A new epoch keeps that apart from what is
+                    // published from now on.
                     if !isGone { state.log.beginEpoch() }
                 }
                 return problem

@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 import PropertyList
 
 extension Store {
@@ -7,8 +8,8 @@ extension Store {
     /// - Parameters:
     ///   - plan: the plan.
     ///   - file: the file.
-    /// - Returns: its bytes; `nil` when it is none, or isn't as expected any more.
-    func text(replacedBy plan: PublicationPlan, in file: DomainFile) -> [UInt8]? {
+    /// - Returns: its bytes; `nil` if it isn't a text file, or is no longer in the expected state.
+    func text(replacedBy plan: SavePlan, in file: DomainFile) -> [UInt8]? {
         guard plan.format != .binary, plan.damage == nil, !plan.losesEquivalentKeys, let expected = plan.expected else {
             return nil
         }
@@ -19,17 +20,17 @@ extension Store {
         } catch {
             return nil
         }
-        // Whatever comes into the file from now on, what is replaced are these bytes, or nothing is.
+        // Whatever is written to the file from now on, the save replaces these bytes or nothing.
         return ContentHash(bytes) == expected.hash ? bytes : nil
     }
 
-    /// Makes a plan's edits in the bytes of the text file that it replaces, so that everything else in it stays as it is.
+    /// Makes a plan's edits in the bytes of the text file that it replaces, and leaves everything else in it as it is.
     ///
     /// - Parameters:
     ///   - plan: the plan.
     ///   - bytes: the file's bytes.
-    /// - Returns: the new version's bytes; `nil` when it has to be written whole.
-    func splice(_ plan: PublicationPlan, into bytes: [UInt8]) -> [UInt8]? {
+    /// - Returns: the new version's bytes; `nil` if the file must be written as a whole.
+    func splice(_ plan: SavePlan, into bytes: [UInt8]) -> [UInt8]? {
         let result = TextSplice.splice(
             plan.edits.mapValues(\.value), into: bytes, resultingCount: plan.values.count)
         guard let result, result.count <= limits.bytes else { return nil }

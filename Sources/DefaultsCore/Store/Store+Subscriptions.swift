@@ -1,7 +1,7 @@
 import Linux
 
 extension Store {
-    /// Subscribes at a place of the log.
+    /// Creates a subscription at a place in the log.
     ///
     /// The caller keeps the subscription, and reads it with `next`.
     package func subscribe(
@@ -10,11 +10,11 @@ extension Store {
         withWrittenLog { Subscription(start, filter: filter, mode: mode, log: $0.log) }
     }
 
-    /// What comes next for a subscriber.
+    /// Returns the next events for a subscriber.
     ///
-    /// The filter is applied when the store's lock is released.
+    /// The filter is applied after the store's lock is released.
     ///
-    /// - Returns: the events, and where one of them is `snapshotDue`, the values at that very place.
+    /// - Returns: the events; and if one of them is `snapshotDue`, the values at exactly that place.
     package func next(
         for subscription: inout Subscription, limit: Int = 64
     ) -> (events: [SubscriptionEvent], snapshots: [DomainSnapshot]) {
@@ -23,21 +23,21 @@ extension Store {
                 let portion = subscription.portion(of: state.log, limit: limit)
                 return (portion, portion.beginsWithSnapshot ? state.snapshots() : [])
             }
-            // Not under the lock: a filter may take its time, and everyone else would wait for it.
+            // Not under the lock: a filter may be slow, and all others would wait for it.
             guard let events = subscription.next(in: portion) else { continue }
             return (events, all.compactMap { subscription.filter($0) })
         }
     }
 
-    /// Has a subscription follow the domains of more names, or begin again with those that it follows already.
+    /// Makes a subscription follow the domains of more names, or start over with those that it follows already.
     ///
-    /// It is changed in place, since a copy of its names would take time in proportion to their number.
+    /// The subscription is changed in place, since a copy of its names would take time proportional to their number.
     ///
     /// - Parameters:
     ///   - subscription: the subscription.
     ///   - names: the names.
-    /// - Returns: the place where it is, and the names' values there, which are to be handed out; `nil` if it isn't caught
-    ///   up yet.
+    /// - Returns: the subscription's place, and the names' values there, which must be delivered next; `nil` if it
+    ///   isn't caught up yet.
     package func widen(
         _ subscription: inout Subscription?, by names: [DomainName]
     ) -> (cursor: Cursor, snapshots: [DomainSnapshot])? {
@@ -49,7 +49,7 @@ extension Store {
         return (cursor, snapshots.compactMap { filter($0) })
     }
 
-    /// How many records wait for a subscriber.
+    /// Returns the number of records that are pending for a subscriber.
     package func lag(of subscription: Subscription) -> Revision {
         state.withLock { subscription.lag(in: $0.log) }
     }

@@ -2,83 +2,85 @@ import Glibc
 import Linux
 package import PropertyList
 
-/// The domains of one directory: reads and publishes their files, merges, and keeps the change log.
+/// The domains of one directory: it reads and saves their files, merges changes, and keeps the change log.
 ///
-/// Beside them it reads those of the system's directories, which are nobody's to edit here.
+/// A store also reads the domains of the system's directories, which no one can edit here.
 ///
-/// The agent has one, and so has a process that works with no agent. All methods may be called from any thread and are
-/// synchronous; those that say so wait for the disk.
+/// The agent has one store, and so has a process that works without an agent. All methods may be called from any thread
+/// and are synchronous; those that say so wait for the disk.
 ///
-/// Locks, in their order: `files`, then `logFile`, then `state`. None but `files` is held while the observer is called.
+/// The lock order is `files`, then `logFile`, then `state`. Only `files` may be held while the observer is called.
 package final class Store: Sendable {
     package let directory: PreferencesDirectory
     /// The directories of the domains that aren't the current user's.
     package let system: SystemDirectories
-    /// What a file may be; larger or deeper ones are reported as damaged.
+    /// The limits of a file; larger or deeper ones are reported as damaged.
     package let limits: PropertyListLimits
-    /// Whether the store stays to see what comes of its publications.
-    let publisher: Publisher
-    /// Whether files that are no property lists may be replaced once they are copied aside.
-    let mayReplaceDamage: Bool
+    /// The lifetime of the store, which decides whether it stays to complete what a save leaves for later.
+    let lifetime: StoreLifetime
+    /// Whether files that aren't property lists may be replaced after a backup.
+    let replacesDamagedFiles: Bool
 
-    /// What only one thread at a time may do: look at files and publish them.
+    /// The lock for reading and saving files, which only one thread may do at a time.
     ///
     /// Held during I/O.
-    let files = ForkSafeMutex(FilesInHand())
+    let files = ForkSafeMutex(FileState())
     /// The domains and the log.
     ///
-    /// Only transitions run under it: no I/O, no call to anyone else.
+    /// Only transitions run under this lock: no I/O, and no calls to other objects.
     let state: ForkSafeMutex<StoreState>
     /// The log's file, if it has one.
     ///
-    /// Held while it is written, so that entries reach it in their order.
-    let logFile = ForkSafeMutex(LogKeeping())
-    /// Who is told of records and of edits to publish.
+    /// Held while the file is written, so that entries reach it in their order.
+    let logFile = ForkSafeMutex(LogFileState())
+    /// The object that is notified of records and of edits to save.
     ///
-    /// Set once, before the store is used by several threads.
+    /// Set once, before several threads use the store.
     private let observer = ForkSafeMutex<WeakObserver>(WeakObserver())
 
-    /// Files that a thread has in hand.
-    struct FilesInHand {
-        /// Replaced versions that a late writer may still write to, with what they were seen to hold.
+    /// The state that belongs to the lock for files.
+    struct FileState {
+        /// Displaced files that a late writer may still write to, with their contents as last examined.
         var displaced: [Displaced] = []
-        /// The number of them at which the oldest are let go early, since each is an open file.
+        /// The number of displaced files above which they are examined and released early, since each is an open
+        /// descriptor.
         static let capacity = 256
-        /// Whether what a crash left behind has been looked for, and whether nothing of it is left.
-        var hasLooked = false
+        /// Whether leftovers of a crash have been searched for.
+        var hasSearchedLeftovers = false
+        /// Whether no leftover of a crash remains.
         var hasRecovered = false
-        /// The leftovers that are merged, and stay until that is saved: the content of each, by its path.
+        /// The leftovers that are merged, and stay until their changes are saved: the hash of each, by path.
         var mergedLeftovers: [String: ContentHash] = [:]
-        /// When the directory of the domain at hand had last changed before it was locked.
+        /// The time of the last change to the current domain's directory before it was locked.
         var directoryChange = Timestamp(nanoseconds: 0)
 
         var temporaryPaths: [String] { displaced.map(\.file.temporaryPath) }
     }
 
-    /// A version that was replaced.
+    /// A displaced file, with the state of its examination.
     struct Displaced {
         var file: DisplacedFile
         var domain: Domain
-        /// The content that it had when it was replaced.
+        /// The hash of the version that the save expected to replace.
         var expected: ContentHash?
-        /// What it was seen to hold.
+        /// The last state that has been merged or backed up.
         var known: FileVersion?
-        /// `VersionHistory.total` before the publication that replaced it.
+        /// `VersionHistory.total` before the save that displaced it.
         var total: Int
-        /// When it was replaced.
+        /// The time when it was displaced.
         let since = ContinuousClock.now
-        /// Whether all that it was seen to hold is merged, or copied.
+        /// Whether all contents that were seen in it are merged or backed up.
         var isMerged = true
-        /// Whether its hidden name is removed.
+        /// Whether its hidden name has been removed.
         var isGone = false
     }
 
-    /// Where the log is kept.
-    struct LogKeeping {
+    /// The state of the log's file.
+    struct LogFileState {
         var file: ChangeLogFile?
-        /// The file's path, once it was named, and how large it may become.
-        var place: (path: String, sizeLimit: Int?)?
-        /// Why the file isn't kept.
+        /// The file's path and maximum size, once it has been named.
+        var location: (path: String, sizeLimit: Int?)?
+        /// The reason why the log isn't kept in the file.
         var problem: DefaultsError?
     }
 
@@ -86,121 +88,122 @@ package final class Store: Sendable {
         weak var object: (any StoreObserver)?
     }
 
-    /// Makes a store that keeps its log in memory alone, until it is told a file.
+    /// Creates a store that keeps its log in memory alone, until `keepLog` names a file.
     package init(
         directory: PreferencesDirectory, system: SystemDirectories = .none,
-        limits: PropertyListLimits = DomainFile.standardLimits, log: ChangeLog = ChangeLog(),
-        publisher: Publisher = .lasting, mayReplaceDamage: Bool = true
+        limits: PropertyListLimits = PropertyListLimits.domainFile, log: ChangeLog = ChangeLog(),
+        lifetime: StoreLifetime = .resident, replacesDamagedFiles: Bool = true
     ) {
         self.directory = directory
         self.system = system.excluding(directory)
         self.limits = limits
-        self.publisher = publisher
-        self.mayReplaceDamage = mayReplaceDamage
+        self.lifetime = lifetime
+        self.replacesDamagedFiles = replacesDamagedFiles
         self.state = ForkSafeMutex(StoreState(log: log))
     }
 
-    /// Names who is told; it isn't retained.
+    /// Sets the observer, which isn't retained.
     package func observe(with object: any StoreObserver) {
         observer.withLock { $0.object = object }
     }
 
-    /// Runs a transition, and then what it asks for.
+    /// Runs a transition, and then performs the actions that it returns.
     func transition<Value>(_ body: (inout StoreState) -> (Value, [StoreAction])) -> Value {
         let (value, actions) = state.withLock { state in body(&state) }
         perform(actions)
         return value
     }
 
-    /// Does what transitions asked for, each thing once.
+    /// Writes to the log's file what it lacks, and performs the actions of transitions.
     func perform(_ actions: [StoreAction]) {
         writeLog()
         guard !actions.isEmpty, let observer = observer.withLock({ $0.object }) else { return }
-        for case .announce(let domain) in actions { observer.storePosted(in: domain) }
-        for case .tell(let event) in actions { observer.storeTold(event) }
-        for case .publish(let domain, let urgency) in actions {
-            observer.storeNeedsPublishing(domain, urgency)
+        for case .published(let domain) in actions { observer.storePublished(in: domain) }
+        for case .report(let event) in actions { observer.storeReported(event) }
+        for case .save(let domain, let timing) in actions {
+            observer.storeNeedsSaving(domain, timing)
         }
     }
 
-    /// Tells that the log's file was given up.
-    func tellLostLog(_ error: DefaultsError) {
+    /// Reports that the log's file was abandoned.
+    func reportLostLog(_ error: DefaultsError) {
         observer.withLock { $0.object }?.storeLostLog(error)
     }
 
-    /// Tells of a copy that was kept beside a file.
-    func tellKept(_ copy: String) {
-        observer.withLock { $0.object }?.storeKept(copy)
+    /// Reports a backup copy.
+    func reportCopy(_ copy: String) {
+        observer.withLock { $0.object }?.storeKeptCopy(copy)
     }
 
     // MARK: Reading
 
-    /// A domain's values in force.
+    /// Returns a domain's values in force.
     ///
-    /// Reads no file: what was last seen.
+    /// It reads no file: the values are the last known ones.
     package func snapshot(of domain: Domain) -> DomainSnapshot {
         withWrittenLog { $0.snapshot(of: domain) }
     }
 
-    /// The current user's domains that have values or are damaged, in order.
+    /// Returns the current user's domains that have values or are damaged, in order.
     package func domains() -> [Domain] { snapshots().map(\.domain) }
 
-    /// The current user's domains that have values or are damaged, as they are in force, in order.
+    /// Returns the values in force of the current user's domains that have values or are damaged, in order.
     package func snapshots() -> [DomainSnapshot] {
         withWrittenLog { $0.snapshots() }.filter { $0.domain.user == .current }
     }
 
-    /// Where the log ends, as far as it is in its file.
+    /// The end of the log, up to which all records are in its file.
     package var cursor: Cursor { withWrittenLog { $0.log.cursor } }
 
-    /// Keeps more or less of the log, from the next record on.
+    /// Sets the maximum size of the log, from the next record on.
     package func setLogCapacity(_ capacity: ChangeLog.Capacity) {
         state.withLock { $0.log.capacity = capacity }
     }
 
     // MARK: Editing
 
-    /// Takes an app's edit as `edit` does, unless there is something against it.
+    /// Applies an app's edit like `edit`, unless there is a reason to refuse it.
     ///
-    /// - Returns: the revision of its record, or the log's head when it changed nothing.
-    /// - Throws: `readOnly` or `invalidValue`; `damaged`, when the file may not be replaced; `late`, when it comes so late that
-    ///   it would undo what others have done since it was set; or `changed`, when it expects other values than those in force.
+    /// - Returns: the revision of its record, or the log's head if it changed nothing.
+    /// - Throws: `readOnly` or `invalidValue`; `damaged`, if the file may not be replaced; `late`, if it comes so late
+    ///   that it would undo what others have done since it was made; or `changed`, if it expects other values than
+    ///   those in force.
     package func submit(_ request: EditRequest) throws(DefaultsError) -> Revision {
         try request.check()
-        return try take(request)
+        return try apply(request)
     }
 
-    /// Takes an edit as `submit` does, once it has been checked.
-    func take(_ request: EditRequest) throws(DefaultsError) -> Revision {
+    /// Applies an edit like `submit`, after it has been checked.
+    func apply(_ request: EditRequest) throws(DefaultsError) -> Revision {
         let outcome: Result<Revision, DefaultsError> = transition { state in
             let now = Timestamp.now()
             if let refusal = state.refusal(of: request.domain) { return (.failure(refusal), []) }
             if state.isLate(request, now: now) {
                 let error = DefaultsError(
                     .late,
-                    "An edit of \(request.domain) came seconds after it was made, and others have written since; "
-                        + "it was left out: set the value again.")
+                    "An edit of \(request.domain) arrived seconds after it was made, and others have written since. "
+                        + "It was discarded. Set the value again.")
                 return (.failure(error), [])
             }
-            if state.isRefuted(request) { return (.failure(Self.refutation(of: request.domain)), []) }
+            if state.conditionFails(request) { return (.failure(Self.conditionError(of: request.domain)), []) }
             let (revision, actions) = state.edit(request, now: now)
             return (.success(revision), actions)
         }
         let revision = try outcome.get()
-        // What is in force already may be in no file any more, which nobody has seen yet.
+        // A value that is already in force may have left the file in a change that hasn't been read yet.
         if state.withLock({ !$0.unchanged(by: request).isEmpty }), !isAsKnown(request.domain) {
             transition { state in ((), state.keep(request, now: .now())) }
         }
         return revision
     }
 
-    /// The error of an edit whose condition doesn't hold.
-    package static func refutation(of domain: Domain) -> DefaultsError {
+    /// Returns the error for an edit whose condition doesn't hold.
+    package static func conditionError(of domain: Domain) -> DefaultsError {
         DefaultsError(
             .changed, "\(domain) was changed by another program. Read it again, then retry.")
     }
 
-    /// Whether a domain's file is what it was when it was last seen, by its times.
+    /// Returns whether a domain's file is in its last known state, by its times.
     private func isAsKnown(_ domain: Domain) -> Bool {
         let (known, isDamaged) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain]?.damage != nil) }
         guard let file = file(of: domain) else { return true }
@@ -209,35 +212,37 @@ package final class Store: Sendable {
         return !isDamaged && known?.identity == FileIdentity(status)
     }
 
-    /// Why edits of a domain are refused at present: its file is damaged and may not be replaced.
+    /// Returns the reason why edits of a domain are refused now: its file is damaged and may not be replaced.
     package func refusal(of domain: Domain) -> DefaultsError? { state.withLock { $0.refusal(of: domain) } }
 
-    /// Takes an app's edits: they are in force at once, and pending until published.
+    /// Applies an app's edits: they are in force immediately, and pending until they are saved.
     ///
-    /// Edits of a domain that can only be read change nothing; `Domain.checkWritable` tells before.
+    /// Edits of a domain that can only be read change nothing; check `Domain.checkWritable` first.
     ///
-    /// - Returns: the revision of their record, or the log's head when they changed nothing.
+    /// - Returns: the revision of their record, or the log's head if they changed nothing.
     @discardableResult
     package func edit(_ request: EditRequest) -> Revision {
         guard request.domain.user == .current else { return cursor.revision }
         return transition { $0.edit(request, now: .now()) }
     }
 
-    /// The domains that have edits which their files don't hold, in order, and how many edits.
+    /// Returns the domains with pending edits, in order, and the number of these edits.
     package func pending() -> [(domain: Domain, edits: Int)] {
         state.withLock { state in
             state.domains.compactMap { $1.merge.pending.isEmpty ? nil : ($0, $1.merge.pending.count) }
         }.sorted { $0.domain < $1.domain }
     }
 
-    /// Those of some domains that have edits which their files don't hold, in order; however many other domains there are.
+    /// Returns those of some domains that have pending edits, in order.
+    ///
+    /// The time doesn't depend on how many other domains there are.
     package func pending(among domains: Set<Domain>) -> [Domain] {
         state.withLock { state in
             domains.filter { state.domains[$0]?.merge.pending.isEmpty == false }
         }.sorted()
     }
 
-    /// What is wrong with domains: files that can't be taken, edits that can't be saved.
+    /// Returns the problems of domains: files that can't be used, and edits that can't be saved.
     package func failures() -> [(domain: Domain, error: DefaultsError)] {
         state.withLock { state in
             state.domains.flatMap { domain, state in

@@ -1,24 +1,34 @@
-/// Who is told what a store wants: the agent, which has timers and subscribers.
+/// An observer of a store, such as the agent, which has timers and subscribers.
 ///
-/// All methods are called on the thread that changed the store. They may call what doesn't read from the disk nor wait
-/// for it: files may be in this thread's hand.
+/// All methods are called on the thread that changed the store. That thread may hold the lock for files, so a method
+/// must not call the store in a way that reads from the disk or waits for it.
 package protocol StoreObserver: AnyObject, Sendable {
-    /// A record of a domain was posted.
-    func storePosted(in domain: Domain)
-    /// A domain has edits to be published.
-    func storeNeedsPublishing(_ domain: Domain, _ urgency: StoreUrgency)
-    /// Something is wrong with a domain, or isn't any more: each is told once.
-    func storeTold(_ event: LogRecord.Event)
-    /// The change log's file can't be kept up; it is given up until `Store.keepLogAgain` succeeds.
+    /// Handles a newly published record of a domain.
+    func storePublished(in domain: Domain)
+    /// Handles a domain's edits that must be saved.
+    func storeNeedsSaving(_ domain: Domain, _ timing: SaveTiming)
+    /// Handles a problem of a domain, or its recovery; each is reported once.
+    func storeReported(_ event: LogRecord.Event)
+    /// Handles the loss of the change log's file, which is abandoned until `Store.keepLogAgain` succeeds.
     func storeLostLog(_ error: DefaultsError)
-    /// What could not be taken from a file was kept beside it, under this path.
-    func storeKept(_ copy: String)
+    /// Handles a new backup copy, by its path, of contents that couldn't be merged or will be replaced.
+    func storeKeptCopy(_ copy: String)
 }
 
-/// How soon edits are to be published.
-package enum StoreUrgency: Hashable, Sendable {
-    /// A little later, together with those that follow.
-    case soon
-    /// At once: other readers miss in the file what its last writer has overwritten.
-    case atOnce
+/// The urgency of a save.
+package enum SaveTiming: Hashable, Sendable {
+    /// After a short delay, together with the edits that follow.
+    case delayed
+    /// Immediately, because the file lacks values in force: a foreign writer overwrote them, or saving was blocked.
+    case immediate
+}
+
+/// A side effect requested by a `StoreState` transition, performed after the lock is released.
+enum StoreAction: Hashable {
+    /// Notifies the observer that a record of a domain was published.
+    case published(Domain)
+    /// Reports a problem of a domain, or its recovery.
+    case report(LogRecord.Event)
+    /// Requests a save of the domain's pending edits.
+    case save(Domain, SaveTiming)
 }

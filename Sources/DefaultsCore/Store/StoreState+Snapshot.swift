@@ -1,5 +1,5 @@
 extension StoreState {
-    /// A domain's values in force.
+    /// Returns a domain's values in force.
     func snapshot(of domain: Domain) -> DomainSnapshot {
         let state = domains[domain]
         return DomainSnapshot(
@@ -7,10 +7,10 @@ extension StoreState {
             damage: state?.damage?.error.description)
     }
 
-    /// The values of all domains that have some, or are damaged, in order.
+    /// Returns the values of all domains that have values or are damaged, in order.
     func snapshots() -> [DomainSnapshot] { snapshots(of: domains.keys) }
 
-    /// The same of the domains of some names, however many others there are.
+    /// Returns the same for the domains of some names; the time doesn't depend on the number of other domains.
     func snapshots(ofNames names: Set<DomainName>) -> [DomainSnapshot] {
         snapshots(of: names.flatMap { domains.domains(named: $0) })
     }
@@ -24,7 +24,7 @@ extension StoreState {
 }
 
 extension SubscriptionFilter {
-    /// The part of a snapshot that passes the filter; `nil` when nothing does.
+    /// Returns the part of a snapshot that passes the filter; `nil` if nothing does.
     func callAsFunction(_ snapshot: DomainSnapshot) -> DomainSnapshot? {
         guard includes(snapshot.domain) else { return nil }
         if keys.isEmpty { return snapshot }
@@ -38,5 +38,22 @@ extension Merge {
     /// Whether no key has a value.
     var isEmpty: Bool {
         pending.isEmpty ? base.isEmpty : current.isEmpty
+    }
+}
+
+/// A domain's values in force, at one place in the change log.
+package struct DomainSnapshot: Sendable {
+    package var domain: Domain
+    package var values: DomainValues
+    /// The place: `values` include every change up to it, and none after it.
+    package var cursor: Cursor
+    /// The reason why the domain's file can't be used; `values` are then the last good ones, if there were any.
+    package var damage: String?
+
+    package init(domain: Domain, values: DomainValues, cursor: Cursor, damage: String? = nil) {
+        self.domain = domain
+        self.values = values
+        self.cursor = cursor
+        self.damage = damage
     }
 }

@@ -2,38 +2,39 @@ import PropertyList
 
 /// The domains and the change log, and every transition between their states.
 ///
-/// Pure: no I/O, no clock, no lock. What must be done about a transition is returned, and done by `Store` afterwards.
+/// Pure: no I/O, no clock, no lock. A transition returns the actions that it requires, and `Store` performs them
+/// afterwards.
 struct StoreState {
     var domains = DomainTable()
     var log: ChangeLog
-    /// What the log's file hasn't been told yet, in order; `nil` when the log has no file.
+    /// The entries that the log's file lacks, in order; `nil` if the log has no file.
     var outbox: [ChangeLogFile.Entry]?
-    /// The marks of replaced versions whose writers may still be at work, for the next agent.
+    /// The marks of displaced files whose writers may still be at work, for the next agent.
     var replaced: [Domain: [FileMark]] = [:]
-    /// Where the log ended when it was taken up.
+    /// The head of the log when it was resumed.
     private var firstHead: Revision
-    /// The number of the last edit.
+    /// The sequence number of the last edit.
     var lastSequence: UInt64 = 0
-    /// The edits that need not be made again.
-    var ledger = EditLedger()
+    /// The edits that have been applied, and must not be applied again.
+    var appliedEdits = AppliedEdits()
 
     init(log: ChangeLog) {
         self.log = log
         firstHead = log.head
     }
 
-    // MARK: Looking at files
+    // MARK: Reading files
 
-    /// Takes what came of a look at a domain's file.
+    /// Applies the outcome of reading a domain's file.
     ///
-    /// With `isBaseline` the domain is seen for the first time, and what it holds is no change.
-    mutating func take(
+    /// With `isBaseline`, the domain is seen for the first time, and its values aren't a change.
+    mutating func apply(
         _ reading: FileReading, of domain: Domain, isBaseline: Bool, now: Timestamp
     ) -> [StoreAction] {
-        takeWhole(reading, of: domain, isBaseline: isBaseline, now: now) + tellRecovery(of: domain, at: now)
+        applyReading(reading, of: domain, isBaseline: isBaseline, now: now) + reportRecovery(of: domain, at: now)
     }
 
-    private mutating func takeWhole(
+    private mutating func applyReading(
         _ reading: FileReading, of domain: Domain, isBaseline: Bool, now: Timestamp
     ) -> [StoreAction] {
         if case .missing = reading {} else { domains[domain]?.missingSince = nil }
@@ -44,11 +45,11 @@ struct StoreState {
             let isMended = domains[domain]?.damage != nil && domains[domain]?.merge.pending.isEmpty == false
             domains[domain]?.file = version
             domains[domain]?.damage = nil
-            // What stood in the way of publishing is gone.
-            return isMended ? [.publish(domain, .atOnce)] : []
+            // The obstacle to saving is gone.
+            return isMended ? [.save(domain, .immediate)] : []
         case .missing:
             guard let state = domains[domain], state.hash != nil || state.damage != nil else { return [] }
-            // It was gone before that was believed; what was set since then is later.
+            // The file disappeared before its loss was confirmed; edits that were made since are later.
             let time = state.missingSince ?? now
             domains[domain]?.missingSince = nil
             return changeFile(of: domain, to: nil, at: now) { $0.removeFile(at: time) }
@@ -60,16 +61,16 @@ struct StoreState {
             }
             guard isBaseline, domains[domain]?.merge.pending.isEmpty ?? true else {
                 return changeFile(of: domain, to: contents.version, format: contents.format, at: now) {
-                    // What can't be written to is taken as it is: nothing of it can be kept for its next version.
+                    // A file that can't be written to is used as it is: nothing can be kept for its next version.
                     if domain.user != .current { $0.history = VersionHistory() }
                     if isUnseen {
-                        // Of a key that the log doesn't tell of, only the edit is known to be a change.
+                        // For a key that the log doesn't mention, only the edit is known to be a change.
                         for key in $0.pending.keys where $0.base[key] == nil { $0.base[key] = contents.values[key] }
                     }
                     return $0.reload(
                         contents.values, format: contents.format, changedAt: time,
                         writtenAt: contents.version.identity.modified,
-                        placedAt: contents.version.identity.changed, isWhole: contents.publication != nil)
+                        placedAt: contents.version.identity.changed, isWhole: contents.saveMark != nil)
                 }
             }
             var state = DomainState()
@@ -81,38 +82,38 @@ struct StoreState {
             return []
         case .unusable(let damage):
             let known = domains[domain]?.damage
-            // The last good values stay in force, unless nobody knows who wrote them.
+            // The last good values stay in force, unless it isn't known who wrote them.
             var actions: [StoreAction] = []
             if damage.error.code == .untrusted, domains[domain]?.file != nil {
                 actions = changeFile(of: domain, to: nil, at: now) { $0.removeFile(at: now) }
             }
             domains[domain, default: DomainState()].damage = damage
             domains[domain]?.isTroubled = true
-            // Of the same bytes there is nothing new to tell, whatever was done to the file's times or mode.
+            // These bytes have already been reported, even if the file's times or mode have changed.
             if let known, known.error == damage.error, known.version?.hash == damage.version?.hash { return actions }
             note(domain)
-            return actions + post(.damaged(domain, reason: damage.error.description), at: now)
+            return actions + publish(.damaged(domain, reason: damage.error.description), at: now)
         }
     }
 
-    /// Notes that a domain's file is gone, perhaps for a moment; the first time counts.
-    mutating func doubt(_ domain: Domain, missingSince time: Timestamp) {
+    /// Records that a domain's file is missing, perhaps for a moment; only the first time counts.
+    mutating func noteMissing(_ domain: Domain, missingSince time: Timestamp) {
         guard domains[domain] != nil, domains[domain]?.missingSince == nil else { return }
         domains[domain]?.missingSince = time
     }
 
-    /// Notes that a domain's file is out of sight with its directory.
+    /// Records that a domain's file is inaccessible because its directory is.
     ///
-    /// Edits that aren't saved stand if the file turns out to be gone: nobody knows which came first.
-    mutating func loseSight(of domain: Domain, now: Timestamp) {
+    /// If the file turns out to be gone, unsaved edits stand, since it isn't known which came first.
+    mutating func noteUnreachable(of domain: Domain, now: Timestamp) {
         guard let pending = domains[domain]?.merge.pending.values else { return }
-        doubt(domain, missingSince: pending.map(\.time).reduce(now, min))
+        noteMissing(domain, missingSince: pending.map(\.time).reduce(now, min))
     }
 
-    /// Takes what a replaced version of a domain's file turned out to hold.
+    /// Merges the contents of a displaced version of a domain's file.
     ///
-    /// The total is that of the history before the publication that replaced it.
-    mutating func takeDisplaced(
+    /// `total` is the history's total before the save that displaced it.
+    mutating func applyDisplaced(
         _ contents: FileContents, of domain: Domain, loadedBefore total: Int, now: Timestamp
     ) -> [StoreAction] {
         change(domain, source: .file, at: now) {
@@ -141,19 +142,19 @@ struct StoreState {
         let result = merging(&domains[domain, default: DomainState()])
         let changeSet = ChangeSet(
             domain: domain, source: source, changes: result.changes, overruled: result.overruled)
-        var actions = changeSet.isEmpty ? [] : post(.change(changeSet), at: now)
+        var actions = changeSet.isEmpty ? [] : publish(.change(changeSet), at: now)
         note(domain)
-        if domains[domain]?.merge.pending.isEmpty == false { actions.append(.publish(domain, .atOnce)) }
+        if domains[domain]?.merge.pending.isEmpty == false { actions.append(.save(domain, .immediate)) }
         return actions
     }
 
     // MARK: Editing
 
-    /// Takes an app's edits; the result's revision is that of their record, or the log's head when nothing changed.
+    /// Applies an app's edits; returns the revision of their record, or the log's head if nothing changed.
     mutating func edit(_ request: EditRequest, now: Timestamp) -> (revision: Revision, actions: [StoreAction]) {
         if let identity = request.identity {
-            if ledger.holds(identity) { return (log.head, []) }
-            ledger.note(identity)
+            if appliedEdits.holds(identity) { return (log.head, []) }
+            appliedEdits.note(identity)
         }
         lastSequence += 1
         var values = request.values
@@ -161,10 +162,10 @@ struct StoreState {
         if request.replacesAll {
             for key in state.merge.current.keys where values[key] == nil { values[key] = .some(nil) }
         }
-        // A conditional edit counts as made when its condition is found to hold, however long it waited.
+        // A conditional edit is made when its condition is found to hold, however long it was in transit.
         let time = request.expecting == nil ? min(request.time, now) : now
         if let former = request.replacing {
-            values = state.merge.standing(values, setAt: time, replacing: former, readFrom: state.format)
+            values = state.merge.notOverruled(values, setAt: time, replacing: former, readFrom: state.format)
         }
         let changes = state.merge.edit(values, time: time, writer: request.writer, sequence: lastSequence)
         if changes.isEmpty { return (log.head, []) }
@@ -172,13 +173,13 @@ struct StoreState {
         domains[request.domain] = consume state
         let changeSet = ChangeSet(
             domain: request.domain, source: request.writer, changes: changes, edit: request.identity)
-        let actions = post(.change(changeSet), at: now)
-        // The log's file is to know every domain, that this one has no file, too.
+        let actions = publish(.change(changeSet), at: now)
+        // The log's file must know every domain, even one without a file.
         if isNew { note(request.domain) }
-        return (log.head, actions + [.publish(request.domain, .soon)])
+        return (log.head, actions + [.save(request.domain, .delayed)])
     }
 
-    /// The keys of an edit that had its values before, and whose saving nobody waits for.
+    /// Returns the keys of an edit that already had its values, and for which no save is pending.
     func unchanged(by request: EditRequest) -> [String] {
         guard let merge = domains[request.domain]?.merge else { return [] }
         return request.values.keys.filter {
@@ -186,7 +187,7 @@ struct StoreState {
         }
     }
 
-    /// Keeps an edit's values, which were in force already, against what has become of the file.
+    /// Makes an edit's values pending, although they were in force already, since the file may have lost them.
     mutating func keep(_ request: EditRequest, now: Timestamp) -> [StoreAction] {
         let keys = unchanged(by: request)
         if keys.isEmpty { return [] }
@@ -197,12 +198,12 @@ struct StoreState {
                 sequence: lastSequence)
         }
         note(request.domain)
-        return [.publish(request.domain, .soon)]
+        return [.save(request.domain, .delayed)]
     }
 
-    /// Takes the values that were being written in place when that broke off: of a file that can't be taken, they are the last
+    /// Applies the values of a write in place that was interrupted: for a file that can't be used, they are the last
     /// good ones.
-    mutating func takeUnpublished(_ contents: FileContents, of domain: Domain, now: Timestamp) -> [StoreAction] {
+    mutating func applyUnsavedVersion(_ contents: FileContents, of domain: Domain, now: Timestamp) -> [StoreAction] {
         guard let state = domains[domain], state.damage != nil, state.file == nil else { return [] }
         return change(domain, source: .file, at: now) {
             $0.format = contents.format
@@ -211,67 +212,69 @@ struct StoreState {
         }
     }
 
-    /// Whether an edit has come so late that who sent it has done without its answer, while others have set or written the
-    /// keys.
+    /// Returns whether an edit came so late that its client no longer waits, while others have written the domain.
     ///
-    /// An agent that was stopped for a while finds such edits in its sockets. What they set is in force already, by way of
-    /// the files, or is asked for again with what it replaces.
+    /// More precisely, they have set some of its keys, or written the file. An agent that was stopped for a while finds
+    /// such edits in its sockets. Their values are already in force, by way of the files, or are sent again together
+    /// with the values that they replace.
     func isLate(_ request: EditRequest, now: Timestamp) -> Bool {
         guard let identity = request.identity, request.replacing == nil, request.expecting == nil,
             let state = domains[request.domain],
-            request.time.nanoseconds < now.nanoseconds - Self.lateness, !ledger.holds(identity)
+            request.time.nanoseconds < now.nanoseconds - Self.lateness, !appliedEdits.holds(identity)
         else { return false }
-        let standing = state.merge.standing(
+        let standing = state.merge.notOverruled(
             request.values, setAt: request.time, replacing: nil, readFrom: state.format)
         return standing.count < request.values.count
     }
 
-    /// Why edits of a domain are refused at present: its file is damaged and may not be replaced.
+    /// Returns the reason why edits of a domain are refused now: its file is damaged and may not be replaced.
     func refusal(of domain: Domain) -> DefaultsError? {
         guard let damage = domains[domain]?.damage, damage.isProtected else { return nil }
         return damage.refusal
     }
 
-    /// Whether an edit is made on a condition that doesn't hold, and hasn't been made already.
-    func isRefuted(_ request: EditRequest) -> Bool {
-        guard let expected = request.expecting, !(request.identity.map(ledger.holds) ?? false) else { return false }
+    /// Returns whether an edit has a condition that doesn't hold, and hasn't been applied already.
+    func conditionFails(_ request: EditRequest) -> Bool {
+        guard let expected = request.expecting, !(request.identity.map(appliedEdits.holds) ?? false) else {
+            return false
+        }
         let merge = domains[request.domain]?.merge ?? Merge()
         return expected.contains { key, value in merge.current(key) != value }
     }
 
-    /// A little less than the time after which a client does without an answer, in nanoseconds.
+    /// The age of a late edit, in nanoseconds: a little less than the time for which a client waits for an answer.
     private static let lateness: Int64 = 4_000_000_000
 
-    // MARK: Publishing
+    // MARK: Saving
 
-    /// What is to be published for a domain; `nil` when its file holds all of it, but for edits after a certain one.
-    func plan(for domain: Domain, upTo sequence: UInt64 = .max) -> PublicationPlan? {
+    /// Returns a plan for saving a domain; `nil` if its file holds all edits up to a certain one.
+    func plan(for domain: Domain, upTo sequence: UInt64 = .max) -> SavePlan? {
         guard let state = domains[domain], state.merge.pending.values.contains(where: { $0.sequence <= sequence })
         else { return nil }
-        return PublicationPlan(
+        return SavePlan(
             edits: state.merge.pending, values: state.merge.current, format: state.format,
             expected: state.damage == nil ? state.file : state.damage?.version, damage: state.damage,
             losesEquivalentKeys: state.equivalentKeys != nil && state.equivalentKeys == state.file?.hash,
             revision: log.head, total: state.merge.history.total)
     }
 
-    /// Notes, before it happens, that a file is about to be replaced: a crash may come before `published`.
-    mutating func intend(_ plan: PublicationPlan, for domain: Domain, hash: ContentHash?) {
+    /// Records that a file is about to be replaced, since a crash may come before `markSaved`.
+    mutating func willSave(_ plan: SavePlan, for domain: Domain, hash: ContentHash?) {
         let mark = FileMark(domain: domain, hash: hash, revision: plan.revision, isIntent: true)
         domains[domain]?.intent = mark
         outbox?.append(.mark(mark))
     }
 
-    /// Takes that a plan has been carried out.
-    mutating func published(
-        _ plan: PublicationPlan, for domain: Domain, as version: FileVersion?, format: PropertyListFormat,
+    /// Records that a plan has been carried out.
+    mutating func markSaved(
+        _ plan: SavePlan, for domain: Domain, as version: FileVersion?, format: PropertyListFormat,
         now: Timestamp
     ) -> [StoreAction] {
         if outbox != nil, let expected = plan.expected {
             replaced[domain, default: []].append(
                 FileMark(domain: domain, hash: expected.hash, revision: plan.revision, pending: plan.edits))
         }
-        domains[domain, default: DomainState()].merge.publish(
+        domains[domain, default: DomainState()].merge.markSaved(
             plan.edits, at: plan.newest ?? now, placedAt: version?.identity.changed ?? now)
         domains[domain]?.file = version
         domains[domain]?.earlierFile = nil
@@ -280,32 +283,32 @@ struct StoreState {
         domains[domain]?.failure = nil
         domains[domain]?.intent = nil
         note(domain)
-        let recovery = tellRecovery(of: domain, at: now)
-        return recovery + (domains[domain]?.merge.pending.isEmpty == false ? [.publish(domain, .soon)] : [])
+        let recovery = reportRecovery(of: domain, at: now)
+        return recovery + (domains[domain]?.merge.pending.isEmpty == false ? [.save(domain, .delayed)] : [])
     }
 
-    /// Takes that a domain's edits couldn't be saved.
+    /// Records that a domain's edits couldn't be saved.
     mutating func failed(_ domain: Domain, _ error: DefaultsError, now: Timestamp) -> [StoreAction] {
         guard let state = domains[domain], !state.merge.pending.isEmpty, state.failure != error else { return [] }
         domains[domain]?.failure = error
         domains[domain]?.isTroubled = true
         note(domain)
-        return post(.unsaved(domain, reason: error.description), at: now)
+        return publish(.unsaved(domain, reason: error.description), at: now)
     }
 
-    /// Tells that what was wrong with a domain is over, once it is.
-    mutating func tellRecovery(of domain: Domain, at now: Timestamp) -> [StoreAction] {
+    /// Reports the recovery of a domain, once its problems are over.
+    mutating func reportRecovery(of domain: Domain, at now: Timestamp) -> [StoreAction] {
         guard let state = domains[domain], state.isTroubled, state.damage == nil, state.failure == nil else {
             return []
         }
         domains[domain]?.isTroubled = false
         note(domain)
-        return post(.recovered(domain), at: now)
+        return publish(.recovered(domain), at: now)
     }
 
     // MARK: The log
 
-    /// Begins another log, to which nothing stands that was noted of the one before.
+    /// Begins another log, to which no earlier marks apply.
     mutating func beginLog() {
         log = ChangeLog(capacity: log.capacity)
         firstHead = log.head
@@ -313,16 +316,16 @@ struct StoreState {
         for domain in domains.keys { domains[domain]?.earlierVersions = [:] }
     }
 
-    /// The marks of replaced versions, and after them those of each domain's file.
+    /// Returns the marks of displaced files, followed by those of each domain's file.
     func marks() -> [FileMark] {
         replaced.values.flatMap { $0.filter { $0.revision + 1 >= log.oldest } } + domains.keys.flatMap(marks)
     }
 
-    /// Forgets replaced versions but for those with certain contents: nobody writes to the others any more.
+    /// Forgets displaced files, since no program is writing to them anymore, except those with certain contents.
     ///
     /// - Parameters:
-    ///   - contents: what is still open, or was a moment ago.
-    ///   - hasLeftovers: whether an earlier agent's versions may be, too.
+    ///   - contents: the contents of those that are still open, or were a moment ago.
+    ///   - hasLeftovers: whether an earlier agent's displaced files may still be open, too.
     mutating func forgetReplaced(but contents: [Domain: Set<ContentHash>], hasLeftovers: Bool) {
         if replaced.isEmpty { return }
         replaced = replaced.compactMapValues { marks in
@@ -334,7 +337,7 @@ struct StoreState {
         }
     }
 
-    /// How a domain's file stands to the log for certain, and a publication that may have happened besides.
+    /// Returns the mark of a domain's file, and that of a save that may have happened since.
     private func marks(of domain: Domain) -> [FileMark] {
         guard let state = domains[domain] else { return [] }
         let mark = FileMark(
@@ -349,10 +352,10 @@ struct StoreState {
         outbox?.append(contentsOf: marks.map { .mark($0) })
     }
 
-    mutating func post(_ event: LogRecord.Event, at now: Timestamp) -> [StoreAction] {
+    mutating func publish(_ event: LogRecord.Event, at now: Timestamp) -> [StoreAction] {
         let record = log.append(event, at: now)
         outbox?.append(.record(record))
-        if case .change = event { return [.announce(record.domain)] }
-        return [.announce(record.domain), .tell(event)]
+        if case .change = event { return [.published(record.domain)] }
+        return [.published(record.domain), .report(event)]
     }
 }

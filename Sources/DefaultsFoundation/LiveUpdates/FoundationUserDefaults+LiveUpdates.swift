@@ -1,21 +1,21 @@
 public import Foundation
 
 extension Foundation.UserDefaults {
-    /// Has Foundation's own preferences see what others change, from now on, in a program that goes on using them.
+    /// Makes Foundation's own preferences follow changes by others, in a program that keeps using them.
     ///
-    /// By itself, Foundation on Linux reads a file once, and sees later changes when someone calls `synchronize()`. After
-    /// this call, when the agent, an editor, or another process changes a domain that an instance searches, or this one
-    /// through DefaultsKit, then, once the change is in the file, the instance's `synchronize()` is called, and
-    /// `didChangeNotification` posted with the instance as its object: on a thread of its own, with no lock held. The
-    /// user information is that of DefaultsKit's notification. What the program saves through Foundation is told as well,
-    /// since a file doesn't say who wrote it.
+    /// By itself, Foundation on Linux reads a file once, and sees later changes only after `synchronize()`. After this
+    /// call, whenever the agent, an editor, another process, or this one through DefaultsKit changes a domain that an
+    /// instance searches, the instance's `synchronize()` is called once the change is in the file, and
+    /// `didChangeNotification` is posted with the instance as its object. Both happen on a dedicated queue, with no
+    /// lock held. The user information is that of DefaultsKit's notification. Changes that the program itself saves
+    /// through Foundation are reported as well, since a file doesn't tell which process wrote it.
     ///
-    /// `synchronize()` also writes what the program has set and not saved yet. Foundation truncates the file for that,
-    /// and takes no care of other writers; where the agent runs, it puts back what is lost in this way.
+    /// `synchronize()` also writes the program's unsaved changes. Foundation truncates the file for that and ignores
+    /// other writers. If the agent is running, it restores values lost in this way.
     ///
-    /// The call waits until the domains are followed, and has the instances read them anew. It may be made again, from any
-    /// thread, for more suites; an instance is told once however often it was named. Instances are kept until
-    /// `disableLiveUpdates()`.
+    /// The call waits until the domains are followed, then makes the instances read them again. It may be repeated,
+    /// from any thread, to add suites; an instance is notified once per change however often it was added. Instances
+    /// are retained until `disableLiveUpdates()`.
     ///
     /// ```swift
     /// let shared = UserDefaults(suiteName: "org.example.shared")
@@ -23,16 +23,26 @@ extension Foundation.UserDefaults {
     /// UserDefaults.enableLiveUpdates(suites: ["org.example.shared": shared]) // and a suite
     /// ```
     ///
-    /// - Parameter suites: besides `standard`, instances by the name of the suite that each was made for. For a suite that
-    ///   was added to `standard`, name `.standard` here.
+    /// - Parameter suites: Instances other than `standard`, by the names of the suites that they were created for. For
+    ///   a suite that was added to `standard`, pass `.standard`.
     public static func enableLiveUpdates(suites: [String: Foundation.UserDefaults?] = [:]) {
         LiveUpdates.shared.enable(suites.compactMapValues { $0 })
     }
 
-    /// Ends what `enableLiveUpdates` began, for all instances.
+    /// Stops live updates for all instances.
     ///
-    /// A notification that is being posted on another thread still comes.
+    /// A notification that is being posted on another thread still arrives.
     public static func disableLiveUpdates() {
         LiveUpdates.shared.disable()
     }
+}
+
+/// An instance of Foundation's class, with the names of the domains that it searches.
+struct FollowedInstance: Sendable {
+    /// The instance.
+    ///
+    /// Guarded by CFPreferences' own locks: its only state is the constant name of its suite, and all its calls go to
+    /// CFPreferences. Foundation doesn't declare it Sendable, but documents that it may be used on any thread.
+    nonisolated(unsafe) let defaults: Foundation.UserDefaults
+    var names: Set<String>
 }

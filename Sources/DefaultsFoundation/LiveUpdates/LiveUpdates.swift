@@ -3,17 +3,17 @@ import Dispatch
 import Foundation
 import Linux
 
-/// What has Foundation's instances see changes from outside: a task for each domain that they search.
+/// The live updates of Foundation's instances: a task for each domain that they search.
 final class LiveUpdates: Sendable {
     static let shared = LiveUpdates()
 
-    /// Who is followed; nothing is called under it.
+    /// The followed instances; no other code is called while its lock is held.
     private let state = ForkSafeMutex(LiveUpdatesState())
-    /// Where instances are synchronized and notifications posted, one after the other: both may take their time, which
-    /// Swift's pool has not.
+    /// The queue on which instances are synchronized and notifications posted, one at a time: both may block, which
+    /// tasks on Swift's pool must not.
     private let queue = DispatchQueue(label: "DefaultsFoundation.LiveUpdates")
 
-    /// Follows the domains of `standard`, and of instances by the name of their suites.
+    /// Follows the domains of `standard`, and of other instances by the names of their suites.
     func enable(_ suites: [String: Foundation.UserDefaults]) {
         BundleIdentifier.suggest()
         let global = DefaultsKit.UserDefaults.globalDomain
@@ -27,24 +27,30 @@ final class LiveUpdates: Sendable {
             let (names, round) = state.withLock { ($0.add(instance), $0.round) }
             for name in names { follow(name, in: round) }
         }
-        // What has changed before it was followed.
+        // Catches up with changes made before the domains were followed.
         DefaultsKit.UserDefaults.standard.synchronize()
         for instance in instances { instance.defaults.synchronize() }
     }
 
-    /// Follows nothing any more.
+    /// Stops following all domains.
     func disable() {
         for task in state.withLock({ $0.end() }) { task.cancel() }
     }
 
     private func follow(_ name: String, in round: Int) {
-        // Made here and not in the task: what changes from now on is in it.
+        // The values are loaded, and the iterator is created, here and not in the task, so that it includes all changes
+        // from now on.
+        do {
+            try DefaultsKit.UserDefaults.standard.loadSuite(named: name)
+        } catch {
+            return DefaultsKit.UserDefaults.report(error)
+        }
         let events = DefaultsKit.UserDefaults.standard.changes(in: .domain(name)).makeAsyncIterator()
         let task = Task {
             var events = events
-            while let event = await events.next() {
+            while let event = try? await events.next() {
                 switch event {
-                case .change, .gap: await self.tell(of: event, in: name)
+                case .change, .gap: await self.report(of: event, in: name)
                 case .damaged, .unsaved, .recovered: break
                 }
             }
@@ -52,7 +58,7 @@ final class LiveUpdates: Sendable {
         if !state.withLock({ $0.begin(task, for: name, in: round) }) { task.cancel() }
     }
 
-    private func tell(of event: DefaultsEvent, in name: String) async {
+    private func report(of event: DefaultsEvent, in name: String) async {
         await withCheckedContinuation { continuation in
             queue.async {
                 self.update(self.state.withLock { $0.instances(searching: name) }, event)
@@ -63,7 +69,7 @@ final class LiveUpdates: Sendable {
 
     private func update(_ instances: [FollowedInstance], _ event: DefaultsEvent) {
         if instances.isEmpty { return }
-        // An app's edit is told when the agent has it, which is before it is in the file; and Foundation knows files only.
+        // An app's edit is reported when the agent has it, before it is in the file; but Foundation reads only files.
         DefaultsKit.UserDefaults.standard.synchronize()
         for instance in instances {
             instance.defaults.synchronize()
@@ -71,5 +77,52 @@ final class LiveUpdates: Sendable {
                 name: Foundation.UserDefaults.didChangeNotification, object: instance.defaults,
                 userInfo: ChangeNotifications.userInfo(of: event))
         }
+    }
+}
+
+/// The followed instances and the tasks that follow their domains.
+struct LiveUpdatesState {
+    private var instances: [FollowedInstance] = []
+    /// The tasks by the names of their domains; `nil` while a task is about to start.
+    private var tasks: [String: Task<Void, Never>?] = [:]
+    /// The number of times that all tasks have been stopped.
+    private(set) var round = 0
+
+    /// Adds an instance.
+    ///
+    /// - Returns: The names of the domains that need a task.
+    mutating func add(_ instance: FollowedInstance) -> [String] {
+        if let index = instances.firstIndex(where: { $0.defaults === instance.defaults }) {
+            instances[index].names.formUnion(instance.names)
+        } else {
+            instances.append(instance)
+        }
+        let new = instance.names.filter { tasks[$0] == nil }.sorted()
+        for name in new { tasks[name] = .some(nil) }
+        return new
+    }
+
+    /// Adds a task that has started.
+    ///
+    /// - Returns: Whether it may continue: live updates may have been stopped since.
+    mutating func begin(_ task: Task<Void, Never>, for name: String, in round: Int) -> Bool {
+        guard round == self.round else { return false }
+        tasks[name] = .some(task)
+        return true
+    }
+
+    /// Returns the instances that search a domain.
+    func instances(searching name: String) -> [FollowedInstance] { instances.filter { $0.names.contains(name) } }
+
+    /// Stops following all domains.
+    ///
+    /// - Returns: The tasks to cancel.
+    mutating func end() -> [Task<Void, Never>] {
+        defer { self = LiveUpdatesState(round: round + 1) }
+        return tasks.values.compactMap { $0 }
+    }
+
+    init(round: Int = 0) {
+        self.round = round
     }
 }

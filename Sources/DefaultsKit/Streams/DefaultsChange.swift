@@ -2,43 +2,55 @@ import DefaultsCore
 public import FoundationEssentials
 public import PropertyList
 
-/// What someone changed in one domain, in one step.
+/// A change set: the changes to one domain that were made together, in one edit or one reload of its file.
 public struct DefaultsChange: Hashable, Sendable {
-    /// Who made a change.
+    /// The origin of a change set.
     public enum Source: Hashable, Sendable {
         /// This process.
         case thisProcess
-        /// Another process, by its number and the path of its executable.
+        /// Another process, by its process ID and the path of its executable.
         case process(Int, executable: String)
-        /// Whoever wrote the file.
+        /// A foreign writer, which wrote the file directly.
         case file
-        /// The agent, which put back what the writer of a file has overwritten that had loaded an older version.
+        /// The agent, which restored values that a foreign writer overwrote because it had loaded an older version of
+        /// the file.
         case agent
     }
 
-    /// One key's change.
-    public struct Key: Hashable, Sendable {
-        /// The key.
-        public let name: String
-        /// The value before, in this domain; `nil` when it had none.
-        public let old: PropertyListValue?
-        /// The value since; `nil` when the key was removed.
-        public let new: PropertyListValue?
+    /// A position in the agent's log, for `defaults tail --since`.
+    public struct Cursor: Hashable, Sendable, LosslessStringConvertible {
+        private let cursor: DefaultsCore.Cursor
+
+        init(_ cursor: DefaultsCore.Cursor) {
+            self.cursor = cursor
+        }
+
+        /// Creates a cursor from its text form; `nil` for any other text.
+        public init?(_ description: String) {
+            guard let cursor = try? DefaultsCore.Cursor(description) else { return nil }
+            self.cursor = cursor
+        }
+
+        /// The epoch and the revision, as `defaults tail` prints them: `3f2a…:17`.
+        public var description: String { cursor.description }
     }
 
-    /// The domain.
+    /// The domain that changed.
     public let domain: PreferencesDomain
-    /// Who changed it.
+    /// The origin of the changes.
     public let source: Source
-    /// The changed keys, each once, in the order of their names.
-    public let keys: [Key]
-    /// When, for people: the order is that of the stream.
+    /// The changes to this domain's keys, each key once, sorted by name.
+    public let changes: [KeyChange<PropertyListValue?>]
+    /// The time of the change, for display only: the stream's order is authoritative, as clocks may step.
     public let time: Date
-    /// The place in the agent's log after it, which `defaults tail --since` takes.
-    public let cursor: String
+    /// The position after this change set in the agent's log.
+    public let cursor: Cursor
 
-    init(_ changeSet: ChangeSet, at time: Timestamp, _ cursor: Cursor, isOwn: Bool) {
-        domain = PreferencesDomain(changeSet.domain)
+    init(
+        _ changeSet: ChangeSet, at time: Timestamp, _ cursor: DefaultsCore.Cursor, isOwn: Bool,
+        domain: PreferencesDomain
+    ) {
+        self.domain = domain
         source =
             switch changeSet.source {
             case _ where isOwn: .thisProcess
@@ -46,8 +58,26 @@ public struct DefaultsChange: Hashable, Sendable {
             case .file: .file
             case .agent: .agent
             }
-        keys = changeSet.changes.map { Key(name: $0.key, old: $0.old, new: $0.new) }
+        changes = changeSet.changes.map { KeyChange(key: $0.key, oldValue: $0.old, newValue: $0.new) }
         self.time = Date(timeIntervalSince1970: Double(time.nanoseconds) / 1e9)
-        self.cursor = cursor.description
+        self.cursor = Cursor(cursor)
     }
+}
+
+/// An event of the domains that a stream follows.
+public enum DefaultsEvent: Hashable, Sendable {
+    /// A change set: some values have changed.
+    case change(DefaultsChange)
+    /// A domain's file is damaged or unreadable, for the given reason; the values stay as they were.
+    case damaged(PreferencesDomain, reason: String)
+    /// A domain's edits, of whatever process, can't be saved, for the given reason.
+    ///
+    /// They are in force and kept, and saving is retried.
+    case unsaved(PreferencesDomain, reason: String)
+    /// A domain is no longer damaged or unsaved.
+    case recovered(PreferencesDomain)
+    /// Earlier changes are lost to this stream, because the consumer was too slow or the agent was replaced.
+    ///
+    /// Read the values again.
+    case gap
 }

@@ -1,24 +1,31 @@
+import DefaultsClient
 import PropertyList
 
-/// A change of one key's value, as the search finds it.
-public struct DefaultsKeyChange<Value: Sendable>: Sendable {
-    /// The value before; the key's default when it had none.
-    public let old: Value
-    /// The value since; the key's default when it has none.
-    public let new: Value
+/// A change to one key.
+public struct KeyChange<Value: Sendable>: Sendable {
+    /// The key's name.
+    public let key: String
+    /// The value before the change.
+    ///
+    /// Of a key that had none it is the key's default in a typed stream, and `nil` in a change set.
+    public let oldValue: Value
+    /// The value after the change.
+    ///
+    /// Of a key that was removed it is the key's default in a typed stream, and `nil` in a change set.
+    public let newValue: Value
 }
 
-extension DefaultsKeyChange: Equatable where Value: Equatable {}
-extension DefaultsKeyChange: Hashable where Value: Hashable {}
+extension KeyChange: Equatable where Value: Equatable {}
+extension KeyChange: Hashable where Value: Hashable {}
 
-/// A stream of each change of a key's value, with the old value.
+/// A stream of each change to a key's value, with the old value.
 ///
-/// Each change's old value is the previous one's new value. If more than 1,024 changes are pending, the later ones are merged
-/// into one. The stream ends when its task is cancelled.
+/// Each change's old value is the previous change's new value. If more than 1,024 changes are pending, the later ones
+/// are merged into one. The stream ends when its task is canceled.
 public struct DefaultsKeyChanges<Value: DefaultsValue>: AsyncSequence, Sendable {
-    /// A change of the key's value.
-    public typealias Element = DefaultsKeyChange<Value>
-    /// It never fails.
+    /// A change to the key's value.
+    public typealias Element = KeyChange<Value>
+    /// The stream never fails.
     public typealias Failure = Never
 
     private let defaults: UserDefaults
@@ -29,38 +36,50 @@ public struct DefaultsKeyChanges<Value: DefaultsValue>: AsyncSequence, Sendable 
         self.key = key
     }
 
-    /// Begins an iteration: each change from now on is in it.
+    /// Starts an iteration.
+    ///
+    /// It receives each change from now on if this process has loaded the values already, and otherwise from the first
+    /// call of `next()` on, which suspends until they have arrived.
     public func makeAsyncIterator() -> Iterator { Iterator(defaults, key) }
 
-    /// One iteration.
+    /// An iteration over the stream; one task at a time may use it.
     public struct Iterator: AsyncIteratorProtocol {
         private let defaults: UserDefaults
         private let key: DefaultsKey<Value>
-        private let observed: ObservedKeys
-        private let waiting = PendingChanges()
-        private var taken: ArraySlice<PendingChanges.Change> = []
+        /// The registration; `nil` until the key's value is known.
+        private var observed: ObservedKeys?
+        private let pending = PendingChanges()
+        private var buffer: ArraySlice<PendingChanges.Change> = []
 
         init(_ defaults: UserDefaults, _ key: DefaultsKey<Value>) {
             self.defaults = defaults
             self.key = key
-            // What a first search finds is no change.
-            if defaults.live.isStale || !defaults.list.hasSearched { defaults.live.search(defaults.list) }
-            observed = ObservedKeys(defaults, [key.name], recordingIn: waiting)
+            if defaults.client.searchIfLoaded(defaults.list) { observed = observe() }
         }
 
-        /// Waits for the next change; `nil` when the task is cancelled.
+        /// Registers for changes from now on; the result of a search that was made before is not a change.
+        private func observe() -> ObservedKeys { ObservedKeys(defaults, [key.name], recordingIn: pending) }
+
+        /// Waits for the next change, and returns it; `nil` when the task is canceled.
         public mutating func next() async -> Element? {
             await next(isolation: nil)
         }
 
-        /// Waits for the next change; `nil` when the task is cancelled.
+        /// Waits for the next change, and returns it on the caller's actor; `nil` when the task is canceled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+            if observed == nil {
+                guard await defaults.client.searched(defaults.list) else { return nil }
+                observed = observe()
+            }
+            guard let wakeUp = observed?.wakeUp else { return nil }
             while !Task.isCancelled {
-                if let change = taken.popFirst() {
-                    return Element(old: key.read(change.old, in: defaults), new: key.read(change.new, in: defaults))
+                if let change = buffer.popFirst() {
+                    return Element(
+                        key: key.name, oldValue: key.read(change.old, in: defaults),
+                        newValue: key.read(change.new, in: defaults))
                 }
-                taken = waiting.drain()[...]
-                if taken.isEmpty, await !observed.wakeUp.wait(isolation: actor) { return nil }
+                buffer = pending.drain()[...]
+                if buffer.isEmpty, await !wakeUp.wait(isolation: actor) { return nil }
             }
             return nil
         }
@@ -68,14 +87,15 @@ public struct DefaultsKeyChanges<Value: DefaultsValue>: AsyncSequence, Sendable 
 }
 
 extension UserDefaults {
-    /// Follows every value of a key: each change of the value that the search finds, whoever made it, with the value before.
+    /// Returns a stream of every change to a key's value that the search finds, with the value before it.
     ///
-    /// `updates(of:)` gives a slow consumer only the newest value; this gives every one. The first element is the first change
-    /// after the iteration begins. A transaction, or one reload of a file, is one change.
+    /// It reports changes by all processes. The first element is the first change after the iteration starts. A
+    /// transaction, or one reload of a file, is one change. Unlike `updates(of:)`, which skips to the newest value for
+    /// a slow consumer, this stream delivers every change. It ends when its task is canceled.
     ///
     /// ```swift
     /// for await change in defaults.changes(of: .quality) {
-    ///     undoManager.record(change.old, change.new)
+    ///     undoManager.record(change.oldValue, change.newValue)
     /// }
     /// ```
     public func changes<Value>(of key: DefaultsKey<Value>) -> DefaultsKeyChanges<Value> {

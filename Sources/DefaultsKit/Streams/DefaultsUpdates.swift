@@ -1,35 +1,36 @@
-import PropertyList
+package import DefaultsClient
+public import PropertyList
 
-/// A stream of a value made of some keys: the current one at once, then each time it changes, the newest.
+/// A stream of a value that depends on some keys: the current value immediately, then the newest after each change.
 ///
-/// Every iteration begins with the current value, and has a place of its own; who is slow misses what was in between, and
-/// never the last. It ends when its task is cancelled.
+/// Each iteration starts with the current value and is independent of others. A slow consumer misses values in between,
+/// but never the last one. The stream ends when its task is canceled.
 public struct DefaultsUpdates<Element: Sendable>: AsyncSequence, Sendable {
-    /// It never fails.
+    /// The stream never fails.
     public typealias Failure = Never
 
     private let defaults: UserDefaults
     private let keys: Set<String>?
-    /// Whose values are followed, instead of those of the defaults alone.
-    private let controller: UserDefaultsController?
+    /// The source whose values are followed as well.
+    private let source: (any ObservationSource)?
     private let read: @Sendable (UserDefaults) -> (raw: [PropertyListValue?], element: Element)
 
-    init(
-        _ defaults: UserDefaults, keys: Set<String>?, controller: UserDefaultsController? = nil,
+    package init(
+        _ defaults: UserDefaults, keys: Set<String>?, and source: (any ObservationSource)? = nil,
         read: @escaping @Sendable (UserDefaults) -> (raw: [PropertyListValue?], element: Element)
     ) {
         self.defaults = defaults
         self.keys = keys
-        self.controller = controller
+        self.source = source
         self.read = read
     }
 
-    /// Begins an iteration.
+    /// Starts an iteration, whose first element is the current value.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(defaults, ObservedKeys(defaults, keys, controller), read)
+        Iterator(defaults, ObservedKeys(defaults, keys, and: source), read)
     }
 
-    /// One iteration.
+    /// An iteration over the stream; one task at a time may use it.
     public struct Iterator: AsyncIteratorProtocol {
         private let defaults: UserDefaults
         private let observed: ObservedKeys
@@ -45,14 +46,17 @@ public struct DefaultsUpdates<Element: Sendable>: AsyncSequence, Sendable {
             self.read = read
         }
 
-        /// Waits for the next value; `nil` when the task is cancelled.
+        /// Waits for the next value, and returns it; `nil` when the task is canceled.
         public mutating func next() async -> Element? {
             await next(isolation: nil)
         }
 
-        /// Waits for the next value; `nil` when the task is cancelled.
+        /// Waits for the next value, and returns it on the caller's actor; `nil` when the task is canceled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             while !Task.isCancelled {
+                if defaults.client.isStale || !defaults.list.hasSearched {
+                    guard await defaults.client.searched(defaults.list) else { return nil }
+                }
                 let (raw, element) = read(defaults)
                 if last != raw {
                     last = raw
@@ -63,4 +67,52 @@ public struct DefaultsUpdates<Element: Sendable>: AsyncSequence, Sendable {
             return nil
         }
     }
+}
+
+/// Values beside those of the defaults that a stream observes, such as those that a controller hasn't applied yet.
+package protocol ObservationSource: AnyObject, Sendable {
+    /// Adds an observer of keys.
+    func add(_ observation: SearchList.Observation)
+    /// Removes an observer.
+    func remove(_ wakeUp: WakeUp)
+}
+
+/// The registration of an observer of some keys, which lasts as long as this object.
+package final class ObservedKeys: Sendable {
+    package let wakeUp = WakeUp()
+    private let defaults: UserDefaults
+    private let source: (any ObservationSource)?
+
+    /// Observes changes to some keys, or to all with `nil`, in the defaults and in another source.
+    ///
+    /// A `recorder` receives each change in the defaults.
+    package init(
+        _ defaults: UserDefaults, _ keys: Set<String>?, and source: (any ObservationSource)? = nil,
+        recordingIn recorder: PendingChanges? = nil
+    ) {
+        self.defaults = defaults
+        self.source = source
+        let observation = SearchList.Observation(keys: keys, observer: wakeUp, recorder: recorder)
+        defaults.list.add(observation)
+        source?.add(observation)
+        defaults.client.beginObserving()
+    }
+
+    deinit {
+        defaults.list.remove(wakeUp)
+        source?.remove(wakeUp)
+    }
+}
+
+/// The values that a search found at one moment.
+public struct DefaultsSnapshot: Hashable, Sendable {
+    /// The values by key.
+    public let values: [String: PropertyListValue]
+
+    init(values: [String: PropertyListValue]) {
+        self.values = values
+    }
+
+    /// A typed key's value, or its default.
+    public subscript<Value>(key: DefaultsKey<Value>) -> Value { key.read(values[key.name]) }
 }

@@ -1,11 +1,13 @@
+import DefaultsClient
 import DefaultsCore
 package import PropertyList
 
 extension UserDefaults {
-    /// Follows a key: its value at once, then each change of the value that the search finds, whoever made it.
+    /// Returns a stream of a key's value as the search finds it: the current value immediately, then the newest after
+    /// each change.
     ///
-    /// Only the newest is kept for who is slow, and at rest it is the last. It ends when the task is cancelled. Where no
-    /// agent runs, changes by others come within a second.
+    /// It reports changes by all processes; without an agent, those by others arrive within a second. A slow consumer
+    /// receives only the newest value, and never misses the last. The stream ends when its task is canceled.
     ///
     /// ```swift
     /// for await quality in defaults.updates(of: .quality) { player.quality = quality }
@@ -17,9 +19,11 @@ extension UserDefaults {
         }
     }
 
-    /// Follows several keys: their values at once, then each time one or more change.
+    /// Returns a stream of the values of several keys: the current ones immediately, then new ones when any of them
+    /// change.
     ///
-    /// Values that change together come together, and each element is what was in force at one moment.
+    /// Each element holds the values of one moment, so values that change together arrive together. A slow consumer
+    /// receives only the newest. The stream ends when its task is canceled.
     public func updates<First, each Other>(
         of first: DefaultsKey<First>, _ other: repeat DefaultsKey<each Other>
     ) -> DefaultsUpdates<(First, repeat each Other)> {
@@ -36,9 +40,24 @@ extension UserDefaults {
         }
     }
 
-    /// Follows all that the search finds: everything at once, then everything each time something changes.
+    /// Returns a stream of the values of several keys: the current ones immediately, then new ones when any of them
+    /// change.
     ///
-    /// Each snapshot is what was in force at one moment; only the newest is kept for who is slow.
+    /// Each snapshot holds only these keys, as they were at one moment; any other key reads as its default. A slow
+    /// consumer receives only the newest snapshot. The stream ends when its task is canceled.
+    public func updates(of keys: some Sequence<AnyDefaultsKey>) -> DefaultsUpdates<DefaultsSnapshot> {
+        let names = Set(keys.map(\.name)).sorted()
+        return DefaultsUpdates(self, keys: Set(names)) { defaults in
+            let values = defaults.entries(forKeys: names)
+            return ([.dictionary(values)], DefaultsSnapshot(values: values))
+        }
+    }
+
+    /// Returns a stream of all values that the search finds: the current ones immediately, then new ones after each
+    /// change.
+    ///
+    /// Each snapshot holds the values of one moment. A slow consumer receives only the newest. The stream ends when its
+    /// task is canceled.
     public func snapshots() -> DefaultsUpdates<DefaultsSnapshot> {
         DefaultsUpdates(self, keys: nil) { defaults in
             let values = defaults.values()
@@ -46,7 +65,8 @@ extension UserDefaults {
         }
     }
 
-    /// Follows what is found in the values of some keys: at once, then each time it changes.
+    /// Returns a stream of a value computed from some keys: the current one immediately, then the newest after each
+    /// change.
     package func updates(
         ofKeys keys: [String], _ find: @escaping @Sendable ([String: PropertyListValue]) -> PropertyListValue?
     ) -> DefaultsUpdates<PropertyListValue?> {
@@ -56,7 +76,7 @@ extension UserDefaults {
         }
     }
 
-    /// Those of some keys that have a value, at one moment.
+    /// Returns the values of some keys at one moment, without the keys that have none.
     package func entries(forKeys keys: [String]) -> [String: PropertyListValue] {
         let found = values(forKeys: keys)
         var values: [String: PropertyListValue] = [:]
@@ -64,9 +84,9 @@ extension UserDefaults {
         return values
     }
 
-    /// The values of some keys at one moment.
+    /// Returns the values of some keys at one moment.
     func values(forKeys keys: [String]) -> [PropertyListValue?] {
-        if live.isStale || !list.hasSearched { live.search(list) }
+        if client.isStale || !list.hasSearched { client.search(list) }
         return list.find(keys)
     }
 }

@@ -2,12 +2,12 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// Paths with "~" for a user's home directory.
+/// A user's home directory, for paths that begin with "~".
 struct HomeDirectory {
-    /// The home directory's absolute path, without a slash at its end; nil if the user has none, or the root.
+    /// The absolute path, without a trailing slash; `nil` if the user has no home directory, or the root.
     private let path: String?
 
-    /// The home directory of the user this process runs for.
+    /// The home directory of the user that runs this process.
     static var current: HomeDirectory { HomeDirectory(path: Environment.current.home) }
 
     init(path: String?) {
@@ -15,14 +15,15 @@ struct HomeDirectory {
         self.path = Path.isAbsolute(path) && path != "/" ? path : nil
     }
 
-    /// "~/x" for a path below the home directory, others as they are.
+    /// Returns "~/x" for a path below the home directory, and any other path unchanged.
     func abbreviate(_ path: String) -> String {
         guard let home = self.path, path.utf8.starts(with: home.utf8) else { return path }
         let rest = String(decoding: path.utf8.dropFirst(home.utf8.count), as: UTF8.self)
         return rest.isEmpty || Path.isAbsolute(rest) ? "~" + rest : path
     }
 
-    /// The path of "~", "~/x", "~user" or "~user/x"; nil where there is no such user; others as they are.
+    /// Returns the path that "~", "~/x", "~user" or "~user/x" stands for, and any other path unchanged; `nil` if there
+    /// is no such user.
     func expand(_ path: String) -> String? {
         guard path.utf8.first == UInt8(ascii: "~") else { return path }
         let user = path.utf8.dropFirst().prefix { $0 != UInt8(ascii: "/") }

@@ -13,10 +13,10 @@ import PropertyList
 ///
 /// (`NSURL.encode(with:)` and `NSKeyedArchiver.swift` of swift-corelibs-foundation.)
 enum KeyedURLArchive {
-    /// More bases than this have no meaning; a chain that is longer is a circle, or is meant to exhaust the stack.
+    /// The maximum number of nested bases: a longer chain is circular, or is meant to exhaust the stack.
     private static let maximumBases = 32
 
-    /// Writes an archive.
+    /// Returns the archive of a URL.
     static func bytes(of url: URL) throws(PropertyListError) -> [UInt8] {
         var objects: [PropertyListValue] = ["$null", Self.class]
         let root = add(url, to: &objects, bases: 0)
@@ -29,7 +29,7 @@ enum KeyedURLArchive {
         return try archive.write(as: .binary)
     }
 
-    /// Reads an archive, binary or XML; nil if its root isn't an `NSURL`, or anything is amiss.
+    /// Returns the URL in an archive, binary or XML; `nil` if its root isn't an `NSURL`, or anything is malformed.
     static func url(in bytes: [UInt8]) -> URL? {
         guard PropertyListFormat.detect(bytes) != .oldStyle, let archive = try? PropertyListValue(parsing: bytes),
             archive["$archiver"] == "NSKeyedArchiver", case .array(let objects)? = archive["$objects"],
@@ -62,7 +62,7 @@ enum KeyedURLArchive {
 
     private static func isURL(_ type: PropertyListValue) -> Bool {
         if type["$classname"] == "NSURL" { return true }
-        // A subclass names its superclasses.
+        // The entry of a subclass lists its superclasses.
         guard case .array(let classes)? = type["$classes"] else { return false }
         return classes.contains("NSURL")
     }
@@ -72,7 +72,7 @@ enum KeyedURLArchive {
         return objects[number]
     }
 
-    /// The number in a reference; XML writes one as a dictionary.
+    /// Returns the number in a reference, which XML writes as a dictionary.
     private static func number(_ reference: PropertyListValue) -> Int? {
         switch reference {
         case .uid(let number): Int(exactly: number)
@@ -88,7 +88,7 @@ enum KeyedURLArchive {
 }
 
 extension PropertyListValue {
-    /// A dictionary's entry; nil if it has none, or isn't a dictionary.
+    /// A dictionary's entry; `nil` if it has none, or if the value isn't a dictionary.
     fileprivate subscript(key: String) -> PropertyListValue? {
         guard case .dictionary(let values) = self else { return nil }
         return values[key]

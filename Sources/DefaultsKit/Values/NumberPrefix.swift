@@ -1,10 +1,11 @@
 /// The number that a text begins with, by the rules of `NSString`'s `integerValue`, `doubleValue` and `boolValue`.
 ///
-/// White space and line ends, a sign, and white space once more may come before the digits; what comes after the number
-/// is ignored; a text without one is 0 or false. Only ASCII digits count, and hexadecimal numbers, infinities and NaN
-/// are no numbers. (`Scanner.swift` and `NSString.swift` of swift-corelibs-foundation; the tests list where we differ.)
+/// White space and line ends, a sign, and more white space may precede the digits. Anything after the number is
+/// ignored, and text without a number gives 0 or false. Only ASCII digits count; hexadecimal numbers, infinities and
+/// NaN aren't recognized. (The rules are in `Scanner.swift` and `NSString.swift` of swift-corelibs-foundation; the
+/// tests list the differences.)
 enum NumberPrefix {
-    /// The whole number, clamped to what `Int` holds: 12 for "12abc", 1 for "1e3", 0 for "0x10".
+    /// Returns the whole number, clamped to the range of `Int`: 12 for "12abc", 1 for "1e3", 0 for "0x10".
     static func integer(_ text: String) -> Int {
         let (isNegative, rest) = split(text)
         var number = 0
@@ -21,7 +22,8 @@ enum NumberPrefix {
         return number
     }
 
-    /// The real, rounded once and to nearest: 1000 for "1e3", 0.5 for ".5", 0 for "Infinity", infinity for "1e400".
+    /// Returns the real, rounded once and to nearest: 1000 for "1e3", 0.5 for ".5", 0 for "Infinity", infinity for
+    /// "1e400".
     static func real<Number: BinaryFloatingPoint & LosslessStringConvertible>(_ text: String) -> Number {
         let (isNegative, rest) = split(text)
         let whole = rest.prefix { digit($0) != nil }
@@ -45,7 +47,7 @@ enum NumberPrefix {
         return isNegative ? -number : number
     }
 
-    /// Whether the text begins with one of `tTyY`, or with a whole number other than zero.
+    /// Returns whether the text begins with one of `tTyY`, or with a whole number other than zero.
     static func isTrue(_ text: String) -> Bool {
         switch text.unicodeScalars.first(where: { !$0.properties.isWhitespace }) {
         case "t", "T", "y", "Y": true

@@ -1,3 +1,3 @@
-// The values are in the API, so whoever imports the library has them: their literals, too, which need the module's import
-// in each file where `MemberImportVisibility` is on.
+// The API uses these values, so importing the library imports them as well. Where `MemberImportVisibility` is on, their
+// literals would otherwise need the module's import in each file.
 @_exported public import PropertyList

@@ -3,17 +3,17 @@ import FoundationEssentials
 package import PropertyList
 
 extension PropertyListValue {
-    /// Converts what the classic `set(_:forKey:)` was given.
+    /// Converts a value passed to the classic `set(_:forKey:)`.
     ///
-    /// Accepted are strings, numbers of every width, Booleans, dates, data, arrays and dictionaries with string keys of
-    /// these, whatever is `PropertyListConvertible`, and `Optional`s of all of them. An element that is nil is left out
-    /// of a dictionary; in an array it is an error, since the others would move. The result is nil when the value itself
-    /// is, at whatever depth of `Optional`: the key is to be removed.
+    /// It accepts strings, numbers of every width, Booleans, dates, data, arrays and dictionaries of these with string
+    /// keys, any `PropertyListConvertible` value, and `Optional`s of all of them. An element that is `nil` is left out
+    /// of a dictionary. In an array it is an error, since leaving it out would move the others. The result is `nil`,
+    /// which removes the key, when the value itself is `nil`, at any depth of `Optional`.
     ///
     /// - Parameters:
     ///   - value: Any value.
-    ///   - key: The key it is meant for, with which the path in the error begins.
-    /// - Throws: `invalidValue`; it names the path and the type of what no property list can hold.
+    ///   - key: The key to set, with which the path in the error begins.
+    /// - Throws: `invalidValue`, with the path and the type of the part that a property list can't hold.
     package init?(any value: Any, forKey key: String) throws(DefaultsError) {
         do throws(UnstorableValue) {
             guard let converted = try Self.converted(value, depth: 0) else { return nil }
@@ -23,14 +23,14 @@ extension PropertyListValue {
         }
     }
 
-    /// Converts what a typed key is set to.
+    /// Converts a value that a typed key is set to.
     ///
-    /// The result is nil when the value is: the key is to be removed.
+    /// The result is `nil`, which removes the key, when the value is `nil`.
     ///
     /// - Parameters:
     ///   - value: A value of a type that can be stored.
-    ///   - key: The key it is meant for, with which the error begins.
-    /// - Throws: `invalidValue`, when the value can't be encoded, or is nested deeper than a file may be.
+    ///   - key: The key to set, with which the error begins.
+    /// - Throws: `invalidValue`, when the value can't be encoded, or is nested deeper than a file allows.
     package init?(storing value: some PropertyListConvertible, forKey key: String) throws(DefaultsError) {
         do throws(UnstorableValue) {
             guard let converted = try Self.converted(value, depth: 0) else { return nil }
@@ -42,9 +42,9 @@ extension PropertyListValue {
 
     /// The value as the classic `object(forKey:)` returns it.
     ///
-    /// A `String`, `Int` (`UInt64` beyond `Int.max`), `Double` (`Float` for a 32-bit real), `Bool`, `Date`, `Data`,
-    /// `[Any]` or `[String: Any]`, with no `Optional` among the elements. An archive's object number stays a
-    /// `PropertyListValue`, so that it can be set again.
+    /// It is a `String`, `Int` (`UInt64` beyond `Int.max`), `Double` (`Float` for a 32-bit real), `Bool`, `Date`,
+    /// `Data`, `[Any]` or `[String: Any]`, with no `Optional` among the elements. The object number of an archive stays
+    /// a `PropertyListValue`, so that it can be set again.
     package var anyValue: Any {
         switch self {
         case .string(let text): text
@@ -62,7 +62,7 @@ extension PropertyListValue {
     }
 
     private static func converted(_ value: Any, depth: Int) throws(UnstorableValue) -> PropertyListValue? {
-        // A cast alone won't do: where Foundation is loaded, an NSNumber of 1 would be a Bool, an Int and a Double.
+        // A cast alone isn't enough: with Foundation loaded, an NSNumber of 1 is a Bool, an Int and a Double.
         let type = type(of: value)
         if type == String.self, let text = value as? String { return .string(text) }
         if type == Int.self, let number = value as? Int { return .integer(Int64(number)) }
@@ -128,5 +128,21 @@ extension PropertyListValue {
             }
         }
         return .dictionary(values)
+    }
+}
+
+extension PropertyListValue {
+    /// The maximum nesting of containers in a stored value: one level less than a file allows, since the domain is one.
+    ///
+    /// A value that is nested deeper would make the file unreadable, and so endanger the domain's other keys.
+    package static var maximumDepth: Int { PropertyListLimits.domainFile.depth - 1 }
+
+    /// Returns whether more containers are nested in each other than a limit allows.
+    package func isDeeper(than limit: Int) -> Bool {
+        switch self {
+        case .array(let values): limit <= 0 || values.contains { $0.isDeeper(than: limit - 1) }
+        case .dictionary(let values): limit <= 0 || values.values.contains { $0.isDeeper(than: limit - 1) }
+        default: false
+        }
     }
 }

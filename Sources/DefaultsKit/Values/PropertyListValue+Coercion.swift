@@ -1,22 +1,24 @@
 package import PropertyList
 
-/// What the classic accessors, `string(forKey:)` and the like, make of a value of another type.
+/// Conversions by the classic accessors, such as `string(forKey:)`, of values of other types.
 extension PropertyListValue {
-    /// A string as it is, a Boolean as "1" or "0", a number as the shortest text that reads back; nil for all else.
+    /// A string as it is, a Boolean as "1" or "0", a number as the shortest text that reads back; `nil` for anything
+    /// else.
     ///
-    /// A 32-bit real is written by its own width: "12.34", not "12.34000015258789".
+    /// A 32-bit real is written in its own precision: "12.34", not "12.34000015258789".
     package var coercedString: String? {
         switch self {
         case .string(let text): return text
         case .integer, .unsigned, .real, .real32, .boolean:
-            // The old-style format knows only strings, so it is where a number's text is defined.
+            // The old-style format has only strings, so the text of a number is defined there.
             guard case .string(let text) = asStored(in: .oldStyle) else { return nil }
             return text
         case .date, .data, .array, .dictionary, .uid: return nil
         }
     }
 
-    /// A number toward zero and clamped to `Int` (NaN is 0), the number that a string begins with, 1 for true.
+    /// A number truncated toward zero and clamped to `Int` (NaN is 0), the number that a string begins with, or 1 for
+    /// true.
     package var coercedInteger: Int {
         switch self {
         case .string(let text): NumberPrefix.integer(text)
@@ -29,7 +31,7 @@ extension PropertyListValue {
         }
     }
 
-    /// The nearest 32-bit real to a number or to the number that a string begins with, 1 for true.
+    /// The 32-bit real nearest to a number or to the number that a string begins with, or 1 for true.
     package var coercedFloat: Float {
         switch self {
         case .string(let text): NumberPrefix.real(text)
@@ -42,7 +44,7 @@ extension PropertyListValue {
         }
     }
 
-    /// The nearest 64-bit real to a number or to the number that a string begins with, 1 for true.
+    /// The 64-bit real nearest to a number or to the number that a string begins with, or 1 for true.
     ///
     /// A 32-bit real is widened bit by bit: 12.34 becomes 12.34000015258789.
     package var coercedDouble: Double {
@@ -57,7 +59,8 @@ extension PropertyListValue {
         }
     }
 
-    /// A Boolean, whether a number isn't zero, or whether a string begins with one of `tTyY` or such a whole number.
+    /// A Boolean as it is; true for a number other than zero, and for a string that begins with one of `tTyY` or such a
+    /// whole number.
     package var coercedBool: Bool {
         switch self {
         case .string(let text): NumberPrefix.isTrue(text)
@@ -70,7 +73,7 @@ extension PropertyListValue {
         }
     }
 
-    /// An array of strings only; numbers in it are not converted.
+    /// An array of strings; `nil` if any element is something else, since numbers aren't converted.
     package var coercedStringArray: [String]? {
         guard case .array(let values) = self else { return nil }
         var strings: [String] = []

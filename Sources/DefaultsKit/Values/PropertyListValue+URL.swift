@@ -2,24 +2,24 @@ package import FoundationEssentials
 package import PropertyList
 
 extension PropertyListValue {
-    /// Makes what `set(_: URL?, forKey:)` stores.
+    /// Creates the value that `set(_: URL?, forKey:)` stores.
     ///
-    /// A file URL becomes its absolute path, with "~" for the home directory, and with a slash at the end when it is a
-    /// directory's, so that it reads back the same without a look at the disk. Any other URL, and a file URL that no
-    /// path can say (one with a host, a query or an escaped slash), becomes the data of an archived `NSURL`, which
-    /// Foundation's `NSKeyedUnarchiver` reads.
+    /// A file URL becomes its absolute path, with "~" for the home directory. A directory's path ends with a slash, so
+    /// that it reads back the same without a look at the disk. Any other URL, and a file URL that a path can't express
+    /// (one with a host, a query or an escaped slash), becomes the data of an archived `NSURL`, which Foundation's
+    /// `NSKeyedUnarchiver` reads.
     ///
-    /// - Parameter url: Any URL, relative ones with their base included.
+    /// - Parameter url: Any URL; one that is relative keeps its base.
     /// - Throws: An error of the property list's writer, which no URL is known to cause.
     package init(url: URL) throws(PropertyListError) {
         self = try Self.stored(url, home: .current)
     }
 
-    /// The URL that is stored, if any.
+    /// Returns the URL that the value represents; `nil` if it represents none.
     ///
-    /// A string is a path: "~" is expanded, and one that isn't absolute is relative to the current directory, as with
-    /// Foundation. One with "scheme://" is a URL, which no path means and `defaults write` can't store otherwise. Data
-    /// is an archived `NSURL`. All else, however broken, gives nil.
+    /// A string is a path: "~" is expanded, and a relative path is relative to the current directory, as with
+    /// Foundation. A string with "scheme://" is a URL, since no path looks like that and `defaults write` has no other
+    /// way to store one. Data is an archived `NSURL`. Anything else, however malformed, gives `nil`.
     package func url() -> URL? {
         url(home: .current)
     }
@@ -48,7 +48,7 @@ extension PropertyListValue {
 }
 
 extension String {
-    /// Whether it begins with a scheme and "://" (RFC 3986, 3.1).
+    /// Whether the string begins with a scheme and "://" (RFC 3986, 3.1).
     fileprivate var hasScheme: Bool {
         let scheme = utf8.prefix { byte in
             switch byte {

@@ -1,13 +1,13 @@
-/// What in a value of type `Any` no property list can hold, and where.
+/// The part of a value of type `Any` that a property list can't hold, and its path.
 struct UnstorableValue: Error {
-    /// From the value down to the culprit: `.key` or `[index]`.
+    /// The path from the value down to the part: `.key` or `[index]`, repeated.
     private var path = ""
-    /// What comes after the path in the sentence.
+    /// The rest of the sentence, after the path.
     private let reason: String
 
     private init(_ reason: String) { self.reason = reason }
 
-    /// The classes that DefaultsFoundation makes storable.
+    /// The classes whose objects can be stored with DefaultsFoundation.
     private static let foundationClasses: Set = [
         "NSArray", "NSData", "NSDate", "NSDictionary", "NSMutableArray", "NSMutableDictionary", "NSMutableString",
         "NSNull",
@@ -33,14 +33,14 @@ struct UnstorableValue: Error {
 
     static var tooDeep: Self { Self("is nested deeper than a property list may be") }
 
-    /// The same, seen from the container around it.
+    /// Returns the same error as seen from the container around the value.
     func inside(_ step: String) -> Self {
         var outer = self
         outer.path = step + path
         return outer
     }
 
-    /// The whole sentence, such as: "a.b[2]" is a Foo, which no property list can hold.
+    /// Returns the whole sentence, such as: "a.b[2]" is a Foo, which no property list can hold.
     func sentence(forKey key: String) -> String {
         "\"\(key)\(path)\" \(reason)\(reason.hasSuffix(".") ? "" : ".")"
     }

@@ -1,20 +1,20 @@
-/// An object of a binary property list, found and bounded but not yet read.
+/// An object of a binary property list that has been located and bounded, but not yet read.
 ///
-/// A marker's high half says the type, its low half the count; 15 says that the count follows as an integer.
+/// A marker's high half is the type, and its low half the count; 15 means that the count follows as an integer.
 struct BinaryObject {
     enum Kind {
         case integer, real, date, data, ascii, utf16, uid, array, dictionary, no, yes
     }
 
     let kind: Kind
-    /// Where the marker is.
+    /// The offset of the marker.
     let offset: Int
-    /// Where the content begins.
+    /// The offset of the content.
     let content: Int
-    /// Bytes of content; for containers, references.
+    /// The number of bytes of content; for containers, of references.
     let count: Int
 
-    /// Finds out what the object at an offset is, and that its content ends before `end`.
+    /// Determines the kind of the object at an offset, and checks that its content ends before `end`.
     @inline(__always)
     init(
         _ bytes: UnsafeRawBufferPointer, at offset: Int, end: Int, referenceSize: Int
@@ -24,7 +24,7 @@ struct BinaryObject {
         let low = Int(marker & 0x0F)
         var content = offset + 1
         var count = low
-        // The low half of other types says something else.
+        // For other types, the low half has a different meaning.
         if low == 0x0F {
             switch marker >> 4 {
             case 0x4, 0x5, 0x6, 0xA, 0xD: (count, content) = try Self.longCount(bytes, at: offset, end: end)
@@ -49,7 +49,7 @@ struct BinaryObject {
         // A count is at most 2^63 - 1 and a unit at most 16, so divide, not multiply.
         guard count <= (end - content) / unit else {
             throw ReadingFailure(
-                code: .offsetOutOfRange, offset: offset, message: "the object's content does not lie in the input")
+                code: .offsetOutOfRange, offset: offset, message: "the object's content is not within the input")
         }
         self.content = content
         self.count = kind == .utf16 ? count * 2 : count
@@ -59,7 +59,7 @@ struct BinaryObject {
         _ bytes: UnsafeRawBufferPointer, at offset: Int, end: Int
     ) throws(ReadingFailure) -> (count: Int, content: Int) {
         let failure = ReadingFailure(
-            code: .offsetOutOfRange, offset: offset, message: "the object's count does not lie in the input")
+            code: .offsetOutOfRange, offset: offset, message: "the object's count is not within the input")
         guard offset + 2 <= end else { throw failure }
         let marker = bytes[offset + 1]
         guard marker & 0xF0 == 0x10, marker & 0x0F <= 3 else {
@@ -78,8 +78,8 @@ struct BinaryObject {
     private static func unknown(_ marker: UInt8, at offset: Int) -> ReadingFailure {
         switch marker >> 4 {
         case 0x0 where marker == 0x00:
-            ReadingFailure(code: .unsupported, offset: offset, message: "a null is not accepted")
-        case 0xC, 0xB: ReadingFailure(code: .unsupported, offset: offset, message: "a set is not accepted")
+            ReadingFailure(code: .unsupported, offset: offset, message: "null objects are not supported")
+        case 0xC, 0xB: ReadingFailure(code: .unsupported, offset: offset, message: "sets are not supported")
         default:
             ReadingFailure(
                 code: .syntax, offset: offset, message: "expected an object, found marker \(hexadecimal(marker))")

@@ -1,31 +1,31 @@
-/// Reads binary property lists (`bplist00`).
+/// A reader of binary property lists (`bplist00`).
 ///
-/// Objects may be shared. Those worth it are read once and kept; what they would amount to if written out counts
-/// against the limits each time, so a small file can't stand for an endless tree.
+/// Objects may be shared. Containers and larger scalars are read once and kept. Their expanded size counts against the
+/// limits at each use, so a small file can't represent an endless tree.
 struct BinaryReader: ~Copyable {
     private let bytes: UnsafeRawBufferPointer
     private let trailer: BinaryTrailer
     private let limits: PropertyListLimits
     private var objects = 0
-    /// Bytes of text and data so far, shared ones each time.
+    /// The bytes of text and data so far; shared ones count each time.
     private var content = 0
     private var levels: [Level] = []
     /// The values and keys of open containers.
     private var values = MoveStack<PropertyListValue>()
     private var keys = MoveStack<String>()
-    private var kept: [Kept] = []
-    /// For each object, its place in `kept` plus one, or what else is known of it.
+    private var kept: [CachedValue] = []
+    /// For each object, its index in `kept` plus one, or its state as one of the constants below.
     private var places: [Int32]
-    /// Looks at every key, when the document is read for the second time.
+    /// The check of every key; set when the document is read for the second time.
     private var check: KeyCheck?
     /// Whether some dictionary had a key more than once.
     private var hasEqualKeys = false
 
-    /// An object not met so far.
+    /// An object not encountered yet.
     private static let unknown: Int32 = 0
     /// A container that is being read.
     private static let open: Int32 = -1
-    /// A scalar that was met once.
+    /// A scalar encountered once.
     private static let met: Int32 = -2
 
     /// A container being read.
@@ -35,21 +35,21 @@ struct BinaryReader: ~Copyable {
         var count: Int
         var next = 0
         var isDictionary: Bool
-        /// The counts of objects and of content when this was begun.
+        /// The values of `objects` and `content` when this container was opened.
         var objectsBefore: Int
         var contentBefore: Int
-        /// How many containers are nested in it at the most.
+        /// The maximum nesting depth of the containers in it.
         var height = 0
     }
 
-    /// An object that may be met again.
-    private struct Kept {
+    /// An object that may occur again.
+    private struct CachedValue {
         var value: PropertyListValue
-        /// How many values it holds, itself included.
+        /// The number of values in it, including itself.
         var objects: Int
-        /// How many bytes of text and data it holds.
+        /// The number of bytes of text and data in it.
         var content: Int
-        /// How many containers are nested, itself included.
+        /// The nesting depth of its containers, including itself.
         var height: Int
     }
 
@@ -85,14 +85,14 @@ struct BinaryReader: ~Copyable {
             values.append(value)
         }
         guard let outermost else {
-            throw ReadingFailure(code: .syntax, offset: 0, message: "there is no outermost object")
+            throw ReadingFailure(code: .syntax, offset: 0, message: "there is no top-level object")
         }
         return outermost
     }
 
-    /// Reads a container's values up to one that is a container and has to be read first.
+    /// Reads a container's values up to a nested container, which must be read first.
     ///
-    /// - Returns: False if it has no more.
+    /// - Returns: False if there are no more values.
     private mutating func readScalars(of level: Int) throws(ReadingFailure) -> Bool {
         while levels[level].next < levels[level].count {
             var place = levels[level].references + levels[level].next * trailer.referenceSize
@@ -109,20 +109,20 @@ struct BinaryReader: ~Copyable {
         return false
     }
 
-    /// Takes the completed container off the stack and keeps it.
+    /// Pops the completed container off the stack and keeps it.
     private mutating func close() -> PropertyListValue {
         let level = levels.removeLast()
         let value: PropertyListValue
         if level.isDictionary {
             check?.close()
-            let dictionary = values.takeDictionary(level.count, keys: &keys, distinct: trailer.objectCount)
+            let dictionary = values.popDictionary(level.count, keys: &keys, distinct: trailer.objectCount)
             if dictionary.count < level.count { hasEqualKeys = true }
             value = .dictionary(dictionary)
         } else {
-            value = .array(values.takeArray(level.count))
+            value = .array(values.popArray(level.count))
         }
         kept.append(
-            Kept(
+            CachedValue(
                 value: value, objects: objects - level.objectsBefore, content: content - level.contentBefore,
                 height: level.height + 1))
         places[level.object] = Int32(truncatingIfNeeded: kept.count)
@@ -132,10 +132,10 @@ struct BinaryReader: ~Copyable {
 
     // MARK: Objects
 
-    /// The value of an object, or nil if it is a container that has now been put on the stack.
+    /// Returns the value of an object, or `nil` if it is a container, which is then pushed onto the stack.
     private mutating func value(of object: Int, referredAt place: Int) throws(ReadingFailure) -> PropertyListValue? {
         let known = places[object]
-        if known > 0 || known == Self.open { return try keptValue(known, referredAt: place) }
+        if known > 0 || known == Self.open { return try cachedValue(known, referredAt: place) }
         let found = try find(object, referredAt: place)
         try count(objects: 1, at: found.offset)
         switch found.kind {
@@ -157,7 +157,7 @@ struct BinaryReader: ~Copyable {
         }
     }
 
-    private mutating func keptValue(
+    private mutating func cachedValue(
         _ known: Int32, referredAt place: Int
     ) throws(ReadingFailure) -> PropertyListValue {
         guard known > 0 else {
@@ -190,24 +190,24 @@ struct BinaryReader: ~Copyable {
         return string
     }
 
-    /// Remembers a value that takes memory of its own, so that all who share it share that.
+    /// Keeps a value that allocates memory, so that all its uses share that memory.
     private mutating func keep(
         _ value: PropertyListValue, _ found: BinaryObject, as object: Int
     ) -> PropertyListValue {
-        // Fifteen bytes of text fit into the value itself; and most objects are never met again.
+        // Fifteen bytes of text fit in the value itself, and most objects don't occur again.
         guard found.count > 15 else { return value }
         guard places[object] == Self.met else {
             places[object] = Self.met
             return value
         }
-        kept.append(Kept(value: value, objects: 1, content: found.count, height: 0))
+        kept.append(CachedValue(value: value, objects: 1, content: found.count, height: 0))
         places[object] = Int32(truncatingIfNeeded: kept.count)
         return value
     }
 
     private mutating func open(_ found: BinaryObject, as object: Int) throws(ReadingFailure) {
         guard levels.count < limits.depth else { throw tooDeep(at: found.offset) }
-        // Refused before the first of them is read.
+        // Refused before any of its values is read.
         guard found.count <= limits.objects - objects else { throw tooManyObjects(at: found.offset) }
         let level = Level(
             object: object, references: found.content, count: found.count, isDictionary: found.kind == .dictionary,
@@ -223,7 +223,8 @@ struct BinaryReader: ~Copyable {
             offset >= BinaryTrailer.header.utf8.count, offset < trailer.tableOffset
         else {
             throw ReadingFailure(
-                code: .offsetOutOfRange, offset: entry, message: "the offset of object \(object) is not in the input")
+                code: .offsetOutOfRange, offset: entry,
+                message: "the offset of object \(object) is not within the input")
         }
         return try BinaryObject(bytes, at: offset, end: trailer.tableOffset, referenceSize: trailer.referenceSize)
     }
@@ -237,7 +238,7 @@ struct BinaryReader: ~Copyable {
         return object
     }
 
-    /// The number at a place before the trailer, which is longer than what is read too much.
+    /// Returns the number at an offset before the trailer; the trailer is longer than the bytes read in excess.
     @inline(__always)
     private func number(at offset: Int, size: Int) -> UInt64 {
         UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) >> UInt64(64 - 8 * size)
@@ -250,13 +251,13 @@ struct BinaryReader: ~Copyable {
         objects += more
     }
 
-    /// Counts text and data before they are copied: objects may overlap in the input, so that a small one could hold
-    /// no end of them.
+    /// Counts text and data before they are copied: objects may overlap in the input, so even a small input could
+    /// contain any amount of them.
     private mutating func count(content more: Int, at offset: Int) throws(ReadingFailure) {
         guard more <= limits.bytes - content else {
             throw ReadingFailure(
                 code: .tooLarge, offset: offset,
-                message: "text and data, shared ones counted each time, exceed the limit of \(limits.bytes) bytes")
+                message: "text and data exceed the limit of \(limits.bytes) bytes; shared values count once per use")
         }
         content += more
     }
@@ -267,6 +268,7 @@ struct BinaryReader: ~Copyable {
     }
 
     private func tooDeep(at offset: Int) -> ReadingFailure {
-        ReadingFailure(code: .tooDeep, offset: offset, message: "more than \(limits.depth) containers are nested")
+        ReadingFailure(
+            code: .tooDeep, offset: offset, message: "containers are nested more than \(limits.depth) levels deep")
     }
 }

@@ -1,9 +1,9 @@
-/// Reads the content of objects that hold no others.
+/// The decoding of objects that contain no others.
 enum BinaryScalar {
     static func integer(
         _ bytes: UnsafeRawBufferPointer, _ object: BinaryObject
     ) throws(ReadingFailure) -> PropertyListValue {
-        // Up to 4 bytes are unsigned, 8 are signed; 16 are for what needs 64 bits unsigned.
+        // Up to 4 bytes are unsigned, and 8 are signed; 16 are for numbers that need 64 unsigned bits.
         guard object.count >= 8 else {
             return .integer(Int64(truncatingIfNeeded: number(bytes, object.content, size: object.count)))
         }
@@ -14,7 +14,7 @@ enum BinaryScalar {
         case .max where low > UInt64(Int64.max): return .integer(Int64(bitPattern: low))
         default:
             throw ReadingFailure(
-                code: .numberOutOfRange, offset: object.offset, message: "the number does not fit 64 bits")
+                code: .numberOutOfRange, offset: object.offset, message: "the number does not fit in 64 bits")
         }
     }
 
@@ -22,7 +22,7 @@ enum BinaryScalar {
         let extra = max(object.count - 8, 0)
         guard bytes[object.content..<(object.content + extra)].allSatisfy({ $0 == 0 }) else {
             throw ReadingFailure(
-                code: .numberOutOfRange, offset: object.offset, message: "the number does not fit 64 bits")
+                code: .numberOutOfRange, offset: object.offset, message: "the number does not fit in 64 bits")
         }
         return number(bytes, object.content + extra, size: object.count - extra)
     }
@@ -46,7 +46,7 @@ enum BinaryScalar {
         return latin1(bytes)
     }
 
-    /// Reads text that should be ASCII, and isn't even UTF-8, as Foundation does.
+    /// Decodes text that should be ASCII but isn't even UTF-8, as Foundation does.
     private static func latin1(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
         String(String.UnicodeScalarView(bytes.lazy.map { Unicode.Scalar($0) }))
     }

@@ -1,4 +1,4 @@
-/// The last 32 bytes of a binary property list, checked: where its objects are.
+/// The validated trailer of a binary property list: its last 32 bytes, which locate its objects.
 struct BinaryTrailer {
     static let length = 32
     static let header = "bplist00"
@@ -9,17 +9,18 @@ struct BinaryTrailer {
     let referenceSize: Int
     let objectCount: Int
     let topObject: Int
-    /// Where the offset table begins; objects lie between the header and it.
+    /// The start of the offset table; objects are between the header and this offset.
     let tableOffset: Int
 
     init(_ bytes: UnsafeRawBufferPointer) throws(ReadingFailure) {
         let count = bytes.count
-        // Apple's reader takes any last digit of the version; the versions that begin with 1 are another format.
+        // Apple's reader accepts any last digit of the version; versions that begin with 1 are a different format.
         guard bytes.starts(with: "bplist0".utf8) else {
-            throw ReadingFailure(code: .unsupported, offset: 0, message: "expected version bplist00, found another")
+            throw ReadingFailure(
+                code: .unsupported, offset: 0, message: "expected version bplist00, found a different one")
         }
         guard count >= Self.header.utf8.count + Self.length + 2 else {
-            throw ReadingFailure(code: .syntax, offset: count, message: "the input is too short to be whole")
+            throw ReadingFailure(code: .syntax, offset: count, message: "the input is too short to be complete")
         }
         let start = count - Self.length
         offsetSize = Int(bytes[start + 6])
@@ -37,18 +38,18 @@ struct BinaryTrailer {
             objectCount <= count, objectCount < Int32.max
         else {
             throw ReadingFailure(
-                code: .offsetOutOfRange, offset: start + 8, message: "the number of objects cannot be right")
+                code: .offsetOutOfRange, offset: start + 8, message: "the number of objects is not valid")
         }
         guard let topObject = Int(exactly: Self.number(bytes, at: start + 16)), topObject < objectCount else {
             throw ReadingFailure(
-                code: .offsetOutOfRange, offset: start + 16, message: "the outermost object does not exist")
+                code: .offsetOutOfRange, offset: start + 16, message: "the top-level object does not exist")
         }
         // The object count is at most the input's length, so the product can't overflow.
         guard let tableOffset = Int(exactly: Self.number(bytes, at: start + 24)), tableOffset > Self.header.utf8.count,
             tableOffset <= start, objectCount * offsetSize <= start - tableOffset
         else {
             throw ReadingFailure(
-                code: .offsetOutOfRange, offset: start + 24, message: "the offset table does not lie in the input")
+                code: .offsetOutOfRange, offset: start + 24, message: "the offset table is not within the input")
         }
         self.objectCount = objectCount
         self.topObject = topObject

@@ -1,7 +1,7 @@
-/// Writes binary property lists as Apple does: equal scalars once, numbers as small as they go.
+/// A writer of binary property lists that, like Apple's, writes equal scalars once and numbers as small as possible.
 ///
-/// Unlike Apple's, dictionaries are sorted, so that equal values give equal bytes, and numbers of different types are
-/// never merged. Containers lie behind all scalars, as references can be sized only when all objects are known.
+/// Unlike Apple's, it sorts dictionaries, so that equal values give equal bytes, and never merges numbers of different
+/// types. Containers come after all scalars, because the size of a reference depends on the number of objects.
 struct BinaryWriter: ~Copyable {
     private var output = MoveStack<UInt8>(minimumCapacity: 4096)
     private var offsets: [Int] = []
@@ -9,9 +9,9 @@ struct BinaryWriter: ~Copyable {
     private var written = ScalarIndex()
     private var levels: [WriterLevel] = []
     private var containers: [Container] = []
-    /// For each open container, its place in `containers`.
+    /// For each open container, its index in `containers`.
     private var open: [Int] = []
-    /// The references of all containers, one container after the other.
+    /// The references of all containers, one container after another.
     private var references: [Int] = []
 
     private struct Container {
@@ -22,7 +22,7 @@ struct BinaryWriter: ~Copyable {
     }
 
     init() {
-        // Most documents and messages need no more.
+        // This is enough for most documents and messages.
         offsets.reserveCapacity(64)
         references.reserveCapacity(64)
         levels.reserveCapacity(4)
@@ -49,7 +49,7 @@ struct BinaryWriter: ~Copyable {
         return [UInt8](output.elements)
     }
 
-    /// The number of the object for a value, which is written if it is a scalar, and begun if it is a container.
+    /// Returns the number of the object for a value; writes the object if it is a scalar, or begins it if not.
     private mutating func object(for value: PropertyListValue) throws(PropertyListError) -> Int {
         switch value {
         case .array(let values): return try begin(WriterLevel(values))
@@ -132,7 +132,7 @@ struct BinaryWriter: ~Copyable {
     }
 
     private mutating func append(integer number: Int64) {
-        // What is negative takes eight bytes, as shorter ones are unsigned.
+        // A negative number takes eight bytes, because shorter ones are unsigned.
         let pattern = UInt64(bitPattern: number)
         let size = Self.size(of: pattern)
         output.append(0x10 | UInt8(size.trailingZeroBitCount))
@@ -152,7 +152,7 @@ struct BinaryWriter: ~Copyable {
         append(integer: Int64(count))
     }
 
-    /// The least of 1, 2, 4 and 8 bytes that hold the number.
+    /// Returns the smallest of 1, 2, 4 and 8 bytes that can hold the number.
     private static func size(of number: UInt64) -> Int {
         switch number {
         case 0...0xFF: 1

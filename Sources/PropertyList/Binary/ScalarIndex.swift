@@ -1,7 +1,7 @@
-/// Finds scalars that were written already, by their bytes: what an object's bytes are is what it is.
+/// An index of the scalars already written, by their bytes, which identify an object completely.
 ///
-/// A hash table of objects' numbers. Hashes are of no use to who would fill a document with values of the same one: each
-/// process has its own.
+/// It is a hash table of object numbers. Each process has its own hash function, so nobody can craft a document of
+/// values with the same hash.
 struct ScalarIndex {
     private struct Slot {
         var hash: UInt32
@@ -11,16 +11,17 @@ struct ScalarIndex {
 
     private static let processSeed = UInt64.random(in: .min ... .max)
     private static let processFactor = UInt64.random(in: .min ... .max) | 1
-    // Copies, since each use of a static asks whether it has been made.
+    // These are copies, because each access to a static checks whether it has been initialized.
     private let seed = Self.processSeed
     private let factor = Self.processFactor
 
-    /// A power of two, of which at most three quarters are taken.
+    /// The slots; their number is a power of two, and at most three quarters are in use.
     private var slots = [Slot](repeating: Slot(hash: 0), count: 64)
     private var taken = 0
 
-    /// The number of the object with the same bytes as the one that begins at a place and ends the output; `nil` when there
-    /// is none, and then this one is noted.
+    /// Returns the number of an object with the same bytes as the one that ends the output; `nil` if there is none.
+    ///
+    /// In the latter case the new object is added to the index.
     mutating func find(
         in output: UnsafeBufferPointer<UInt8>, from place: Int, as object: Int, offsets: [Int]
     ) -> Int? {
@@ -30,7 +31,7 @@ struct ScalarIndex {
         var index = Int(hash) & (slots.count - 1)
         while slots[index].object > 0 {
             let known = Int(slots[index].object) - 1
-            // No object's bytes are the beginning of another's.
+            // No object's bytes are a prefix of another's.
             if slots[index].hash == hash, Self.areSame(base + offsets[known], base + place, count) { return known }
             index = (index + 1) & (slots.count - 1)
         }

@@ -1,10 +1,10 @@
-/// Reads old-style (OpenStep) property lists and strings files, with GNUstep's typed values.
+/// A reader of old-style (OpenStep) property lists and strings files, with GNUstep's typed values.
 ///
-/// All else that isn't data or a container is a string.
+/// Anything else that isn't data or a container is a string.
 struct OldStyleReader: ~Copyable {
     private var scanner: OldStyleScanner
     private var tree: TreeBuilder
-    /// The closing bytes of the open containers; nil for a strings file, which ends with the text.
+    /// The closing bytes of the open containers; `nil` for a strings file, which ends with the text.
     private var closers: [UInt8?] = []
 
     init(_ text: UnsafeBufferPointer<UInt8>, limits: PropertyListLimits, check: KeyCheck? = nil) {
@@ -37,7 +37,7 @@ struct OldStyleReader: ~Copyable {
         return value
     }
 
-    /// Whether the text is empty or begins with a key: `a = b;` or `a;`.
+    /// Returns whether the text is empty or begins with a key: `a = b;` or `a;`.
     private mutating func isStringsFile() throws(ReadingFailure) -> Bool {
         guard !scanner.isAtEnd else { return true }
         let beginning = scanner.offset
@@ -47,7 +47,7 @@ struct OldStyleReader: ~Copyable {
         return scanner.next == UInt8(ascii: "=") || scanner.next == UInt8(ascii: ";")
     }
 
-    /// Reads an array's element or a dictionary's key and the value or beginning of it, or closes the container.
+    /// Reads an array's element, or a dictionary's key with the beginning of its value, or closes the container.
     private mutating func readPart() throws(ReadingFailure) {
         guard let closer = closers.last else { return }
         try scanner.skipSpace()
@@ -69,7 +69,7 @@ struct OldStyleReader: ~Copyable {
         try readValue()
     }
 
-    /// Reads a scalar and what separates it from the next one, or opens a container.
+    /// Reads a scalar and the separator after it, or opens a container.
     private mutating func readValue() throws(ReadingFailure) {
         let place = scanner.offset
         if scanner.skip(UInt8(ascii: "{")) {
@@ -90,7 +90,7 @@ struct OldStyleReader: ~Copyable {
         try endValue()
     }
 
-    /// Passes the `;` or `,` after a value; a comma may be missing after the last element.
+    /// Scans the `;` or `,` after a value; the comma after the last element is optional.
     private mutating func endValue() throws(ReadingFailure) {
         guard !closers.isEmpty else { return }
         try scanner.skipSpace()
@@ -101,5 +101,17 @@ struct OldStyleReader: ~Copyable {
         } else if !scanner.skip(UInt8(ascii: ";")) {
             throw scanner.expected("; after the value of key \"\(tree.pendingKey.shown())\"")
         }
+    }
+}
+
+/// The NextStep character set, which octal escapes in old-style property lists refer to.
+enum NextStepEncoding {
+    /// The characters 128 to 255, of which the last two are unassigned; the lower half is ASCII.
+    private static let upperHalf: [Unicode.Scalar] = Array(
+        ("\u{A0}ÀÁÂÃÄÅÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖÙÚÛÜÝÞµ×÷©¡¢£⁄¥ƒ§¤’“«‹›ﬁﬂ®–†‡·¦¶•‚„”»…‰¬¿¹ˋ´ˆ˜¯˘˙¨²˚¸³˝˛ˇ"
+            + "—±¼½¾àáâãäåçèéêëìÆíªîïðñŁØŒºòóôõöæùúûıüýłøœßþÿ\u{FFFD}\u{FFFD}").unicodeScalars)
+
+    static func scalar(_ code: UInt8) -> Unicode.Scalar {
+        code < 0x80 ? Unicode.Scalar(code) : upperHalf[Int(code) - 0x80]
     }
 }

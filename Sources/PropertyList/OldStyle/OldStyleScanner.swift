@@ -1,8 +1,8 @@
-/// A cursor over the UTF-8 of an old-style property list: its tokens, but not how they combine.
+/// A cursor over the UTF-8 of an old-style property list that understands its tokens, but not how they combine.
 struct OldStyleScanner: ~Copyable {
     private let text: UnsafeBufferPointer<UInt8>
 
-    /// Bytes before the cursor.
+    /// The number of bytes before the cursor.
     var offset = 0
 
     private var scratch = MoveStack<UInt8>(minimumCapacity: 256)
@@ -13,7 +13,7 @@ struct OldStyleScanner: ~Copyable {
 
     var isAtEnd: Bool { offset == text.count }
 
-    /// The byte at the cursor, or nil at the end.
+    /// The byte at the cursor; `nil` at the end.
     var next: UInt8? { offset < text.count ? text[offset] : nil }
 
     private func peek(_ ahead: Int) -> UInt8? {
@@ -62,7 +62,7 @@ struct OldStyleScanner: ~Copyable {
 
     // MARK: Strings
 
-    /// Reads a quoted or an unquoted string; nil if there is none.
+    /// Reads a quoted or an unquoted string; `nil` if there is none.
     mutating func string() throws(ReadingFailure) -> String? {
         guard let first = next else { return nil }
         if first == UInt8(ascii: "\"") || first == UInt8(ascii: "'") { return try quotedString(first) }
@@ -72,7 +72,7 @@ struct OldStyleScanner: ~Copyable {
         return String(decoding: text[start..<offset], as: UTF8.self)
     }
 
-    /// Whether a byte may stand in a string without quotes, in which a slash begins no comment.
+    /// Returns whether a byte may occur in an unquoted string, in which a slash doesn't begin a comment.
     static func isUnquoted(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -102,7 +102,7 @@ struct OldStyleScanner: ~Copyable {
         throw failure("the closing quotation mark is missing", at: place)
     }
 
-    /// Passes what follows a backslash.
+    /// Scans the characters after a backslash.
     private mutating func escape(at place: Int) throws(ReadingFailure) -> Unicode.Scalar {
         guard let byte = next else { throw failure("the closing quotation mark is missing", at: place) }
         switch byte {
@@ -127,7 +127,7 @@ struct OldStyleScanner: ~Copyable {
         }
     }
 
-    /// Passes up to three digits, of whose number the low eight bits count.
+    /// Scans up to three digits; the low eight bits of their number count.
     private mutating func octal() -> Unicode.Scalar {
         var value = 0
         for _ in 0..<3 {
@@ -138,7 +138,9 @@ struct OldStyleScanner: ~Copyable {
         return NextStepEncoding.scalar(UInt8(truncatingIfNeeded: value))
     }
 
-    /// Passes the digits of `\U00e9`, of which none is U+0000; a pair of surrogates takes two escapes.
+    /// Scans the digits of `\U00e9`; a pair of surrogates takes two escapes.
+    ///
+    /// Without digits, the result is U+0000.
     private mutating func unicode(at place: Int) throws(ReadingFailure) -> Unicode.Scalar {
         let unit = unicodeUnit()
         if let scalar = Unicode.Scalar(unit) { return scalar }
@@ -164,7 +166,7 @@ struct OldStyleScanner: ~Copyable {
         return value
     }
 
-    /// Passes a string; false if there is none.
+    /// Skips a string; returns false if there is none.
     private mutating func skipString() throws(ReadingFailure) -> Bool {
         guard let first = next else { return false }
         let place = offset
@@ -181,7 +183,7 @@ struct OldStyleScanner: ~Copyable {
         throw failure("the closing quotation mark is missing", at: place)
     }
 
-    /// Passes a value with all that is in it; containers aren't checked beyond their brackets.
+    /// Skips a value with its contents; only the brackets of containers are checked.
     mutating func skipValue() throws(ReadingFailure) {
         var depth = 0
         repeat {
@@ -205,7 +207,7 @@ struct OldStyleScanner: ~Copyable {
 
     // MARK: Data and typed values
 
-    /// Reads `<…>`, the cursor being on `<`: hexadecimal data, or GNUstep's `<*I5>` and `<[base64]>`.
+    /// Reads `<…>` from the `<` on: hexadecimal data, or GNUstep's `<*I5>` and `<[base64]>`.
     mutating func angled() throws(ReadingFailure) -> PropertyListValue {
         let place = offset
         offset += 1
@@ -213,7 +215,7 @@ struct OldStyleScanner: ~Copyable {
         if skip(UInt8(ascii: "[")) {
             let content = try passThrough("]", from: place)
             guard skip(UInt8(ascii: ">")) else { throw expected(">") }
-            guard let bytes = Base64.decode(content) else { throw failure("the base64 is not correct", at: place) }
+            guard let bytes = Base64.decode(content) else { throw failure("the base64 is not valid", at: place) }
             return .data(bytes)
         }
         var bytes: [UInt8] = []
@@ -222,7 +224,7 @@ struct OldStyleScanner: ~Copyable {
             if skip(UInt8(ascii: ">")) { return .data(bytes) }
             guard let high = next?.hexadecimalValue else { throw expected("hexadecimal digits or >") }
             guard let low = peek(1)?.hexadecimalValue else {
-                throw failure("expected two hexadecimal digits a byte, found one")
+                throw failure("expected two hexadecimal digits per byte, found one")
             }
             bytes.append(high << 4 | low)
             offset += 2
@@ -255,19 +257,19 @@ struct OldStyleScanner: ~Copyable {
         case UInt8(ascii: "I"):
             switch NumberText.integer(content) {
             case .value(let value): return value
-            case .malformed: throw failure("<*I…> holds no whole number", at: place)
-            case .outOfRange: throw failure("the number does not fit 64 bits", code: .numberOutOfRange, at: place)
+            case .malformed: throw failure("<*I…> does not contain a whole number", at: place)
+            case .outOfRange: throw failure("the number does not fit in 64 bits", code: .numberOutOfRange, at: place)
             }
         case UInt8(ascii: "R"):
             if let number = NumberText.real(content) { return .real(number) }
-            throw failure("<*R…> holds no number", at: place)
+            throw failure("<*R…> does not contain a number", at: place)
         case UInt8(ascii: "B"):
             if content.elementsEqual("Y".utf8) { return .boolean(true) }
             if content.elementsEqual("N".utf8) { return .boolean(false) }
-            throw failure("<*B…> holds neither Y nor N", at: place)
+            throw failure("<*B…> contains neither Y nor N", at: place)
         case UInt8(ascii: "D"):
             if let date = PropertyListDate(oldStyle: content) { return .date(date) }
-            throw failure("<*D…> holds no existing date of the form 2001-01-01 00:00:00 +0000", at: place)
+            throw failure("<*D…> does not contain a valid date of the form 2001-01-01 00:00:00 +0000", at: place)
         default: throw failure("expected one of <*I…>, <*R…>, <*B…>, <*D…>", at: place)
         }
     }

@@ -1,16 +1,16 @@
-/// Writes old-style property lists in the layout of macOS's `defaults read`, as UTF-8 that reads back.
+/// A writer of old-style property lists in the layout of macOS's `defaults read`, as UTF-8 that reads back.
 ///
-/// Where Apple's output can't be read back this differs: text other than control characters is not escaped, and data is
-/// written whole.
+/// It differs where Apple's output can't be read back: characters beyond ASCII aren't escaped, except for control
+/// characters, and data is written in full.
 struct OldStyleWriter: ~Copyable {
     /// Whether numbers, Booleans and dates are written in GNUstep's form, `<*I5>`, which keeps their types.
     ///
-    /// Containers then begin behind their keys, without macOS's gap.
+    /// Containers then begin right after their keys, without macOS's extra indentation.
     var isTyped = false
 
     private var output = MoveStack<UInt8>()
     private var levels: [WriterLevel] = []
-    /// The layout of what is around the value; nil for a whole document.
+    /// The layout of the surrounding document; `nil` when writing a whole document.
     private var layout: FragmentLayout?
 
     /// Writes a value as a whole document.
@@ -20,7 +20,7 @@ struct OldStyleWriter: ~Copyable {
         return [UInt8](output.elements)
     }
 
-    /// Writes a value that is part of a document: without the indentation of its first line, and the end of its last.
+    /// Writes a value as part of a document, without its first line's indentation and its last line's end.
     mutating func write(
         _ value: PropertyListValue, within layout: FragmentLayout
     ) throws(PropertyListError) -> [UInt8] {
@@ -60,7 +60,7 @@ struct OldStyleWriter: ~Copyable {
         case .boolean(let flag):
             if isTyped { append("B", flag ? "Y" : "N") } else { output.append(UInt8(ascii: flag ? "1" : "0")) }
         case .date(let date):
-            // One too far away for a calendar has no typed form that reads back.
+            // A date outside the calendar has no typed form that reads back.
             if CivilTime(date) == nil { append(date.oldStyleText) } else { append("D", date.oldStyleText) }
         case .data(let bytes): append(bytes)
         case .array(let values):
@@ -96,7 +96,7 @@ struct OldStyleWriter: ~Copyable {
         output.append(UInt8(ascii: " "), count: 4 * levels.count)
     }
 
-    /// Writes the text of a value that is no string, with its type if that is wanted.
+    /// Writes the text of a value that isn't a string, with its type if requested.
     private mutating func append(_ type: String, _ text: String) {
         if isTyped { output.append(text: "<*\(type)\(text)>") } else { append(text) }
     }
@@ -123,12 +123,12 @@ struct OldStyleWriter: ~Copyable {
             let isPlain = text.allSatisfy { byte in
                 byte.isDecimalDigit || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z"))
             }
-            // A document that begins so is taken for a binary one.
+            // A document that begins like this is detected as binary.
             let looksBinary = output.count == 0 && text.starts(with: "bplist".utf8)
             guard !isPlain || text.isEmpty || looksBinary else { return output.append(text) }
             output.append(UInt8(ascii: "\""))
             for (index, byte) in text.enumerated() {
-                // U+0080 to U+009F are control characters too: C2 80 to C2 9F.
+                // U+0080 to U+009F, encoded as C2 80 to C2 9F, are control characters too.
                 if byte == 0xC2, text[index + 1] < 0xA0 {
                     output.append("\\U00")
                     output.append(Self.hexadecimalDigit(text[index + 1] >> 4))
@@ -163,7 +163,7 @@ struct OldStyleWriter: ~Copyable {
 }
 
 extension PropertyListDate {
-    /// The date as old-style property lists write it: `2001-01-01 00:00:00 +0000`, with no fraction of a second.
+    /// The date as written in old-style property lists: `2001-01-01 00:00:00 +0000`, without a fraction of a second.
     var oldStyleText: String {
         CivilTime(self)?.text(separator: " ", fraction: "", zone: " +0000") ?? description
     }

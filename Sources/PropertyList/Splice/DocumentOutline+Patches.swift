@@ -1,10 +1,10 @@
 extension DocumentOutline {
-    /// The patches that make the edits, in no order.
+    /// Returns the patches that make the edits, in no particular order.
     ///
     /// - Parameters:
     ///   - text: The document that was scanned.
     ///   - format: Its format.
-    /// - Returns: Nil when the format can't hold a value.
+    /// - Returns: The patches; `nil` if the format can't represent a value.
     func patches(
         of text: UnsafeBufferPointer<UInt8>, _ format: PropertyListFormat
     ) -> [TextSplice.Patch]? {
@@ -26,7 +26,7 @@ extension DocumentOutline {
                 if format == .oldStyle, let last = bytes.last, OldStyleScanner.isUnquoted(last),
                     entry.value.upperBound < text.count, OldStyleScanner.isUnquoted(text[entry.value.upperBound])
                 {
-                    // A comment right behind a quote, which would go on the word.
+                    // A comment directly follows the old, quoted value; it would become part of an unquoted word.
                     bytes.append(UInt8(ascii: " "))
                 }
                 patches.append(TextSplice.Patch(range: entry.value, bytes: bytes))
@@ -36,7 +36,7 @@ extension DocumentOutline {
         return patches + insertions
     }
 
-    /// Takes an entry out with its line, or alone where it shares its lines.
+    /// Removes an entry with its line, or alone if it shares its lines.
     private func removal(of entry: Entry, _ layout: TextLayout) -> TextSplice.Patch {
         var range = entry.key.lowerBound..<entry.end
         if let margin = layout.indentation(before: range.lowerBound),
@@ -67,7 +67,7 @@ extension DocumentOutline {
             if emptyElement != nil {
                 patches.append(TextSplice.Patch(range: 0..<0, bytes: margin + entry + layout.lineEnd, rank: rank))
             } else if edit.predecessor == nil, hasLines, !hasBraces, let first {
-                // The comments before the first entry are its own.
+                // The comments directly before the first entry belong to it.
                 let line = layout.lineBehindHead(before: first.key.lowerBound)
                 patches.append(
                     TextSplice.Patch(range: line..<line, bytes: margin + entry + layout.lineEnd, rank: rank))
@@ -78,7 +78,7 @@ extension DocumentOutline {
                 patches.append(
                     TextSplice.Patch(range: line..<line, bytes: margin + entry + layout.lineEnd, rank: rank))
             } else {
-                // At the beginning of the document, or in a dictionary of nothing, what follows needs a line, too.
+                // At the beginning of the document, and in an empty dictionary, a new line must follow as well.
                 let before = place == 0 ? [] : layout.lineEnd
                 let behind = place == 0 || (count == 0 && rank == added.count - 1) ? layout.lineEnd : []
                 patches.append(
@@ -86,14 +86,14 @@ extension DocumentOutline {
             }
         }
         guard let emptyElement, !patches.isEmpty else { return patches }
-        // `<dict/>` becomes an element with a beginning and an end.
+        // `<dict/>` becomes an element with an opening and a closing tag.
         let bytes =
             Array("<dict>".utf8) + layout.lineEnd + patches.flatMap(\.bytes) + outerMargin(layout)
             + Array("</dict>".utf8)
         return [TextSplice.Patch(range: emptyElement, bytes: bytes)]
     }
 
-    /// The bytes between a key and its value, as its neighbour has them.
+    /// Returns the bytes between a key and its value, as in a neighboring entry.
     private func separator(
         after neighbour: Entry?, _ layout: TextLayout, _ margin: [UInt8], hasLines: Bool
     ) -> [UInt8] {
@@ -105,7 +105,7 @@ extension DocumentOutline {
 
     // MARK: Indentation
 
-    /// The indentation of the line that the dictionary begins on.
+    /// Returns the indentation of the line on which the dictionary begins.
     private func outerMargin(_ layout: TextLayout) -> [UInt8] {
         if let emptyElement { return layout.margin(before: emptyElement.lowerBound) }
         var start = max(opening - 1, 0)
@@ -114,7 +114,7 @@ extension DocumentOutline {
         return layout.margin(before: start)
     }
 
-    /// The indentation of what is in a container, beyond the container's own, as the dictionary's first key has it.
+    /// Returns the indentation that each container adds for its contents, taken from the dictionary's first key.
     private func unit(_ layout: TextLayout) -> [UInt8] {
         let usual = Array((layout.format == .xml ? "\t" : "    ").utf8)
         guard let first else { return usual }
@@ -149,7 +149,7 @@ extension DocumentOutline {
 }
 
 extension PropertyListValue {
-    /// Whether old-style text holds the value as it is: strings and data, and containers of these.
+    /// Whether old-style text can represent the value as it is: strings and data, and containers of these.
     fileprivate var isOldStyleText: Bool {
         switch self {
         case .string, .data: true

@@ -1,8 +1,8 @@
 extension DocumentOutline {
     /// Finds the entries of an XML document.
     ///
-    /// - Returns: False when it is no dictionary, or can't be changed in places.
-    /// - Throws: Why it is no property list, as far as that is looked at.
+    /// - Returns: False if it isn't a dictionary, or can't be changed in place.
+    /// - Throws: The reason why it isn't a property list, as far as it is scanned.
     mutating func scanXML(_ text: UnsafeBufferPointer<UInt8>) throws(ReadingFailure) -> Bool {
         var scanner = XMLScanner(text)
         try scanner.skipMisc()
@@ -51,20 +51,20 @@ extension DocumentOutline {
             let valueStart = scanner.offset
             try scanner.skipValue()
             let entry = Entry(key: start..<keyEnd, value: valueStart..<scanner.offset, end: scanner.offset)
-            // The key's text is in the document, or where the scanner assembled it, until the next text is read.
+            // The key's text is in the document or in the scanner's buffer, and is valid until the next text is read.
             guard add(key, entry) else { return false }
         }
     }
 
     /// Finds the entries of an old-style document.
     ///
-    /// - Returns: False when it is no dictionary, or can't be changed in places.
-    /// - Throws: Why it is no property list, as far as that is looked at.
+    /// - Returns: False if it isn't a dictionary, or can't be changed in place.
+    /// - Throws: The reason why it isn't a property list, as far as it is scanned.
     mutating func scanOldStyle(_ text: UnsafeBufferPointer<UInt8>) throws(ReadingFailure) -> Bool {
         var scanner = OldStyleScanner(text)
         try scanner.skipSpace()
         hasBraces = scanner.skip(UInt8(ascii: "{"))
-        // A strings file has no mark, and begins with the comments that were passed.
+        // A strings file has no opening mark, and begins with the comments just skipped.
         opening = hasBraces ? scanner.offset : 0
         while true {
             try scanner.skipSpace()
@@ -86,7 +86,7 @@ extension DocumentOutline {
             guard key.withUTF8({ add($0, entry) }) else { return false }
         }
         try scanner.skipSpace()
-        // A text of comments alone has no place for a key.
+        // A text that consists only of comments has no place for a key.
         guard scanner.isAtEnd, hasBraces || count > 0 else { return false }
         end()
         return true

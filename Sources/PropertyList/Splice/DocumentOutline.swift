@@ -1,23 +1,23 @@
-/// The entries of a document's outermost dictionary, as far as a splice has to know them: those that it changes, and the
-/// neighbours of those that it adds.
+/// The entries of a document's outermost dictionary that a splice needs: those that it changes, and the neighbors of
+/// those that it adds.
 struct DocumentOutline {
-    /// The places of an entry's parts, in bytes.
+    /// The byte ranges of an entry's parts.
     struct Entry {
         var key: Range<Int>
-        /// Empty, and at the key's end, where the key is its own value, as in `key;`.
+        /// The value's range; empty and at the key's end if the key is its own value, as in `key;`.
         var value: Range<Int>
-        /// Behind the value, and behind what ends it.
+        /// The offset after the value and its terminator.
         var end: Int
     }
 
-    /// A key to be changed.
+    /// A change to one key.
     struct Edit {
         let key: [UInt8]
         let name: String
         let value: PropertyListValue?
-        /// The entry that it has.
+        /// The key's existing entry, if any.
         var found: Entry?
-        /// The entry that it would come behind; nil for the first.
+        /// The entry after which a new one belongs; `nil` for the first.
         var predecessor: Entry?
     }
 
@@ -29,17 +29,17 @@ struct DocumentOutline {
     private(set) var last: Entry?
     /// Whether the keys are in the order of their bytes.
     private(set) var isOrdered = true
-    /// The place behind the dictionary's opening mark.
+    /// The offset after the dictionary's opening mark.
     var opening = 0
-    /// Whether the dictionary has marks around it, other than a strings file's.
+    /// Whether the dictionary has marks around it; a strings file doesn't.
     var hasBraces = true
-    /// The empty element that the dictionary is.
+    /// The range of the dictionary if it is an empty element.
     var emptyElement: Range<Int>?
 
-    /// The place of an edit by its key, in whatever Unicode scalars.
+    /// The index of each edit by its key, under Unicode equivalence.
     private let places: [String: Int]
     private let areASCII: Bool
-    /// The first edit whose key isn't before the last one that was met.
+    /// The first edit whose key isn't before the last key scanned.
     private var next = 0
     private var previousKey: [UInt8] = []
 
@@ -51,7 +51,7 @@ struct DocumentOutline {
         areASCII = self.edits.allSatisfy { $0.key.allSatisfy { $0 < 0x80 } }
     }
 
-    /// The number of entries once the edits are made.
+    /// The number of entries after the edits.
     var resultingCount: Int {
         edits.reduce(count) { count, edit in
             switch (edit.found, edit.value) {
@@ -64,7 +64,7 @@ struct DocumentOutline {
 
     /// Adds the next entry.
     ///
-    /// - Returns: False when its key stands for an edited one that is there already, or is spelt in other scalars.
+    /// - Returns: False if its key is equivalent to an edited key but spelled in other scalars, or repeats one.
     mutating func add(_ key: UnsafeBufferPointer<UInt8>, _ entry: Entry) -> Bool {
         if isOrdered, count > 0 { isOrdered = Self.order(previousKey, key) < 0 }
         if isOrdered {
@@ -73,7 +73,7 @@ struct DocumentOutline {
                 next += 1
             }
         }
-        if let place = place(of: key) {
+        if let place = index(of: key) {
             guard edits[place].found == nil, Self.order(edits[place].key, key) == 0 else { return false }
             edits[place].found = entry
         }
@@ -85,14 +85,14 @@ struct DocumentOutline {
         return true
     }
 
-    /// Ends the dictionary: what is still to be added comes last.
+    /// Ends the dictionary: the remaining new keys come last.
     mutating func end() {
         for place in edits.indices where !isOrdered || place >= next { edits[place].predecessor = last }
     }
 
-    /// The place of the edit whose key Swift takes for this one.
-    private func place(of key: UnsafeBufferPointer<UInt8>) -> Int? {
-        // An ASCII text is the same as no other ASCII text.
+    /// Returns the index of the edit whose key Swift considers equal to this one.
+    private func index(of key: UnsafeBufferPointer<UInt8>) -> Int? {
+        // An ASCII string is equivalent to no other ASCII string.
         guard areASCII, UTF8Validation.firstNonASCII(in: key) == nil else {
             return places[String(decoding: key, as: UTF8.self)]
         }
@@ -107,7 +107,7 @@ struct DocumentOutline {
         return nil
     }
 
-    /// Compares two texts by their bytes: less than zero for the first before the second.
+    /// Compares two texts by their bytes; the result is negative if the first comes before the second.
     private static func order(_ first: [UInt8], _ second: UnsafeBufferPointer<UInt8>) -> Int {
         first.withUnsafeBufferPointer { first in
             guard let one = first.baseAddress, let two = second.baseAddress else { return first.count - second.count }

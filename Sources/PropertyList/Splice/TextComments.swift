@@ -1,15 +1,15 @@
-/// Finds comments in text property lists.
+/// The search for comments in text property lists.
 package enum TextComments {
-    /// Whether a document has comments, so that more than its values is lost when it is written whole.
+    /// Returns whether a document has comments, so that rewriting it as a whole would lose more than formatting.
     ///
-    /// What only looks like one, as inside a CDATA section, counts as well.
+    /// Text that only looks like a comment, such as inside a CDATA section, counts as well.
     ///
     /// - Parameters:
-    ///   - document: The bytes, in any encoding in which ASCII can be told.
-    ///   - format: The format; a binary document has none.
-    /// - Returns: Whether there is one.
+    ///   - document: The bytes, in any encoding in which ASCII is recognizable.
+    ///   - format: The format; a binary document has no comments.
+    /// - Returns: Whether there is a comment.
     package static func exist(in document: [UInt8], _ format: PropertyListFormat) -> Bool {
-        // Of UTF-16 that is what tells ASCII from other text.
+        // Without its zeros, UTF-16 text in ASCII becomes plain ASCII.
         let text = document.contains(0) ? document.filter { $0 != 0 } : document
         switch format {
         case .xml: return text.indices.contains { text[$0] == UInt8(ascii: "<") && text[$0...].starts(with: opening) }

@@ -1,11 +1,10 @@
-/// Changes keys of a text property list and leaves all its other bytes as they are: comments, order, indentation, CDATA
-/// sections, carriage returns, other writers' spelling of numbers.
+/// A way to change keys of a text property list while leaving all its other bytes as they are.
 ///
-/// A new value takes the place of the old one. A removed key goes with its line; a comment on a line of its own stays. A
-/// new key goes where the order of the keys wants it, or to the end where they have none, and is laid out as its
-/// neighbour.
+/// Comments, order, indentation, CDATA sections, carriage returns and other writers' spelling of numbers stay. A new
+/// value replaces the old one. A removed key goes with its line; a comment on a line of its own stays. A new key goes
+/// where the order of the keys puts it, or to the end if they aren't in order, and is laid out like its neighbor.
 ///
-/// The document is scanned once, and no values are made of what isn't changed.
+/// The document is scanned once, and no values are created for unchanged entries.
 ///
 /// ```swift
 /// let text = Array("{ /* mine */ a = 1; }".utf8)
@@ -15,12 +14,13 @@ package enum TextSplice {
     /// Changes keys of a document's outermost dictionary.
     ///
     /// - Parameters:
-    ///   - edits: The keys to be set, or with `nil` to be removed.
-    ///   - document: The whole document, which a reader takes.
-    ///   - count: The number of keys that there are afterwards. It tells of keys that come twice, and of those that differ
-    ///     only in Unicode normalization, anywhere in the dictionary.
-    /// - Returns: The changed document; nil when it has to be written whole: it is binary, or not in UTF-8; its keys aren't
-    ///   as many as they should be; or its format can't hold a value, as old-style text can't hold a number.
+    ///   - edits: The keys to set, or to remove if the value is `nil`.
+    ///   - document: The whole document, which a reader accepts.
+    ///   - count: The number of keys after the change. A different count reveals keys that occur twice, and keys that
+    ///     differ only in Unicode normalization, anywhere in the dictionary.
+    /// - Returns: The changed document; `nil` if it has to be rewritten as a whole. That is the case if it is binary,
+    ///   if it isn't UTF-8, if it doesn't end up with `count` keys, or if its format can't represent a value, as
+    ///   old-style text can't represent a number.
     package static func splice(
         _ edits: [String: PropertyListValue?], into document: [UInt8], resultingCount count: Int
     ) -> [UInt8]? {
@@ -36,7 +36,7 @@ package enum TextSplice {
             guard let patches = outline.patches(of: text, format) else { return nil }
             return apply(patches, to: text, after: document[..<mark])
         }
-        // What is inserted at the beginning may look like another format.
+        // A key inserted at the beginning may make the document look like another format.
         guard let result, PropertyListFormat.detect(result) == format else { return nil }
         return result
     }
@@ -61,7 +61,7 @@ package enum TextSplice {
         output.append(contentsOf: mark)
         var place = 0
         for patch in patches.sorted(by: <) {
-            // Entries don't overlap, so patches can't either; a document without sense must still do no harm.
+            // Entries don't overlap, so patches can't either; a malformed document must still do no harm.
             guard patch.range.lowerBound >= place else { return nil }
             output.append(contentsOf: UnsafeBufferPointer(rebasing: text[place..<patch.range.lowerBound]))
             output.append(contentsOf: patch.bytes)
@@ -71,11 +71,11 @@ package enum TextSplice {
         return output
     }
 
-    /// Bytes that take the place of others.
+    /// Bytes that replace a range of the document.
     struct Patch {
         var range: Range<Int>
         var bytes: [UInt8]
-        /// The order of insertions at one place.
+        /// The order among insertions at the same offset.
         var rank = 0
 
         static func < (first: Patch, second: Patch) -> Bool {

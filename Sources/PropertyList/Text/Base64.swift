@@ -1,11 +1,11 @@
-/// Base64 of RFC 4648, with whitespace anywhere.
+/// The base64 encoding of RFC 4648, with whitespace allowed anywhere.
 package enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let space: UInt8 = 64
     private static let padding: UInt8 = 65
     private static let wrong: UInt8 = 66
 
-    /// What each byte stands for: a number below 64, or one of the marks above.
+    /// The meaning of each byte: a number below 64, or one of the marks above.
     private static let meanings: [UInt8] = {
         var table = [UInt8](repeating: wrong, count: 256)
         for (value, byte) in alphabet.enumerated() { table[Int(byte)] = UInt8(value) }
@@ -14,7 +14,7 @@ package enum Base64 {
         return table
     }()
 
-    /// The bytes that the text stands for; nil if it is not base64 with correct padding.
+    /// Decodes the text; returns `nil` if it isn't base64 with correct padding.
     package static func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         let meanings = meanings
         var isCorrect = true
@@ -57,7 +57,7 @@ package enum Base64 {
         return isCorrect ? bytes : nil
     }
 
-    /// Appends the base64 of the bytes, with padding.
+    /// Appends the base64 encoding of the bytes, with padding.
     package static func encode(_ bytes: ArraySlice<UInt8>, to output: inout [UInt8]) {
         let alphabet = alphabet
         var index = bytes.startIndex

@@ -5,7 +5,7 @@ extension UInt8 {
         self == 0x20 || self == 0x0A || self == 0x09 || self == 0x0D
     }
 
-    /// The value of a hexadecimal digit.
+    /// The value of a hexadecimal digit; `nil` for other bytes.
     var hexadecimalValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
@@ -20,24 +20,24 @@ extension UInt8 {
     }
 }
 
-/// Eight bytes at a time: the searches that parsing text spends its time in.
+/// Operations on eight bytes at a time, for the searches that dominate parsing.
 enum Word {
     static let ones: UInt64 = 0x0101_0101_0101_0101
     static let highBits: UInt64 = 0x8080_8080_8080_8080
 
-    /// The byte in all eight places.
+    /// Returns the byte repeated eight times.
     @inline(__always)
     static func repeating(_ byte: UInt8) -> UInt64 {
         UInt64(byte) &* ones
     }
 
-    /// A word with the high bit set at the first byte that is zero, and perhaps at later ones.
+    /// Returns a word with the high bit set at the first zero byte, and perhaps at later ones.
     @inline(__always)
     static func zeroBytes(_ word: UInt64) -> UInt64 {
         (word &- ones) & ~word & highBits
     }
 
-    /// Reads eight bytes, first byte lowest.
+    /// Reads eight bytes, the first one as the lowest.
     @inline(__always)
     static func load(_ bytes: UnsafePointer<UInt8>) -> UInt64 {
         UInt64(littleEndian: UnsafeRawPointer(bytes).loadUnaligned(as: UInt64.self))

@@ -1,10 +1,10 @@
-/// Finds a key that Swift takes for an earlier one of its dictionary, though it is spelt in other Unicode scalars: "é" as
-/// one and as two.
+/// A check for two keys of a dictionary that Swift considers equal although their Unicode scalars differ.
 ///
-/// Only one of the two would stay. A reader counts the entries of each dictionary, which costs nothing, and reads a
-/// document once more with this when some are missing: they may be such keys, or the same key twice, which is allowed.
+/// An example is "é" as one scalar and as two. Only one of the two keys would remain. A reader counts the entries of
+/// each dictionary, which costs nothing. If some are missing, it reads the document again with this check: the reason
+/// may be such keys, or the same key twice, which is allowed.
 struct KeyCheck {
-    /// The keys of the open dictionaries so far.
+    /// The keys seen so far in each open dictionary.
     private var levels: [Set<String>] = []
 
     mutating func open() {
@@ -22,17 +22,17 @@ struct KeyCheck {
         throw ReadingFailure(
             code: .equivalentKeys, offset: offset,
             message: "the key \"\(key.spelt())\" is the same text as \"\(earlier.spelt())\", an earlier key of the "
-                + "dictionary, in other Unicode scalars; rename or remove one of them")
+                + "dictionary, in different Unicode scalars; rename or remove one of them")
     }
 }
 
 extension KeyCheck {
-    /// Reads a document, and once more with a check where a dictionary has fewer entries than the document has for it.
+    /// Reads a document, and reads it again with a check if a dictionary lost entries.
     ///
     /// - Parameters:
-    ///   - refusesEquivalent: Whether equivalent keys are an error; else the last one's value stays.
-    ///   - read: Reads the document, and says whether some dictionary had a key more than once.
-    /// - Throws: What `read` throws, but for equivalent keys that aren't refused.
+    ///   - refusesEquivalent: Whether equivalent keys are an error; if not, the last one's value wins.
+    ///   - read: A function that reads the document, and reports whether some dictionary had a key more than once.
+    /// - Throws: The error of `read`, except for equivalent keys that aren't refused.
     /// - Returns: The value, and whether it lacks equivalent keys that the document has.
     static func read(
         refusesEquivalent: Bool,

@@ -1,15 +1,15 @@
-/// Bounds the combining marks in a row that a key may have.
+/// A limit on the number of consecutive combining marks in a key.
 ///
-/// Swift hashes and compares strings in normal form, for which each run of marks is sorted by insertion: a key of 80,000
-/// marks, 160 KB, takes five seconds a time.
+/// Swift hashes and compares strings in normal form, and sorts each run of marks by insertion: each operation on a
+/// key of 80,000 marks, 160 KB, takes five seconds.
 enum MarkRun {
-    /// More than any writing system uses.
+    /// The limit, which is more than any writing system uses.
     static let limit = 128
 
-    /// Refuses a key that has more.
+    /// Refuses a key that exceeds the limit.
     @inline(__always)
     static func check(_ key: borrowing String, at offset: Int) throws(ReadingFailure) {
-        // A mark takes two bytes, so that most keys need not be looked at.
+        // A mark takes at least two bytes, so most keys need no check.
         if key.utf8.count > 2 * limit { try checkLong(key, at: offset) }
     }
 
@@ -22,11 +22,11 @@ enum MarkRun {
             message: "the key \"\(key.spelt())\" has more than \(limit) combining marks in a row")
     }
 
-    /// Whether a scalar is sorted, or has a decomposition that is.
+    /// Returns whether a scalar, or its decomposition, takes part in the sorting.
     fileprivate static func isMark(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case ..<0x300: false
-        // Of class 0 themselves, they stand for two marks each.
+        // Their own class is 0, but each decomposes into two marks.
         case 0xF73, 0xF75, 0xF81: true
         default: scalar.properties.canonicalCombiningClass != .notReordered
         }
@@ -34,7 +34,7 @@ enum MarkRun {
 }
 
 extension String {
-    /// Whether more combining marks follow each other than a key may have.
+    /// Whether the text has more consecutive combining marks than a key may have.
     package var hasOverlongMarkRun: Bool {
         guard utf8.count > 2 * MarkRun.limit else { return false }
         var run = 0
@@ -47,7 +47,7 @@ extension String {
 }
 
 extension PropertyListValue {
-    /// Whether a dictionary in it, at any depth, has a key that no reader takes.
+    /// Whether a dictionary in it, at any depth, has a key that readers refuse.
     package var hasUnreadableKey: Bool {
         switch self {
         case .array(let elements): elements.contains(where: \.hasUnreadableKey)

@@ -1,14 +1,16 @@
-/// Numbers as text property lists write them.
+/// Numbers as written in text property lists.
 enum NumberText {
-    /// What came of reading a whole number.
+    /// The result of parsing a whole number.
     enum Integer {
         case value(PropertyListValue)
         case malformed
         case outOfRange
     }
 
-    /// Reads a whole number as Foundation does: space before and after the sign, then digits, or `0x` and hexadecimal
-    /// digits; nothing after them.
+    /// Parses a whole number as Foundation does.
+    ///
+    /// The text may have whitespace before and after the sign, then digits, or `0x` and hexadecimal digits. Nothing may
+    /// follow them.
     static func integer(_ text: UnsafeBufferPointer<UInt8>) -> Integer {
         var index = 0
         func skipWhitespace() {
@@ -43,7 +45,7 @@ enum NumberText {
         return .value(.integer(Int64(truncatingIfNeeded: 0 &- magnitude)))
     }
 
-    /// Reads a real as Foundation does: `1`, `-1.5e3`, `nan`, `inf`, `+infinity`; space may come before it.
+    /// Parses a real as Foundation does: `1`, `-1.5e3`, `nan`, `inf`, `+infinity`, after optional whitespace.
     static func real(_ text: UnsafeBufferPointer<UInt8>) -> Double? {
         let start = text.firstIndex { !$0.isPropertyListWhitespace } ?? text.endIndex
         let number = text[start...]
@@ -64,19 +66,19 @@ enum NumberText {
         }
     }
 
-    /// The shortest text that reads back as the number, laid out as C's `%.17g`: `1`, `0.1`, `1e+21`, `inf`, `nan`.
+    /// Returns the shortest text that reads back as the number, laid out like C's `%.17g`: `1`, `0.1`, `1e+21`, `inf`.
     static func text(_ number: Double) -> String {
-        // Swift tells a NaN's sign and payload, which no format's text has.
+        // Swift prints a NaN's sign and payload, which no format's text can represent.
         number.isNaN ? "nan" : layout("\(number)")
     }
 
-    /// The shortest text that reads back as the number.
+    /// Returns the shortest text that reads back as the number.
     static func text(_ number: Float) -> String {
-        // Swift tells a NaN's sign and payload, which no format's text has.
+        // Swift prints a NaN's sign and payload, which no format's text can represent.
         number.isNaN ? "nan" : layout("\(number)")
     }
 
-    /// Turns Swift's `1.0`, `1e-05` and `1.5e+16` into what `%.17g` makes of the same digits.
+    /// Converts Swift's `1.0`, `1e-05` and `1.5e+16` to the layout of `%.17g` for the same digits.
     private static func layout(_ swift: String) -> String {
         guard let last = swift.utf8.last, last.isDecimalDigit else { return swift }
         // Where Swift writes no exponent, C doesn't either.
@@ -99,7 +101,7 @@ enum NumberText {
         for byte in rest.utf8 {
             if byte == UInt8(ascii: ".") { point = digits.count } else { digits.append(byte) }
         }
-        // Now the number is 0.digits × 10^magnitude; then without zeros before and after.
+        // Now the number is 0.digits × 10^magnitude. Remove the zeros at both ends.
         var magnitude = (point ?? digits.count) + exponent
         let leading = digits.prefix { $0 == UInt8(ascii: "0") }.count
         digits.removeFirst(leading)

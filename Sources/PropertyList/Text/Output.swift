@@ -1,4 +1,4 @@
-/// What writers write to.
+/// The output buffer of the writers.
 extension MoveStack<UInt8> {
     @inline(__always)
     mutating func append(_ text: StaticString) {
@@ -20,7 +20,7 @@ extension MoveStack<UInt8> {
     /// Appends a number's decimal digits.
     mutating func append(decimal number: some FixedWidthInteger) {
         if number < 0 { append(UInt8(ascii: "-")) }
-        // From the last digit on, to where 64 bits have their first.
+        // Digits are written from the last one backward; 64 bits need 20 at most.
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
             var first = digits.count
             var rest = number.magnitude
@@ -34,15 +34,15 @@ extension MoveStack<UInt8> {
         }
     }
 
-    /// Appends a number's last bytes, the most significant first.
+    /// Appends a number's low-order bytes, the most significant one first.
     mutating func append(bigEndian number: UInt64, size: Int) {
         withUnsafeBytes(of: number.bigEndian) { bytes in
             append(UnsafeBufferPointer(rebasing: bytes.assumingMemoryBound(to: UInt8.self)[(8 - size)...]))
         }
     }
 
-    /// Drops what was appended after a place.
+    /// Drops everything appended after an offset.
     mutating func drop(after place: Int) {
-        takeLast(count - place) { _ in }
+        popLast(count - place) { _ in }
     }
 }

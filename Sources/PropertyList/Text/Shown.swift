@@ -1,6 +1,7 @@
 extension StringProtocol {
-    /// The text as an error message may quote it: cut to a length, control characters told by number, so that what came
-    /// from a file can't fill a log or command a terminal.
+    /// Returns the text as an error message may quote it: truncated, with control characters shown by number.
+    ///
+    /// Text from a file must not fill a log or control a terminal.
     func shown(limit: Int = 40) -> String {
         var text = ""
         for (count, scalar) in unicodeScalars.enumerated() {
@@ -14,7 +15,7 @@ extension StringProtocol {
         return text
     }
 
-    /// The text with each scalar beyond ASCII told by number, so that spellings which look the same differ.
+    /// Returns the text with each scalar beyond ASCII shown by number, so that lookalike spellings differ.
     func spelt(limit: Int = 40) -> String {
         var text = ""
         for (count, scalar) in unicodeScalars.enumerated() {

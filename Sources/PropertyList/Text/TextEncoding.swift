@@ -1,4 +1,4 @@
-/// The encodings that text property lists are read in.
+/// An encoding in which text property lists can be read.
 enum TextEncoding: String {
     case utf8 = "UTF-8"
     case utf16LittleEndian = "UTF-16LE"
@@ -6,7 +6,7 @@ enum TextEncoding: String {
     case ascii = "US-ASCII"
     case latin1 = "ISO-8859-1"
 
-    /// Finds the encoding by the byte order mark, the zeros of UTF-16, and the XML declaration, in this order.
+    /// Detects the encoding from the byte order mark, the zeros of UTF-16, and the XML declaration, in this order.
     ///
     /// - Returns: The encoding, and the length of the byte order mark.
     static func detect(
@@ -40,9 +40,9 @@ enum TextEncoding: String {
         }
     }
 
-    /// The name of an encoding that isn't read, by its byte order mark or by how it begins an ASCII character.
+    /// Returns the name of an unsupported encoding, recognized by its byte order mark or its first ASCII character.
     private static func unsupportedName(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
-        // In UTF-7 a mark takes two or three characters, "<" takes five, and neither could begin a property list.
+        // In UTF-7, a mark takes two or three characters and "<" takes five; neither could begin a property list.
         if bytes.starts(with: "+/v".utf8) || bytes.starts(with: "+ADw".utf8) { return "UTF-7" }
         guard bytes.count >= 4 else { return nil }
         switch (bytes[0], bytes[1], bytes[2], bytes[3]) {
@@ -51,12 +51,12 @@ enum TextEncoding: String {
         }
     }
 
-    /// The encoding that an XML declaration in ASCII-compatible bytes names, and where.
+    /// Returns the encoding named by an XML declaration in ASCII-compatible bytes, and the name's offset.
     private static func declaredName(in bytes: UnsafeBufferPointer<UInt8>) -> (offset: Int, name: String)? {
         var start = 0
         while start < bytes.count, bytes[start].isPropertyListWhitespace { start += 1 }
         guard bytes[start...].starts(with: "<?xml".utf8) else { return nil }
-        // A declaration is short; what isn't one after a kilobyte is no declaration.
+        // A declaration is short: one that hasn't ended after a kilobyte isn't one.
         let rest = bytes[start...].prefix(1024)
         guard let close = rest.firstIndex(of: UInt8(ascii: ">")) else { return nil }
         let declaration = bytes[start..<close]

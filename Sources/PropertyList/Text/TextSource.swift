@@ -1,9 +1,9 @@
-/// A text document as valid UTF-8 without byte order mark: the input's own bytes when they are that already, else a
-/// transcoded copy.
+/// A text document as valid UTF-8 without a byte order mark.
 ///
-/// It also turns an offset in that text into line, column and byte of the input.
+/// It uses the input's own bytes if they qualify, else a transcoded copy. It also converts an offset in that text
+/// into the line, column and byte of the input.
 struct TextSource: ~Copyable {
-    /// The text; valid while both this and the input are.
+    /// The text; valid while both this value and the input exist.
     let utf8: UnsafeBufferPointer<UInt8>
 
     private let format: PropertyListFormat
@@ -22,7 +22,7 @@ struct TextSource: ~Copyable {
         self.mark = mark
     }
 
-    /// Finds out the encoding, checks the text, and transcodes it if need be.
+    /// Detects the encoding, validates the text, and transcodes it if necessary.
     static func open(
         _ bytes: UnsafeRawBufferPointer, format: PropertyListFormat
     ) throws(PropertyListError) -> TextSource {
@@ -32,7 +32,7 @@ struct TextSource: ~Copyable {
         do throws(ReadingFailure) {
             (encoding, mark) = try TextEncoding.detect(input, format: format)
         } catch {
-            // Only ASCII comes before the encoding's name, so that the input's bytes do for UTF-8.
+            // Only ASCII comes before the encoding's name, so the input's bytes can serve as UTF-8.
             throw TextSource(input, copy: nil, format: format, encoding: .utf8, mark: 0).error(error)
         }
         let body = UnsafeBufferPointer(rebasing: input[mark...])
@@ -48,7 +48,7 @@ struct TextSource: ~Copyable {
             if let offset = UTF8Validation.firstNonASCII(in: body) {
                 failure = ReadingFailure(
                     code: .invalidText, offset: offset,
-                    message: "the document says it is in US-ASCII, but holds byte \(hexadecimal(body[offset]))")
+                    message: "the document says it is in US-ASCII, but contains byte \(hexadecimal(body[offset]))")
             }
         case .latin1:
             var output = MoveStack<UInt8>(minimumCapacity: body.count)
@@ -68,14 +68,14 @@ struct TextSource: ~Copyable {
         copy?.deallocate()
     }
 
-    /// The failure with its place in the input.
+    /// Returns the failure with its position in the input.
     func error(_ failure: ReadingFailure) -> PropertyListError {
         var line = 1
         var column = 1
         var units = 0
         var previous: UInt8 = 0
         for byte in utf8.prefix(failure.offset) {
-            // A scalar is counted at its first byte; a carriage return before a line feed is part of the line's end.
+            // A scalar is counted at its first byte; a carriage return before a line feed is part of the line ending.
             if byte & 0xC0 != 0x80 {
                 units += byte >= 0xF0 ? 2 : 1
                 if byte == UInt8(ascii: "\n"), previous == UInt8(ascii: "\r") {
@@ -141,14 +141,14 @@ struct TextSource: ~Copyable {
 }
 
 extension Unicode.Scalar {
-    /// The scalar that a pair of UTF-16 surrogates stands for.
+    /// Creates the scalar that a pair of UTF-16 surrogates encodes.
     init(leadSurrogate: UInt16, trailSurrogate: UInt16) {
         let value = 0x10000 + (UInt32(leadSurrogate & 0x3FF) << 10 | UInt32(trailSurrogate & 0x3FF))
         self = Unicode.Scalar(value) ?? "\u{FFFD}"
     }
 }
 
-/// The byte as `0x` and two digits.
+/// Returns the byte as `0x` and two digits.
 func hexadecimal(_ byte: UInt8) -> String {
     let digits = String(byte, radix: 16, uppercase: true)
     return "0x" + (digits.count < 2 ? "0" + digits : digits)

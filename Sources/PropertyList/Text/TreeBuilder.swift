@@ -1,9 +1,10 @@
-/// Assembles the tree while a reader walks its text: a stack in place of recursion, so that depth costs no call stack.
+/// The tree under construction while a reader scans its text: a stack replaces recursion, so depth costs no call stack.
 ///
-/// A dictionary whose only key is `CF$UID`, with a whole number, is an archive's object number: text has no other form for
-/// one.
+/// A dictionary whose only key is `CF$UID`, with a whole number, becomes an archive's object number, which has no other
+/// form in text.
 ///
-/// Values of open containers lie on one stack and keys on another; when a container closes, its exact size is known.
+/// The values of open containers are on one stack and their keys on another. When a container closes, its exact size is
+/// known.
 struct TreeBuilder: ~Copyable {
     private struct Level {
         var isDictionary: Bool
@@ -16,12 +17,12 @@ struct TreeBuilder: ~Copyable {
     private var keys = MoveStack<String>()
     private var levels: [Level] = []
     private var objects = 0
-    /// Looks at every key, when the document is read for the second time.
+    /// The check of every key; set when the document is read for the second time.
     private var check: KeyCheck?
     /// Whether some dictionary had a key more than once.
     private(set) var hasEqualKeys = false
 
-    /// What the innermost open container wants next.
+    /// The item that the innermost open container expects next.
     enum Expectation {
         case value, element, key, valueOfKey
     }
@@ -31,20 +32,20 @@ struct TreeBuilder: ~Copyable {
         self.check = check
     }
 
-    /// What may come next: the outermost value, an array's element, a dictionary's key or its value.
+    /// The item expected next: the outermost value, an array's element, or a dictionary's key or value.
     var expectation: Expectation {
         guard let level = levels.last else { return .value }
         guard level.isDictionary else { return .element }
         return keys.count - level.firstKey == values.count - level.firstValue ? .key : .valueOfKey
     }
 
-    /// The key that waits for its value.
+    /// The key whose value comes next.
     var pendingKey: String { keys.elements.last ?? "" }
 
     mutating func open(dictionary: Bool, at offset: Int) throws(ReadingFailure) {
         guard levels.count < limits.depth else {
             throw ReadingFailure(
-                code: .tooDeep, offset: offset, message: "more than \(limits.depth) containers are nested")
+                code: .tooDeep, offset: offset, message: "containers are nested more than \(limits.depth) levels deep")
         }
         levels.append(Level(isDictionary: dictionary, firstValue: values.count, firstKey: keys.count))
         if dictionary { check?.open() }
@@ -68,25 +69,25 @@ struct TreeBuilder: ~Copyable {
         values.append(value)
     }
 
-    /// Closes the innermost container, which is complete, and adds it to the one around it.
+    /// Closes the innermost container, which is complete, and adds it to its parent.
     mutating func close(at offset: Int) throws(ReadingFailure) {
         guard let level = levels.popLast() else { return }
         let count = values.count - level.firstValue
-        guard level.isDictionary else { return try add(.array(values.takeArray(count)), at: offset) }
+        guard level.isDictionary else { return try add(.array(values.popArray(count)), at: offset) }
         check?.close()
-        let dictionary = values.takeDictionary(count, keys: &keys)
+        let dictionary = values.popDictionary(count, keys: &keys)
         if dictionary.count < count { hasEqualKeys = true }
         try add(dictionary.objectNumber.map(PropertyListValue.uid) ?? .dictionary(dictionary), at: offset)
     }
 
-    /// The outermost value, once it is complete.
+    /// Returns the outermost value once it is complete.
     func finished() -> PropertyListValue? {
         levels.isEmpty ? values.elements.last : nil
     }
 }
 
 extension [String: PropertyListValue] {
-    /// The object number that the dictionary stands for in text: that of its only key, `CF$UID`.
+    /// The object number that the dictionary represents in text: the value of its only key, `CF$UID`.
     var objectNumber: UInt64? {
         guard count == 1, let value = self["CF$UID"] else { return nil }
         switch value {

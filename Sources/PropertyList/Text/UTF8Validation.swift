@@ -1,6 +1,6 @@
-/// Finds where bytes stop being UTF-8.
+/// The search for bytes that aren't UTF-8 or ASCII.
 enum UTF8Validation {
-    /// The offset of the first byte that belongs to no well-formed character, or nil if all is well.
+    /// Returns the offset of the first byte that isn't part of a well-formed character; `nil` if all are.
     static func firstInvalidOffset(in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
         guard let base = bytes.baseAddress else { return nil }
         let count = bytes.count
@@ -19,7 +19,7 @@ enum UTF8Validation {
         return nil
     }
 
-    /// The offset of the first byte that isn't ASCII, or nil.
+    /// Returns the offset of the first byte that isn't ASCII; `nil` if all are.
     @inline(__always)
     static func firstNonASCII(in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
         guard let base = bytes.baseAddress else { return nil }
@@ -29,9 +29,9 @@ enum UTF8Validation {
         return index < bytes.count ? index : nil
     }
 
-    /// The length of the well-formed character of more than one byte that starts here, or 0.
+    /// Returns the length of the well-formed multi-byte character that starts here, or 0.
     ///
-    /// The ranges are those of table 3-7 of the Unicode Standard: no surrogates, nothing longer than need be.
+    /// The ranges are those of table 3-7 of the Unicode Standard: no surrogates, no overlong forms.
     private static func sequenceLength(_ bytes: UnsafePointer<UInt8>, available: Int) -> Int {
         func continues(_ index: Int, _ range: ClosedRange<UInt8> = 0x80...0xBF) -> Bool {
             index < available && range.contains(bytes[index])

@@ -1,7 +1,7 @@
-/// Reads XML property lists, as Foundation does where it is right.
+/// A reader of XML property lists that agrees with Foundation where Foundation is right.
 ///
-/// Beyond Foundation: comments and processing instructions in text, empty `<data/>`. Short of it: nothing may follow the
-/// document, a `<key>` is no value, base64 must be correct.
+/// It accepts more than Foundation: comments and processing instructions in text, and empty `<data/>`. It also refuses
+/// more: nothing may follow the document, a `<key>` isn't a value, and base64 must be correct.
 struct XMLReader: ~Copyable {
     private var scanner: XMLScanner
     private var tree: TreeBuilder
@@ -42,7 +42,7 @@ struct XMLReader: ~Copyable {
             scanner.offset = beginning
             return false
         }
-        guard try !scanner.endOfOpeningTag() else { throw scanner.failure("<plist/> holds no value") }
+        guard try !scanner.endOfOpeningTag() else { throw scanner.failure("<plist/> does not contain a value") }
         return true
     }
 
@@ -69,7 +69,7 @@ struct XMLReader: ~Copyable {
             if isEmpty { return try tree.add(.string(""), at: place) }
             try tree.add(.string(String(decoding: try scanner.text(of: .string), as: UTF8.self)), at: place)
         case .integer: try tree.add(try integer(isEmpty: isEmpty), at: place)
-        case .yes, .no: try boolean(element, isEmpty: isEmpty, at: place)
+        case .`true`, .`false`: try boolean(element, isEmpty: isEmpty, at: place)
         case .real: try tree.add(try real(isEmpty: isEmpty), at: place)
         case .date: try tree.add(try date(isEmpty: isEmpty), at: place)
         case .data: try tree.add(try data(isEmpty: isEmpty), at: place)
@@ -80,7 +80,7 @@ struct XMLReader: ~Copyable {
         }
     }
 
-    /// What may come next, for error messages.
+    /// The item expected next, for error messages.
     private var wanted: String {
         switch tree.expectation {
         case .value: "a value"
@@ -103,34 +103,34 @@ struct XMLReader: ~Copyable {
 
     private mutating func boolean(_ element: XMLElement, isEmpty: Bool, at place: Int) throws(ReadingFailure) {
         if !isEmpty { try scanner.closingTag(of: element) }
-        try tree.add(.boolean(element == .yes), at: place)
+        try tree.add(.boolean(element == .`true`), at: place)
     }
 
     private mutating func integer(isEmpty: Bool) throws(ReadingFailure) -> PropertyListValue {
         let place = scanner.offset
-        guard !isEmpty else { throw scanner.failure("<integer/> holds no number") }
+        guard !isEmpty else { throw scanner.failure("<integer/> does not contain a number") }
         switch NumberText.integer(try scanner.text(of: .integer)) {
         case .value(let value): return value
-        case .malformed: throw scanner.failure("<integer> holds no whole number", at: place)
+        case .malformed: throw scanner.failure("<integer> does not contain a whole number", at: place)
         case .outOfRange:
-            throw scanner.failure("the number does not fit 64 bits", code: .numberOutOfRange, at: place)
+            throw scanner.failure("the number does not fit in 64 bits", code: .numberOutOfRange, at: place)
         }
     }
 
     private mutating func real(isEmpty: Bool) throws(ReadingFailure) -> PropertyListValue {
         let place = scanner.offset
-        guard !isEmpty else { throw scanner.failure("<real/> holds no number") }
+        guard !isEmpty else { throw scanner.failure("<real/> does not contain a number") }
         guard let number = NumberText.real(try scanner.text(of: .real)) else {
-            throw scanner.failure("<real> holds no number", at: place)
+            throw scanner.failure("<real> does not contain a number", at: place)
         }
         return .real(number)
     }
 
     private mutating func date(isEmpty: Bool) throws(ReadingFailure) -> PropertyListValue {
         let place = scanner.offset
-        guard !isEmpty else { throw scanner.failure("<date/> holds no date") }
+        guard !isEmpty else { throw scanner.failure("<date/> does not contain a date") }
         guard let date = PropertyListDate(xml: try scanner.text(of: .date)) else {
-            throw scanner.failure("<date> holds no date of the form 2001-01-01T00:00:00Z", at: place)
+            throw scanner.failure("<date> does not contain a date of the form 2001-01-01T00:00:00Z", at: place)
         }
         return .date(date)
     }
@@ -139,8 +139,41 @@ struct XMLReader: ~Copyable {
         let place = scanner.offset
         if isEmpty { return .data([]) }
         guard let bytes = Base64.decode(try scanner.text(of: .data)) else {
-            throw scanner.failure("<data> holds no correct base64", at: place)
+            throw scanner.failure("<data> does not contain valid base64", at: place)
         }
         return .data(bytes)
+    }
+}
+
+/// The elements of an XML property list.
+enum XMLElement: String, CustomStringConvertible {
+    case plist, dict, array, key, string, integer, real, date, data
+    case `true` = "true"
+    case `false` = "false"
+
+    /// The element's name.
+    var description: String { rawValue }
+
+    /// Finds the element with a name, given as bytes.
+    @inline(__always)
+    init?(name: UnsafeBufferPointer<UInt8>) {
+        func matches(_ text: StaticString) -> Bool {
+            for index in 0..<text.utf8CodeUnitCount where name[index] != text.utf8Start[index] { return false }
+            return true
+        }
+        switch name.count {
+        case 3 where matches("key"): self = .key
+        case 6 where matches("string"): self = .string
+        case 7 where matches("integer"): self = .integer
+        case 4 where matches("dict"): self = .dict
+        case 4 where matches("true"): self = .`true`
+        case 4 where matches("real"): self = .real
+        case 4 where matches("date"): self = .date
+        case 4 where matches("data"): self = .data
+        case 5 where matches("array"): self = .array
+        case 5 where matches("false"): self = .`false`
+        case 5 where matches("plist"): self = .plist
+        default: return nil
+        }
     }
 }

@@ -1,14 +1,14 @@
-/// A cursor over the UTF-8 of an XML document: markup, names and text, but no meaning.
+/// A cursor over the UTF-8 of an XML document that understands markup, names and text, but not their meaning.
 struct XMLScanner: ~Copyable {
     private let start: UnsafePointer<UInt8>
     private let end: UnsafePointer<UInt8>
     private var cursor: UnsafePointer<UInt8>
 
-    /// Assembles text that isn't in the document as it is meant: with references, CDATA sections, comments.
+    /// A buffer for text that differs from the document's bytes: with references, CDATA sections or comments.
     private var scratch = MoveStack<UInt8>(minimumCapacity: 256)
 
     init(_ text: UnsafeBufferPointer<UInt8>) {
-        // An empty document has no address; any will do, as nothing is read from it.
+        // An empty document has no address. Any address will do, as nothing is read from it.
         let base = text.baseAddress ?? ("" as StaticString).utf8Start
         start = base
         end = base + text.count
@@ -17,7 +17,7 @@ struct XMLScanner: ~Copyable {
 
     // MARK: Position
 
-    /// Bytes before the cursor.
+    /// The number of bytes before the cursor.
     var offset: Int {
         get { cursor - start }
         set { cursor = start + newValue }
@@ -33,7 +33,7 @@ struct XMLScanner: ~Copyable {
         failure("expected \(wanted), found \(found(at: offset ?? self.offset))", at: offset)
     }
 
-    /// What is at the offset, for error messages: a tag, a character, the end.
+    /// Describes the text at an offset for error messages: a tag, a character, or the end.
     private func found(at offset: Int) -> String {
         let place = start + offset
         guard place < end else { return "the end of the document" }
@@ -88,8 +88,8 @@ struct XMLScanner: ~Copyable {
         if second == UInt8(ascii: "!") || second == UInt8(ascii: "?") { try skipMiscMarkup() }
     }
 
-    /// Passes what may follow the document: whitespace, comments, processing instructions, and the zeros of a buffer that
-    /// was written whole.
+    /// Skips everything that may follow the document: whitespace, comments, processing instructions, and the zeros of a
+    /// buffer that was written as a whole.
     mutating func skipToEnd() throws(ReadingFailure) {
         repeat { try skipMisc() } while skip("\0")
         guard isAtEnd else { throw expected("the end of the document") }
@@ -124,7 +124,7 @@ struct XMLScanner: ~Copyable {
         throw failure("\(what) is missing", at: place)
     }
 
-    /// Skips `<!DOCTYPE …>`, if it is next; an external identifier is never fetched.
+    /// Skips `<!DOCTYPE …>` if it is next; an external identifier is never fetched.
     mutating func skipDocumentType() throws(ReadingFailure) {
         let place = offset
         guard skip("<!DOCTYPE") else { return }
@@ -135,7 +135,7 @@ struct XMLScanner: ~Copyable {
                 cursor += 1
                 return
             case UInt8(ascii: "["):
-                throw failure("a DOCTYPE with declarations of its own is not accepted", code: .unsupported)
+                throw failure("a DOCTYPE with an internal subset is not supported", code: .unsupported)
             case UInt8(ascii: "\""), UInt8(ascii: "'"): try skipQuoted(byte)
             default: cursor += 1
             }
@@ -153,7 +153,7 @@ struct XMLScanner: ~Copyable {
         throw failure("the closing quotation mark is missing", at: place)
     }
 
-    /// Passes the name of a tag, after `<` or `</`.
+    /// Scans the name of a tag, after `<` or `</`.
     @inline(__always)
     mutating func elementName() -> XMLElement? {
         let name = cursor
@@ -165,7 +165,7 @@ struct XMLScanner: ~Copyable {
         return XMLElement(name: UnsafeBufferPointer(start: name, count: cursor - name))
     }
 
-    /// Passes the rest of an opening tag, with attributes, which mean nothing.
+    /// Scans the rest of an opening tag and ignores its attributes.
     ///
     /// - Returns: Whether the element is empty: `<string/>`.
     @inline(__always)
@@ -197,7 +197,7 @@ struct XMLScanner: ~Copyable {
         throw expected(">")
     }
 
-    /// Passes `</name>`.
+    /// Scans `</name>`.
     @inline(__always)
     mutating func closingTag(of element: XMLElement) throws(ReadingFailure) {
         let place = offset
@@ -207,7 +207,7 @@ struct XMLScanner: ~Copyable {
         cursor += 1
     }
 
-    /// Passes an element with all that is in it, the cursor being on its opening tag; it isn't checked beyond its tags.
+    /// Skips an element with its contents, from its opening tag on; only its tags are checked.
     mutating func skipValue() throws(ReadingFailure) {
         guard isNext(UInt8(ascii: "<")) else { throw expected("a value") }
         var depth = 0
@@ -246,10 +246,10 @@ struct XMLScanner: ~Copyable {
 
     // MARK: Text
 
-    /// Passes an element's text and its closing tag.
+    /// Scans an element's text and its closing tag.
     ///
-    /// Line ends stay as they are, though XML would make each a line feed: Foundation writes and reads carriage returns
-    /// as they are.
+    /// Line endings stay as they are, although XML would turn each into a line feed: Foundation writes and reads
+    /// carriage returns unchanged.
     ///
     /// - Returns: The text with references replaced; valid until the next call.
     @inline(__always)
@@ -322,7 +322,7 @@ struct XMLScanner: ~Copyable {
         throw failure("the end of the CDATA section is missing", at: place)
     }
 
-    /// Passes `&amp;` and its kind, or `&#65;`.
+    /// Scans `&amp;` and the like, or `&#65;`.
     private mutating func reference() throws(ReadingFailure) -> Unicode.Scalar {
         let place = offset
         if skip("&lt;") { return "<" }
@@ -339,7 +339,7 @@ struct XMLScanner: ~Copyable {
         var value: UInt32 = 0
         var digits = 0
         while cursor < end, let digit = cursor.pointee.hexadecimalValue, digit < radix {
-            // Beyond Unicode the value only has to stay wrong, not grow.
+            // Beyond Unicode, the value only has to remain invalid.
             value = min(value * radix + UInt32(digit), 0x11_0000)
             digits += 1
             cursor += 1
@@ -349,14 +349,14 @@ struct XMLScanner: ~Copyable {
         }
         cursor += 1
         guard let scalar = Unicode.Scalar(value), scalar.isAllowedInXML else {
-            throw failure("the character reference stands for no character that XML 1.0 allows", at: place)
+            throw failure("XML 1.0 does not allow the referenced character", at: place)
         }
         return scalar
     }
 }
 
 extension Unicode.Scalar {
-    /// Whether XML 1.0 has a way to express the character, be it by reference.
+    /// Whether XML 1.0 can represent the character, directly or by reference.
     var isAllowedInXML: Bool {
         switch value {
         case 0x09, 0x0A, 0x0D, 0x20...0xFFFD, 0x1_0000...0x10_FFFF: true

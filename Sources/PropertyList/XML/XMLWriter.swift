@@ -1,11 +1,11 @@
-/// Writes XML property lists in Apple's layout, byte for byte.
+/// A writer of XML property lists in Apple's layout, byte for byte.
 ///
-/// Where Foundation on Linux errs, this doesn't follow: a carriage return is written `&#13;` so that it survives, a
-/// character that XML forbids is an error, reals have the shortest text that reads back, `-0.0` keeps its sign.
+/// It differs where Foundation on Linux is wrong: a carriage return is written as `&#13;` so that it survives, a
+/// character that XML forbids is an error, reals have the shortest text that reads back, and `-0.0` keeps its sign.
 struct XMLWriter: ~Copyable {
     private var output = MoveStack<UInt8>(minimumCapacity: 4096)
     private var levels: [WriterLevel] = []
-    /// The layout of what is around the value; nil for a whole document.
+    /// The layout of the surrounding document; `nil` when writing a whole document.
     private var layout: FragmentLayout?
 
     /// Writes a value as a whole document.
@@ -22,7 +22,7 @@ struct XMLWriter: ~Copyable {
         return [UInt8](output.elements)
     }
 
-    /// Writes a value that is part of a document: without the indentation of its first line, and the end of its last.
+    /// Writes a value as part of a document, without its first line's indentation and its last line's end.
     mutating func write(
         _ value: PropertyListValue, within layout: FragmentLayout
     ) throws(PropertyListError) -> [UInt8] {
@@ -31,7 +31,7 @@ struct XMLWriter: ~Copyable {
         return [UInt8](output.elements.dropLast())
     }
 
-    /// Writes a key that is part of a document.
+    /// Writes a key as part of a document.
     mutating func write(key: String) throws(PropertyListError) -> [UInt8] {
         output.append("<key>")
         try append(escaping: key)
@@ -72,7 +72,7 @@ struct XMLWriter: ~Copyable {
         case .unsigned(let number): append(integer: number)
         case .real(let number): append(real: number == 0 ? "\(number)" : NumberText.text(number))
         case .real32(let number):
-            // The 64-bit number's digits, since a reader makes a 64-bit one of them.
+            // The digits are those of the 64-bit number, because readers parse it as one.
             append(real: number == 0 ? "\(number)" : NumberText.text(Double(number)))
         case .boolean(let flag): output.append(flag ? "<true/>\n" : "<false/>\n")
         case .date(let date): try append(date)
@@ -122,7 +122,7 @@ struct XMLWriter: ~Copyable {
 
     private mutating func append(_ date: PropertyListDate) throws(PropertyListError) {
         guard let time = CivilTime(date) else {
-            throw unrepresentable("the date \(date) is not in the years 0 to 9999, all that XML can express")
+            throw unrepresentable("the date \(date) is outside the years 0 to 9999, the range of XML")
         }
         output.append("<date>")
         time.append(to: &output, separator: "T")
@@ -131,7 +131,7 @@ struct XMLWriter: ~Copyable {
 
     private mutating func append(_ bytes: [UInt8]) {
         output.append("<data>\n")
-        // Apple breaks lines at column 76, taking a tab for 8 columns, and stops indenting at 8 tabs.
+        // Apple breaks lines at column 76, counts a tab as 8 columns, and stops indenting at 8 tabs.
         let tabs = min(levels.count, 8)
         let columns = (76 - min(layout?.columns(depth: levels.count) ?? 8 * tabs, 64)) / 4 * 4
         var text: [UInt8] = []
@@ -151,10 +151,10 @@ struct XMLWriter: ~Copyable {
         var string = string
         guard let forbidden = string.withUTF8({ append(escaping: $0) }) else { return }
         let code = String(forbidden + 0x10000, radix: 16, uppercase: true).dropFirst()
-        throw unrepresentable("the text holds U+\(code), which XML cannot express; the binary format can")
+        throw unrepresentable("the text contains U+\(code), which XML cannot represent; the binary format can")
     }
 
-    /// Appends the text; if it holds a character that XML forbids, stops and returns it.
+    /// Appends the text; if it contains a character that XML forbids, stops and returns that character.
     private mutating func append(escaping text: UnsafeBufferPointer<UInt8>) -> UInt32? {
         guard let base = text.baseAddress else { return nil }
         var plain = 0
@@ -186,7 +186,7 @@ struct XMLWriter: ~Copyable {
         return nil
     }
 
-    /// The index of the next byte that may need care: `<`, `>`, `&`, a control character, or 0xEF.
+    /// Returns the index of the next byte that may need escaping: `<`, `>`, `&`, a control character, or 0xEF.
     private static func plainEnd(_ base: UnsafePointer<UInt8>, from start: Int, count: Int) -> Int {
         var index = start
         while count - index >= 8 {

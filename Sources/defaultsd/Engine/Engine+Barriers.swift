@@ -2,69 +2,68 @@ import DefaultsCore
 import DirectoryWatcher
 import NIOCore
 
-/// Waiting until edits are durable, and what happened before is known.
+/// Barriers: waiting until edits are durable and earlier changes are in the log.
 extension Engine {
-    /// Calls back, on its own thread, when all edits made before are durable, and all that happened in the directory before
-    /// is in the log.
+    /// Calls back when all earlier edits are durable, and all earlier changes in the directory are in the log.
     ///
-    /// The kernel has queued the event of a finished change before the call that made it returns. So once the watcher has
-    /// drained the queue, all is known; a file that was removed is waited for until it may be believed. What a writer has
-    /// not closed yet isn't finished. Nor is waited for what a writer leaves in a version that it held open while it was
-    /// replaced: that comes within seconds.
+    /// The kernel has queued the event of a finished change before the system call that made the change returns. So
+    /// once the watcher has drained the queue, all such changes are known. A removed file is waited for until its loss
+    /// is confirmed. Two things are not waited for: a file that its writer hasn't closed yet, and writes into a
+    /// displaced file that a foreign writer still has open. The latter are merged within seconds.
     ///
     /// - Parameters:
-    ///   - domains: whose edits are to be durable, and whose removal is waited for; all domains' if left out.
-    ///   - then: is told where the log ends then, and what couldn't be saved.
+    ///   - domains: The domains whose edits must be durable and whose losses must be confirmed; `nil` for all domains.
+    ///   - then: Called on the engine's thread with the end of the log at that time, and the failed saves.
     nonisolated func synchronize(
         _ domains: Set<Domain>?, then: @escaping @Sendable (_ cursor: Cursor, _ failures: [DefaultsError]) -> Void
     ) {
-        // From the watcher's thread straight to the engine's: each thread that must wake up costs as much as a read.
+        // The watcher's thread wakes the engine's directly: waking one more thread costs as much as a read.
         watcher.drain { [self] in
             Task(executorPreference: executor) { [self] in
-                let (cursor, failures) = await synchronizeWhatIsKnown(domains)
+                let (cursor, failures) = await synchronizeReloaded(domains)
                 then(cursor, failures)
             }
         }
     }
 
-    private func synchronizeWhatIsKnown(_ domains: Set<Domain>?) async -> (Cursor, [DefaultsError]) {
-        takeDirty()
-        tryAgain(domains)
-        let doubtful = agenda.settling.filter { domains?.contains($0) ?? true }
-        while let due = doubtful.compactMap({ agenda[.settle($0)] }).min() {
+    private func synchronizeReloaded(_ domains: Set<Domain>?) async -> (Cursor, [DefaultsError]) {
+        reloadDirtyFiles()
+        retryFailedReads(domains)
+        let unconfirmed = agenda.settling.filter { domains?.contains($0) ?? true }
+        while let due = unconfirmed.compactMap({ agenda[.confirmLoss($0)] }).min() {
             _ = try? await eventLoop.scheduleTask(deadline: due) {}.futureResult.get()
         }
         let pending = domains.map(store.pending(among:)) ?? store.pending().map(\.domain)
-        let failures = await publish(pending).map(\.error)
+        let failures = await save(pending).map(\.error)
         return (store.cursor, failures)
     }
 
-    /// Does at once what has failed, and is planned for later.
-    private func tryAgain(_ domains: Set<Domain>?) {
-        if blindLooks > 0 { lookAtAll() }
-        lookAtWritten()
-        for unread in refusals.keys where domains?.contains(unread) ?? true { look(at: unread, haste: .settle) }
+    /// Retries immediately the work that has failed and is planned for later.
+    private func retryFailedReads(_ domains: Set<Domain>?) {
+        if failedScans > 0 { reloadAll() }
+        reloadWrittenFiles()
+        for unread in failedReads.keys where domains?.contains(unread) ?? true { reload(unread, losses: .believe) }
     }
 
-    /// Looks now at the files that were open for writing when they were looked at, or modified.
+    /// Reloads the files that were open for writing, or modified, when they were last read.
     ///
-    /// The kernel tells of a close before it counts the file as closed: who looks at once, while the writer is still in the
-    /// call, may come too early. When that call has returned, it is closed.
-    private func lookAtWritten() {
-        for case .look(let domain) in agenda.items where refusals[domain] == nil {
-            let unsettled = store.look(at: [domain], isTold: true)
-            // Not closed yet: its time comes, and counts.
-            guard unsettled.beingWritten.isEmpty else { continue }
-            agenda.remove(.look(domain))
-            attempts[domain] = nil
-            revisit(unsettled)
+    /// The kernel reports a close before it counts the file as closed. A check during the writer's `close` call may
+    /// come too early; once that call has returned, the file is closed.
+    private func reloadWrittenFiles() {
+        for case .reload(let domain) in agenda.items where failedReads[domain] == nil {
+            let outcome = store.reload([domain], afterEvent: true)
+            // Not closed yet: its planned reload stays, and counts the attempt.
+            guard outcome.beingWritten.isEmpty else { continue }
+            agenda.remove(.reload(domain))
+            openWriterReloads[domain] = nil
+            revisit(outcome)
         }
     }
 }
 
 extension Agenda {
-    /// The domains whose bad news is waited for.
+    /// The domains with a loss that isn't confirmed yet.
     fileprivate var settling: [Domain] {
-        items.compactMap { if case .settle(let domain) = $0 { domain } else { nil } }
+        items.compactMap { if case .confirmLoss(let domain) = $0 { domain } else { nil } }
     }
 }

@@ -2,85 +2,85 @@ import DefaultsCore
 import NIOCore
 import Synchronization
 
-/// Saving edits, when it is time, without waiting for what stands in the way.
+/// Saving edits when they are due, without blocking on obstacles.
 extension Engine {
-    func schedulePublishing(_ domain: Domain, _ urgency: StoreUrgency) {
-        switch urgency {
-        case .atOnce:
-            waiting.withLock { $0.remove(domain) }
-            agenda.add(.publish(domain), at: .now())
-        case .soon:
-            // A directory that refuses is tried again at its own pace.
-            guard failures[domain] == nil, let time = timeToPublish(domain) else { return }
-            agenda.move(.publish(domain), to: time)
+    func scheduleSave(_ domain: Domain, _ timing: SaveTiming) {
+        switch timing {
+        case .immediate:
+            delayedSaves.withLock { $0.remove(domain) }
+            agenda.add(.save(domain), at: .now())
+        case .delayed:
+            // A directory that refuses writes is retried with its own backoff.
+            guard failedSaves[domain] == nil, let time = saveTime(domain) else { return }
+            agenda.move(.save(domain), to: time)
         }
         armTimer()
     }
 
-    private func timeToPublish(_ domain: Domain) -> NIODeadline? {
-        waiting.withLock {
+    private func saveTime(_ domain: Domain) -> NIODeadline? {
+        delayedSaves.withLock {
             $0.end(
-                of: domain, pause: .milliseconds(Int64(settings.publishDelay)),
-                limit: .milliseconds(Int64(settings.publishLimit)))
+                of: domain, pause: .milliseconds(Int64(settings.saveDelay)),
+                limit: .milliseconds(Int64(settings.saveLimit)))
         }
     }
 
-    /// Publishes a domain's edits, unless more have come and the time to wait isn't over.
-    func publishIfDue(_ domain: Domain) {
-        if failures[domain] == nil, let time = timeToPublish(domain), time > .now() {
-            agenda.move(.publish(domain), to: time)
+    /// Saves a domain's edits, unless newer edits have moved the due time.
+    func saveIfDue(_ domain: Domain) {
+        if failedSaves[domain] == nil, let time = saveTime(domain), time > .now() {
+            agenda.move(.save(domain), to: time)
         } else {
-            publish(domain)
+            save(domain)
         }
     }
 
     /// The outcome of an attempt to save a domain's edits.
     private enum SaveAttempt {
         case saved
-        /// Something stands in the way for the moment; it is tried again in a few milliseconds.
+        /// An obstacle prevents the save for now; it is retried in a few milliseconds.
         case blocked(DefaultsError)
         case failed(DefaultsError)
     }
 
     private static let blockedPause = TimeAmount.milliseconds(5)
 
-    /// Saves a domain's edits, without waiting for what stands in the way.
+    /// Saves a domain's edits, without waiting for an obstacle.
     @discardableResult
-    private func publish(_ domain: Domain) -> SaveAttempt {
-        waiting.withLock { $0.remove(domain) }
+    private func save(_ domain: Domain) -> SaveAttempt {
+        delayedSaves.withLock { $0.remove(domain) }
         let policy = policy(for: domain)
         do throws(DefaultsError) {
-            try store.publish(domain, policy)
+            try store.save(domain, policy)
             return noteAttempt(domain, policy, nil)
         } catch {
             return noteAttempt(domain, policy, error)
         }
     }
 
-    /// Saves the edits of domains, trying again while something stands in the way.
+    /// Saves the edits of domains, and retries while there is an obstacle.
     ///
     /// - Parameters:
-    ///   - domains: the domains.
-    ///   - end: when to leave what is still blocked.
-    /// - Returns: what couldn't be saved, and why.
-    func publish(
+    ///   - domains: The domains.
+    ///   - end: The deadline after which blocked saves are given up.
+    /// - Returns: The domains that couldn't be saved, with their errors.
+    func save(
         _ domains: [Domain], until end: NIODeadline = .distantFuture
     ) async -> [(domain: Domain, error: DefaultsError)] {
         var failures: [(Domain, DefaultsError)] = []
-        var left = domains
-        while !left.isEmpty {
+        var remaining = domains
+        while !remaining.isEmpty {
             let isLast = NIODeadline.now() >= end
             var blocked: [Domain] = []
-            for domain in left {
-                agenda.remove(.publish(domain))
-                switch publish(domain) {
+            for domain in remaining {
+                agenda.remove(.save(domain))
+                switch save(domain) {
                 case .saved: break
                 case .blocked where !isLast: blocked.append(domain)
                 case .blocked(let error), .failed(let error): failures.append((domain, error))
                 }
             }
-            left = blocked
-            if !left.isEmpty { await pause() }
+            remaining = blocked
+            if !remaining.isEmpty { await pause() }
         }
         return failures
     }
@@ -91,7 +91,7 @@ extension Engine {
         _ = try? await eventLoop.scheduleTask(in: Self.blockedPause) {}.futureResult.get()
     }
 
-    /// Plans what follows an attempt to save.
+    /// Plans the work that follows an attempt to save.
     @discardableResult
     private func noteAttempt(
         _ domain: Domain, _ policy: ObstaclePolicy, _ failure: DefaultsError?
@@ -99,36 +99,38 @@ extension Engine {
         if let failure, policy.isReported(failure) {
             obstacles.note(failure, of: domain, at: .now())
             if !obstacles.areTooLong(of: domain, at: .now()) {
-                plan(.publish(domain), in: Self.blockedPause)
+                plan(.save(domain), in: Self.blockedPause)
                 return .blocked(failure)
             }
-            store.giveUp(domain, failure)
+            store.noteSaveFailure(domain, failure)
         } else {
             obstacles.remove(domain)
         }
-        let count = failures.removeValue(forKey: domain) ?? 0
+        let count = failedSaves.removeValue(forKey: domain) ?? 0
         if failure != nil {
-            failures[domain] = count + 1
-            plan(.publish(domain), in: Self.pause(after: count))
+            failedSaves[domain] = count + 1
+            plan(.save(domain), in: Self.pause(after: count))
         }
-        // What was replaced just now is young again.
+        // A file was displaced just now, so examining starts again with short intervals.
         examinations = 0
         plan(.examineDisplaced, in: Self.displacedAge)
         return failure.map { .failed($0) } ?? .saved
     }
 
-    /// The time after which a replaced version is let go: a writer that had found the file by its name has opened it by then.
+    /// The age at which a displaced file is removed: a writer that found it by its name has opened it by then.
     static let displacedAge = TimeAmount.seconds(1)
 
-    // MARK: Edits on a condition
+    // MARK: Conditional edits
 
-    /// Takes an edit that expects what its domain holds, which is what the file holds now, and publishes it at once.
+    /// Applies an edit that expects its domain to hold certain values, and saves it immediately.
     ///
-    /// By memory alone the edit would seem to hold while someone else, a command that found no agent say, has the file in
-    /// hand; and the later of the two would undo what the other has been told is saved.
+    /// The condition is checked against the file, under its lock. Checked only in memory, it might seem to hold
+    /// while another process (such as a command that found no agent) is replacing the file; the later of the two saves
+    /// would then undo one that was reported as done.
     ///
-    /// - Returns: the revision of its record, as `Store.commit` does.
-    /// - Throws: `locked` when another process has held the lock for ten seconds, and else as `Store.commit`.
+    /// - Parameter request: The edit.
+    /// - Returns: The revision of its record, as `Store.commit` does.
+    /// - Throws: `locked` if another process has held the lock for ten seconds; otherwise as `Store.commit`.
     func commit(_ request: EditRequest) async throws(DefaultsError) -> Revision {
         let end = NIODeadline.now() + SaveObstacles.limit
         while true {

@@ -5,53 +5,55 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// What drives the store in the agent: it looks at files when the watcher says so, and publishes edits when it is time.
+/// The driver of the agent's store: it reloads files that the watcher reports, and saves edits when they are due.
 ///
-/// It runs on an event loop, and so a thread, of its own, on which it may wait for the disk: nobody else does.
+/// It runs on an event loop, and so on a thread, of its own: the only one in the agent that blocks on the disk.
 actor Engine: Service {
     nonisolated let store: Store
     nonisolated let watcher: DirectoryWatcher
     let eventLoop: any EventLoop
-    /// Runs its tasks on that loop.
-    nonisolated let executor: LoopExecutor
+    /// An executor that runs tasks on that loop.
+    nonisolated let executor: EventLoopExecutor
     private let log: AgentLog
     private(set) var settings: AgentSettings
     var agenda = Agenda()
     private var timer: Scheduled<Void>?
-    /// How often in a row a file was open for writing when it was looked at.
-    var attempts: [Domain: Int] = [:]
-    /// How often in a row a replaced version was still open for writing.
+    /// Consecutive reloads that found the file open for writing, by domain.
+    var openWriterReloads: [Domain: Int] = [:]
+    /// Consecutive examinations that found a displaced file still open for writing.
     var examinations: Int64 = 0
-    /// The domains with edits that wait to be published together.
+    /// The domains with edits that are collected to be saved together.
     ///
-    /// Whose is in it is planned to be published, or about to be. It is taken out before that begins: an edit that comes while
-    /// the file is being written is planned anew.
-    nonisolated let waiting = Mutex(WaitingEdits())
-    /// What stands in the way of saving.
+    /// Each domain in the set has a scheduled or imminent save. It is removed before the save begins, so an edit made
+    /// while the file is being written schedules another save.
+    nonisolated let delayedSaves = Mutex(DelayedSaves())
+    /// The obstacles to saving.
     var obstacles = SaveObstacles()
-    /// How often in a row publishing has failed.
-    var failures: [Domain: Int] = [:]
-    /// How often in a row a file couldn't be read.
-    var refusals: [Domain: Int] = [:]
-    /// How often in a row not all files could be found.
-    var blindLooks = 0
-    /// How often the change log's file was given up, or couldn't be begun again, with less than a minute between.
+    /// Consecutive failed saves, by domain.
+    var failedSaves: [Domain: Int] = [:]
+    /// Consecutive failed reads, by domain.
+    var failedReads: [Domain: Int] = [:]
+    /// Consecutive scans that couldn't list all files.
+    var failedScans = 0
+    /// Consecutive times, less than a minute apart, that the change log's file was lost or couldn't be started again.
     private var lostLogs = 0
-    /// When it was last begun again.
+    /// The time at which the change log's file was last started.
     private var logKeptAt = NIODeadline.now()
-    /// What is wrong with the directory, told already.
+    /// The last reported problem of the directory.
     private var directoryProblem: DefaultsError?
-    /// What is wrong with the system's directories, told already.
+    /// The last reported problems of the system's directories.
     private var systemProblems: [DefaultsError] = []
-    /// What is wrong with the settings, told already.
+    /// The last reported problems of the settings.
     private var settingsProblems: [String] = []
-    /// How changes are noticed, as it was told.
+    /// The last reported watch mode.
     private var watching: WatcherStatus.Mode?
-    /// Who is told that records were posted; set before the first edit can come.
-    private nonisolated let subscribers = Mutex<Server?>(nil)
+    /// The parts of the agent that the engine notifies; set before the first event is read.
+    private nonisolated let observers = Mutex(Observers())
 
-    /// Who looks at the agent's claims; set before the first event is read.
-    private nonisolated let claimChecks = Mutex<ClaimChecks?>(nil)
+    private struct Observers {
+        var subscribers: (any EngineSubscribers)?
+        var claimChecks: (any EngineClaimChecks)?
+    }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { eventLoop.executor.asUnownedSerialExecutor() }
 
@@ -65,146 +67,151 @@ actor Engine: Service {
         self.settings = settings
         self.log = log
         self.eventLoop = eventLoop
-        executor = LoopExecutor(eventLoop)
+        executor = EventLoopExecutor(eventLoop)
     }
 
-    /// Takes what the first look at the directory left open, and is told of all that comes.
-    func begin(_ unsettled: Store.Unsettled) {
+    /// Handles what the first scan of the directory left open, and starts observing the store.
+    func begin(_ outcome: Store.ReloadOutcome) {
         store.observe(with: self)
         for (_, error) in store.failures() { log.logger.warning("\(error)") }
         if let problem = store.logProblem { storeLostLog(problem) }
-        tell(of: unsettled.problem)
-        tellWatching()
-        tellOfSystem()
-        // They were read before the watch began to be followed.
+        report(outcome.problem)
+        reportWatchMode()
+        reportSystemProblems()
+        // The settings were read before the store was observed.
         compareSettings()
-        revisit(unsettled)
-        // What a crash may have left behind.
+        revisit(outcome)
+        // A crash may have left displaced files.
         plan(.examineDisplaced, in: .zero)
-        // A file that can't be taken is left alone until it is mended, or edited again.
+        // A damaged file is left alone until it is repaired or edited again.
         for (domain, _) in store.pending() where store.snapshot(of: domain).damage == nil {
-            storeNeedsPublishing(domain, .atOnce)
+            storeNeedsSaving(domain, .immediate)
         }
     }
 
-    /// Names who is told that records were posted.
-    nonisolated func tell(_ server: Server) {
-        subscribers.withLock { $0 = server }
+    /// Sets the subscribers that are woken for new records.
+    nonisolated func setSubscribers(_ subscribers: any EngineSubscribers) {
+        observers.withLock { $0.subscribers = subscribers }
     }
 
-    /// Names who looks at the agent's claims when the directory has changed.
-    nonisolated func tell(_ checks: ClaimChecks) {
-        claimChecks.withLock { $0 = checks }
+    /// Sets the checks of the agent's claims, which are requested when the directory has changed.
+    nonisolated func setClaimChecks(_ checks: any EngineClaimChecks) {
+        observers.withLock { $0.claimChecks = checks }
     }
 
-    /// Looks at files as the watcher tells, until the agent is to end; then saves what is pending.
+    /// Reloads files that the watcher reports until the agent shuts down, then saves pending edits.
     func run() async throws {
         await withGracefulShutdownHandler {
-            for await _ in watcher.ticks { takeDirty() }
+            for await _ in watcher.ticks { reloadDirtyFiles() }
         } onGracefulShutdown: {
             self.watcher.stop()
         }
         await end()
     }
 
-    /// Saves what is pending.
+    /// Saves pending edits.
     private func end() async {
         timer?.cancel()
-        takeDirty()
-        _ = await publish(store.pending().map(\.domain), until: .now() + .seconds(5))
+        reloadDirtyFiles()
+        _ = await save(store.pending().map(\.domain), until: .now() + .seconds(5))
         _ = store.examineDisplaced()
-        // What foreign writers left in the versions that were replaced is pending now.
-        for (domain, error) in await publish(store.pending().map(\.domain), until: .now() + .seconds(5)) {
-            log.logger.error("Edits of \(domain) are left to the next agent, in the change log: \(error)")
+        // Writes by foreign writers into displaced files are pending now.
+        for (domain, error) in await save(store.pending().map(\.domain), until: .now() + .seconds(5)) {
+            log.logger.error(
+                "Edits of \(domain) were not saved; the change log keeps them for the next agent: \(error)")
         }
         _ = store.examineDisplaced()
         for path in store.displacedPaths {
             log.logger.notice(
-                "A replaced version is still in use, or could not be saved. It stays in \(path) until an agent starts.")
+                "A displaced file is still being written, or could not be saved; it stays for the next agent: \(path)")
         }
     }
 
-    // MARK: Looking
+    // MARK: Reloading
 
-    /// Looks at everything that the watcher has gathered.
-    func takeDirty() {
-        let dirty = watcher.take()
+    /// Reloads everything that the watcher has gathered.
+    func reloadDirtyFiles() {
+        let dirty = watcher.dequeue()
         if dirty.rescan != nil || dirty.changed.contains(AgentClaim.fileName) {
-            claimChecks.withLock { $0 }?.request()
+            observers.withLock { $0.claimChecks }?.request()
         } else if !dirty.isEmpty {
             // Clients that don't find the socket write the files themselves.
-            claimChecks.withLock { $0 }?.requestIfNeeded()
+            observers.withLock { $0.claimChecks }?.requestIfNeeded()
         }
         if let reason = dirty.rescan {
-            tellWatching()
-            log.logger.debug("Looking at all files: \(reason)")
-            lookAtAll()
-            tellOfSystem()
+            reportWatchMode()
+            log.logger.debug("Reloading all files: \(reason)")
+            reloadAll()
+            reportSystemProblems()
         }
         let changed = domains(dirty.changed)
         for domain in changed { obstacles.noteChange(of: domain) }
-        revisit(store.look(at: changed, isTold: true))
-        // What stood in the way of publishing may be gone. A file's own event says nothing of that: it may come of the attempt.
+        revisit(store.reload(changed, afterEvent: true))
+        // Obstacles to saving may be gone. A file's own event is no sign of that: the failed attempt may cause it.
         if dirty.rescan != nil {
-            failures.keys.forEach { plan(.publish($0), in: .zero) }
+            failedSaves.keys.forEach { plan(.save($0), in: .zero) }
             plan(.keepLog, in: .zero)
         }
         for domain in domains(dirty.beingWritten) {
-            plan(.look(domain), in: .milliseconds(Int64(settings.holdDelay)))
+            plan(.reload(domain), in: .milliseconds(Int64(settings.holdDelay)))
         }
     }
 
-    /// Tells of what is wrong with the system's directories, once.
-    private func tellOfSystem() {
+    /// Logs each new problem of the system's directories once.
+    private func reportSystemProblems() {
         let problems = store.system.problems
         for problem in problems where !systemProblems.contains(problem) { log.logger.warning("\(problem)") }
         systemProblems = problems
     }
 
-    /// Tells when changes are noticed in another way than before; the first is told when the agent is ready.
-    private func tellWatching() {
+    /// Logs a change to the watch mode.
+    ///
+    /// The first mode is part of the message that the agent is ready.
+    private func reportWatchMode() {
         let mode = watcher.status.mode
         defer { watching = mode }
         guard let watching, watching != mode else { return }
         switch mode {
-        case .polling: log.logger.warning("\(store.directory.path) is watched by \(mode)")
-        case .inotify: log.logger.notice("\(store.directory.path) is watched by \(mode)")
-        // What has become of the directory is told by who looks for its files.
+        case .polling: log.logger.warning("\(store.directory.path) is now watched by \(mode)")
+        case .inotify: log.logger.notice("\(store.directory.path) is now watched by \(mode)")
+        // The scan for files reports what happened to the directory.
         case .waiting: break
         }
     }
 
-    func lookAtAll() {
+    func reloadAll() {
         do throws(DefaultsError) {
-            let unsettled = try store.lookAtAll()
-            tell(of: unsettled.problem)
-            revisit(unsettled)
+            let outcome = try store.reloadAll()
+            report(outcome.problem)
+            revisit(outcome)
         } catch {
-            tell(of: error)
-            revisit(store.lookAtSystem())
+            report(error)
+            revisit(store.reloadSystem())
         }
     }
 
-    /// Tells of what is wrong with the directory, once, and plans to look at all files again.
-    private func tell(of problem: DefaultsError?) {
+    /// Logs a problem of the directory once, and plans another scan.
+    private func report(_ problem: DefaultsError?) {
         if let problem, directoryProblem == nil { log.logger.warning("\(problem)") }
         if problem == nil, directoryProblem != nil { log.logger.notice("The directory can be read again.") }
         directoryProblem = problem
         if problem == nil {
-            blindLooks = 0
-            agenda.remove(.lookAtAll)
+            failedScans = 0
+            agenda.remove(.reloadAll)
         } else {
-            plan(.lookAtAll, in: Self.pause(after: blindLooks))
-            blindLooks += 1
+            plan(.reloadAll, in: Self.pause(after: failedScans))
+            failedScans += 1
         }
     }
 
-    /// How long to wait after so many failures in a row: a second, two, four, a minute at most.
+    /// Returns the delay after a number of consecutive failures: one second, two, four, and so on up to a minute.
     static func pause(after failures: Int) -> TimeAmount {
         .seconds(min(1 << Int64(min(failures, 6)), 60))
     }
 
-    /// The domains whose files bear the watcher's names; those of the system's directories are absolute paths.
+    /// Returns the domains of file names reported by the watcher.
+    ///
+    /// Files in the system's directories have absolute paths.
     private func domains(_ names: Set<String>) -> Set<Domain> {
         Set(
             names.flatMap { name in
@@ -213,30 +220,31 @@ actor Engine: Service {
             })
     }
 
-    func look(at domain: Domain, haste: Store.Haste) {
-        // Long open for writing: take what two equal readings say, since its writer may never close it.
-        let isLong = attempts[domain, default: 0] >= 10
-        let unsettled = store.look(at: [domain], patience: isLong ? .insist : .wait, haste: haste, isTold: true)
-        if unsettled.beingWritten.isEmpty { attempts[domain] = nil }
-        if unsettled.isEmpty { refusals[domain] = nil }
-        revisit(unsettled)
+    func reload(_ domain: Domain, losses: Store.LossPolicy) {
+        // After many attempts, trust two equal readings, since the writer may never close the file.
+        let isLong = openWriterReloads[domain, default: 0] >= 10
+        let outcome = store.reload(
+            [domain], openWriters: isLong ? .readAnyway : .wait, losses: losses, afterEvent: true)
+        if outcome.beingWritten.isEmpty { openWriterReloads[domain] = nil }
+        if outcome.isEmpty { failedReads[domain] = nil }
+        revisit(outcome)
     }
 
-    /// Plans another look at what couldn't be told yet.
-    func revisit(_ unsettled: Store.Unsettled) {
-        for domain in unsettled.beingWritten {
-            let attempt = attempts[domain, default: 0]
-            attempts[domain] = attempt + 1
-            // 1, 2, 4 … 32, 50, 50 …; after about 250 ms by two equal readings, ever more seldom.
+    /// Plans another reload of files whose state is still uncertain.
+    func revisit(_ outcome: Store.ReloadOutcome) {
+        for domain in outcome.beingWritten {
+            let attempt = openWriterReloads[domain, default: 0]
+            openWriterReloads[domain] = attempt + 1
+            // 1, 2, 4 … 32, 50, 50 … ms; after about 250 ms, with two equal readings and growing intervals.
             let pause = attempt < 10 ? min(1 << attempt, 50) : min(250 << min(attempt - 10, 5), 5_000)
-            plan(.look(domain), in: .milliseconds(Int64(pause)))
+            plan(.reload(domain), in: .milliseconds(Int64(pause)))
         }
-        for domain in unsettled.unreadable {
-            plan(.look(domain), in: Self.pause(after: refusals[domain, default: 0]))
-            refusals[domain, default: 0] += 1
+        for domain in outcome.unreadable {
+            plan(.reload(domain), in: Self.pause(after: failedReads[domain, default: 0]))
+            failedReads[domain, default: 0] += 1
         }
-        for domain in unsettled.doubtful {
-            plan(.settle(domain), in: .milliseconds(Int64(settings.holdDelay)))
+        for domain in outcome.unconfirmed {
+            plan(.confirmLoss(domain), in: .milliseconds(Int64(settings.holdDelay)))
         }
     }
 
@@ -250,19 +258,19 @@ actor Engine: Service {
     func armTimer() {
         timer?.cancel()
         guard let next = agenda.next else { return }
-        timer = eventLoop.scheduleTask(deadline: next) { self.assumeIsolated { $0.doDue() } }
+        timer = eventLoop.scheduleTask(deadline: next) { self.assumeIsolated { $0.performDueItems() } }
     }
 
-    private func doDue() {
-        for item in agenda.takeDue(at: .now()) {
+    private func performDueItems() {
+        for item in agenda.dequeueDue(at: .now()) {
             switch item {
-            case .look(let domain): look(at: domain, haste: .patient)
-            case .settle(let domain): look(at: domain, haste: .settle)
-            case .publish(let domain): publishIfDue(domain)
-            case .lookAtAll: lookAtAll()
+            case .reload(let domain): reload(domain, losses: .confirmLater)
+            case .confirmLoss(let domain): reload(domain, losses: .believe)
+            case .save(let domain): saveIfDue(domain)
+            case .reloadAll: reloadAll()
             case .keepLog: keepLog()
             case .examineDisplaced:
-                // Someone may hold one open for ever.
+                // A program may keep a displaced file open indefinitely.
                 let isLeft = store.examineDisplaced(olderThan: .nanoseconds(Self.displacedAge.nanoseconds))
                 examinations = isLeft ? examinations + 1 : 0
                 if isLeft { plan(.examineDisplaced, in: .seconds(min(1 << min(examinations - 1, 3), 5))) }
@@ -271,12 +279,12 @@ actor Engine: Service {
         armTimer()
     }
 
-    /// Begins the change log's file again, now or later.
+    /// Starts the change log's file again, now or later.
     private func keepLog() {
         guard store.logProblem != nil else { return }
         guard (try? store.keepLogAgain()) != nil else { return planToKeepLog() }
         logKeptAt = .now()
-        log.logger.notice("The change log is kept in its file again.")
+        log.logger.notice("The change log is saved to its file again.")
     }
 
     private func planToKeepLog() {
@@ -286,7 +294,7 @@ actor Engine: Service {
 
     // MARK: Settings
 
-    /// Follows the settings as they are, if they have changed.
+    /// Applies the current settings if they have changed.
     private func compareSettings() {
         let domain = try? Domain(DomainName(AgentSettings.domainName))
         var problems: [String] = []
@@ -297,30 +305,48 @@ actor Engine: Service {
         settings = new
         log.follow(new)
         store.setLogCapacity(new.logCapacity)
-        subscribers.withLock { $0 }?.follow(new)
-        // Edits that wait do so by the new delays.
-        for (domain, _) in store.pending() { schedulePublishing(domain, .soon) }
+        observers.withLock { $0.subscribers }?.follow(new)
+        // The new delays apply to edits that are already pending.
+        for (domain, _) in store.pending() { scheduleSave(domain, .delayed) }
         log.logger.info("The settings have changed.")
     }
 }
 
+/// The engine's view of the agent's subscribers, which the server provides.
+protocol EngineSubscribers: AnyObject, Sendable {
+    /// Makes every subscription check for new records.
+    ///
+    /// May be called on any thread, as often as needed.
+    func wake()
+    /// Applies the limits of changed settings.
+    func follow(_ settings: AgentSettings)
+}
+
+/// The engine's view of the checks of the agent's claims.
+protocol EngineClaimChecks: AnyObject, Sendable {
+    /// Requests a check.
+    func request()
+    /// Requests a check if a claim or the socket is gone.
+    func requestIfNeeded()
+}
+
 extension Engine: StoreObserver {
-    nonisolated func storePosted(in domain: Domain) {
-        subscribers.withLock { $0 }?.wake()
+    nonisolated func storePublished(in domain: Domain) {
+        observers.withLock { $0.subscribers }?.wake()
         if domain.name.description == AgentSettings.domainName { onLoop { $0.compareSettings() } }
     }
 
-    nonisolated func storeNeedsPublishing(_ domain: Domain, _ urgency: StoreUrgency) {
-        // Where others wait already it looks when it is their time, and needn't be woken.
-        if urgency == .soon, !waiting.withLock({ $0.add(domain, at: .now()) }) { return }
-        onLoop { $0.schedulePublishing(domain, urgency) }
+    nonisolated func storeNeedsSaving(_ domain: Domain, _ timing: SaveTiming) {
+        // If other edits are collected already, the engine checks when they are due, and needn't be woken.
+        if timing == .delayed, !delayedSaves.withLock({ $0.add(domain, at: .now()) }) { return }
+        onLoop { $0.scheduleSave(domain, timing) }
     }
 
-    nonisolated func storeTold(_ event: LogRecord.Event) {
+    nonisolated func storeReported(_ event: LogRecord.Event) {
         switch event {
         case .damaged(_, let reason): log.logger.warning("\(reason)")
         case .unsaved(let domain, let reason): log.logger.error("\(domain) could not be saved: \(reason)")
-        case .recovered(let domain): log.logger.notice("\(domain) is in order again.")
+        case .recovered(let domain): log.logger.notice("\(domain) recovered.")
         case .change, .unknown: break
         }
     }
@@ -328,13 +354,13 @@ extension Engine: StoreObserver {
     nonisolated func storeLostLog(_ error: DefaultsError) {
         log.logger.warning("\(error)")
         onLoop { engine in
-            // On a disk that is all but full it may be begun, and soon be given up, again and again.
+            // On an almost full disk, the log may repeatedly be started and soon given up.
             if NIODeadline.now() - engine.logKeptAt > .minutes(1) { engine.lostLogs = 0 }
             engine.planToKeepLog()
         }
     }
 
-    nonisolated func storeKept(_ copy: String) {
+    nonisolated func storeKeptCopy(_ copy: String) {
         log.logger.warning("Content that could not be merged was saved to \(copy).")
     }
 

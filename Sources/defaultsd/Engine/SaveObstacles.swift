@@ -1,51 +1,51 @@
 import DefaultsCore
 import NIOCore
 
-/// What stands in the way of saving domains, and since when.
+/// The obstacles to saving domains, and the times since which they exist.
 ///
-/// Pure; it knows no clock.
+/// A pure value; it has no clock.
 struct SaveObstacles {
-    /// The time after which a file that a program has open for writing is replaced all the same.
+    /// The time after which a file is replaced even though a program has it open for writing.
     static let openLimit = TimeAmount.seconds(1)
-    /// The same for one that is opened anew again and again.
+    /// The same limit for a file that is opened repeatedly.
     static let reopenedLimit = TimeAmount.seconds(5)
-    /// The time after which a save that something stands in the way of has failed.
+    /// The time after which a blocked save counts as failed.
     static let limit = TimeAmount.seconds(10)
 
     private struct Obstacle {
-        /// When the first attempt in a row was made that didn't succeed.
+        /// The time of the first of the consecutive blocked attempts.
         var since: NIODeadline
-        /// When the file was first found open, unless it was closed since.
+        /// The time at which the file was first found open, unless it has been closed since.
         var openSince: NIODeadline?
     }
 
     private var obstacles: [Domain: Obstacle] = [:]
 
-    /// Notes that an attempt didn't succeed.
+    /// Notes a blocked attempt.
     mutating func note(_ error: DefaultsError, of domain: Domain, at now: NIODeadline) {
         var obstacle = obstacles[domain] ?? Obstacle(since: now)
-        // With the lock in the way nobody looked at the file.
+        // An attempt that failed on the lock did not check the file.
         if error.code == .openForWriting { obstacle.openSince = obstacle.openSince ?? now }
         obstacles[domain] = obstacle
     }
 
-    /// Notes that a program has closed the file, or put another in its place: whoever has it open next begins anew.
+    /// Notes that a program has closed or replaced the file, which ends the time that it was open.
     mutating func noteChange(of domain: Domain) {
         obstacles[domain]?.openSince = nil
     }
 
-    /// Forgets what stood in the way of a domain.
+    /// Removes a domain's obstacle.
     mutating func remove(_ domain: Domain) {
         obstacles[domain] = nil
     }
 
-    /// The way to make the next attempt.
+    /// Returns the policy for the next attempt.
     func policy(for domain: Domain, at now: NIODeadline) -> ObstaclePolicy {
         guard let obstacle = obstacles[domain], let openSince = obstacle.openSince else { return .report }
         return now - openSince >= Self.openLimit || now - obstacle.since >= Self.reopenedLimit ? .override : .report
     }
 
-    /// Whether something has stood in a domain's way for too long.
+    /// Returns whether a domain has been blocked for too long.
     func areTooLong(of domain: Domain, at now: NIODeadline) -> Bool {
         obstacles[domain].map { now - $0.since >= Self.limit } ?? false
     }

@@ -2,11 +2,13 @@ import DefaultsCore
 import Logging
 import NIOCore
 import ServiceLifecycle
+import Synchronization
 
-/// Keeps what the agent is found by: its claims on the directory and the socket, and the socket's file.
+/// A service that keeps the agent discoverable: its claims on the directory and the socket, and the socket's file.
 ///
-/// The directory may be moved away and made again, or another mounted over it; files may be removed. `ClaimChecks` says when
-/// that may be so. Where the directory can't be claimed, since no file can be made in it, that is tried again by time.
+/// The directory may be moved away and created again, or another may be mounted over it; files may be removed.
+/// `ClaimChecks` reports when that may have happened. A directory that can't be claimed, because no file can be created
+/// in it, is retried at intervals.
 struct ClaimService: Service {
     let claims: AgentClaims
     let checks: ClaimChecks
@@ -14,23 +16,23 @@ struct ClaimService: Service {
     let log: AgentLog
     let eventLoop: any EventLoop
 
-    /// The time between two attempts to claim the directory, as long as it isn't.
+    /// The interval between attempts to claim a directory that isn't claimed.
     private static let interval = TimeAmount.seconds(5)
-    /// The time in which a directory whose claim's file was removed may itself be.
+    /// The delay after a claim file's removal, in which the directory itself may be removed as well.
     private static let settling = TimeAmount.milliseconds(500)
-    /// The time for which clients may have locked the file, to see whether an agent has, and the pause until the next attempt.
-    private static let mostOfALook = Duration.seconds(2)
-    /// What a directory that isn't claimed is open to.
-    static let consequence = "Until it can be, another agent could start on this directory."
+    /// The time for which clients may hold the lock while they check for an agent, and the pause between attempts.
+    private static let checkTimeout = Duration.seconds(2)
+    /// The risk of a directory that isn't claimed.
+    static let consequence = "Until it is locked, another agent could start on this directory."
     private static let pause = TimeAmount.milliseconds(20)
 
-    /// Runs until the agent is to end, or another agent has a claim that this one has lost.
+    /// Runs until the agent shuts down, or until another agent takes over a claim that this one has lost.
     func run() async throws {
         await withGracefulShutdownHandler {
             planNext()
             for await _ in checks.due {
                 let problem = claims.problem
-                // A file that is made in a directory which someone is removing would keep it from being removed.
+                // A file created in a directory that is being removed would prevent the removal.
                 if !claims.areCurrent { await pause(Self.settling) }
                 do throws(DefaultsError) {
                     for line in try await renew() { log.logger.notice("\(line)") }
@@ -53,7 +55,7 @@ struct ClaimService: Service {
     }
 
     private func renew() async throws(DefaultsError) -> [String] {
-        let end = ContinuousClock.now + Self.mostOfALook
+        let end = ContinuousClock.now + Self.checkTimeout
         while true {
             do throws(DefaultsError) { return try claims.renew() } catch {
                 guard .now < end else { throw error }
@@ -65,4 +67,35 @@ struct ClaimService: Service {
     private func pause(_ time: TimeAmount) async {
         _ = try? await eventLoop.scheduleTask(in: time) {}.futureResult.get()
     }
+}
+
+/// The requests to check the agent's claims and socket, from everything that notices a possible loss.
+final class ClaimChecks: EngineClaimChecks {
+    /// A stream with one element for each check that is due; one check may answer several requests.
+    let due: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
+    private let claims: AgentClaims
+    /// The server; set before the socket is created.
+    private let server = Mutex<Server?>(nil)
+
+    init(_ claims: AgentClaims) {
+        self.claims = claims
+        (due, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Sets the server whose socket is checked as well.
+    func follow(_ server: Server) { self.server.withLock { $0 = server } }
+
+    /// Requests a check.
+    func request() { continuation.yield() }
+
+    /// Requests a check if a claim or the socket is gone.
+    ///
+    /// Costs a few system calls; may be called on any thread.
+    func requestIfNeeded() {
+        if !claims.areCurrent || server.withLock({ $0 })?.isFound == false { request() }
+    }
+
+    /// Ends the stream of requests.
+    func finish() { continuation.finish() }
 }

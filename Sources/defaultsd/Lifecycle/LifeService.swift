@@ -1,24 +1,29 @@
+import CLinux
+import DefaultsCore
 import DirectoryWatcher
 import Glibc
+import Linux
+import Logging
 import NIOPosix
 import ServiceLifecycle
 
-/// An event in the life of the agent as a whole.
+/// An event in the life of the whole agent.
 enum LifeEvent {
-    /// The agent is to end.
+    /// The agent should shut down.
     case end
-    /// Every file is to be looked at.
+    /// Every file should be checked.
     case rescan
-    /// The process for which a private agent was started has ended.
+    /// The process that started this private agent has exited.
     case parentEnded
 }
 
-/// Ends the agent on SIGTERM and SIGINT, or when a client may ask for it, and has every file looked at on SIGHUP.
+/// A service that ends the agent on SIGTERM, SIGINT or a client's request, and rescans all files on SIGHUP.
 ///
-/// The end is never cut short, however many signals ask for it: what is pending is saved, and the socket removed. Who can't
-/// wait for that has SIGKILL.
+/// Further signals don't cut the shutdown short: pending edits are saved, and the socket is removed. Use SIGKILL to
+/// skip that.
 ///
-/// A thread waits for signals with `sigwait`. (UnixSignals would do, if it didn't start Dispatch's pool: see `LoopExecutor`.)
+/// A thread waits for signals with `sigwait`. (UnixSignals would also work, but starts Dispatch's pool; see
+/// `EventLoopExecutor`.)
 struct LifeService: Service {
     let events: AsyncStream<LifeEvent>
     let continuation: AsyncStream<LifeEvent>.Continuation
@@ -43,15 +48,17 @@ struct LifeService: Service {
         return set
     }
 
-    /// Keeps the signals for the thread that waits for them.
+    /// Blocks the signals in all threads but the one that waits for them.
     ///
-    /// Called before any other thread is started, since threads inherit what is blocked.
+    /// Must be called before any other thread starts, since threads inherit the signal mask.
     static func blockSignals() {
         var set = waitedFor
         pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
-    /// Waits for the event that ends the agent; as the service group is told, its end is the others'.
+    /// Waits for the event that ends the agent.
+    ///
+    /// The service group then shuts down the other services.
     func run() async throws {
         pool.start()
         pool.submit { [continuation] _ in
@@ -79,5 +86,62 @@ struct LifeService: Service {
         } onGracefulShutdown: {
             continuation.finish()
         }
+    }
+}
+
+extension Service {
+    /// Waits until the agent shuts down.
+    ///
+    /// `gracefulShutdown()` would also work, but starts Dispatch's pool (see `EventLoopExecutor`), which aborts the
+    /// process when no file descriptors are left.
+    func waitForEnd() async {
+        let (end, continuation) = AsyncStream<Never>.makeStream()
+        await withGracefulShutdownHandler {
+            for await _ in end {}
+        } onGracefulShutdown: {
+            continuation.finish()
+        }
+    }
+}
+
+/// A service that reports that the agent is ready or stopping, on standard error and to the service manager.
+struct ReadyService: Service {
+    let directory: PreferencesDirectory
+    let address: AgentAddress
+    let watcher: DirectoryWatcher
+    let log: AgentLog
+    let serviceManager: ServiceManager
+
+    func run() async throws {
+        log.logger.notice(
+            "ready: watching \(directory.path) by \(watcher.status.mode), listening on \(address.socketPath)")
+        serviceManager.notify("READY=1\nSTATUS=Watching \(directory.path)")
+        await waitForEnd()
+        serviceManager.notify("STOPPING=1")
+    }
+}
+
+/// The process that started this private agent: `defaults tail`.
+enum Parent {
+    /// The signal that reports its exit.
+    static let signal = SIGUSR1
+
+    /// Arranges for the signal to be sent when a process exits, which must be the agent's parent.
+    static func follow(_ parent: pid_t) throws(DefaultsError) {
+        linux_signal_at_end_of_parent(signal)
+        // The parent may have exited before the line above.
+        guard getppid() == parent else {
+            throw DefaultsError(.agentRefused, "Process \(parent), which started this agent, has already exited.")
+        }
+        // The agent may outlive the parent. Programs that read the parent's output must see it end.
+        discard([STDIN_FILENO, STDOUT_FILENO])
+    }
+
+    /// Detaches from standard error, the last inherited stream, once the parent has exited.
+    static func leave() { discard([STDERR_FILENO]) }
+
+    private static func discard(_ numbers: [Int32]) {
+        guard let nothing = try? FileDescriptor(opening: "/dev/null", O_RDWR) else { return }
+        for number in numbers where number != nothing.number { dup2(nothing.number, number) }
     }
 }

@@ -3,40 +3,41 @@ import Logging
 import NIOCore
 import NIOPosix
 
-/// One connection: reads requests, answers them, and sends the events of its subscriptions.
+/// The handler of one connection: it reads requests, answers them, and sends the events of its subscriptions.
 ///
 /// Confined to the server's event loop.
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Who is connected, by the socket's word.
+    /// The identity of the client, from the socket's credentials.
     let app: AppIdentity
-    /// The streams, by the number of the request that began each.
+    /// The subscriptions, by the numbers of the requests that started them.
     private(set) var subscriptions: [UInt64: Subscription] = [:]
     private let server: Server
     private let refusal: DefaultsError?
     private var decoder = FrameDecoder(limits: Frame.requestLimits)
     private var hasGreeted = false
-    /// Whether `pump` is at work, and whether it was called since it last looked.
+    /// Whether `pump` is running, and whether it was called again since its last pass.
     private var isPumping = false
     private var isWanted = false
-    /// Answers that say how far the log has come, oldest first: each waits until the subscriptions' events up to there
-    /// have been sent.
+    /// Answers that refer to a cursor, oldest first.
+    ///
+    /// Each is held back until the subscriptions have been sent all events up to its cursor.
     private var answers: CircularBuffer<(cursor: Cursor, message: Message, number: UInt64)> = []
-    /// The `widen` requests that wait until their subscription is caught up, oldest first.
+    /// The `widen` requests that wait for their subscriptions to catch up, oldest first.
     private var widenings: CircularBuffer<Widening> = []
-    private static let mostWidenings = 64
-    /// The `synchronize` requests that wait for the disk.
+    private static let maximumWidenings = 64
+    /// The number of `synchronize` requests that wait for the disk.
     private var barriers = 0
-    private static let mostBarriers = 64
-    /// A request up to this size is taken in however much others have sent.
+    private static let maximumBarriers = 64
+    /// The size up to which a request is accepted, however many bytes other clients have sent.
     private static let smallRequest = 1 << 20
-    /// How many bytes came that aren't answered yet.
-    var waitingBytes: Int { decoder.waiting }
-    /// Whether an edit on a condition waits to be published; what comes behind it must not overtake it.
-    private var isJudging = false
-    /// Whether something was asked since `hasAnsweredAll` was.
+    /// The number of received bytes that are not processed yet.
+    var bufferedBytes: Int { decoder.bufferedBytes }
+    /// Whether a conditional edit is being saved; later requests must not overtake it.
+    private var hasConditionalEdit = false
+    /// Whether a request arrived since the last call of `checkDrained`.
     private var hasBeenAsked = false
     private var context: ChannelHandlerContext?
 
@@ -70,26 +71,29 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         decoder.append(unwrapInboundIn(data).readableBytesView)
-        if decoder.waiting > Self.smallRequest, server.waitingBytes > Server.mostWaitingBytes {
+        if decoder.bufferedBytes > Self.smallRequest, server.bufferedBytes > Server.maximumBufferedBytes {
             fail(
                 DefaultsError(
                     .agentRefused,
-                    "The agent holds \(server.waitingBytes) bytes of unfinished requests; send smaller ones, or later.")
+                    "The agent holds \(server.bufferedBytes) bytes of unfinished requests. "
+                        + "Send smaller ones, or retry later."
+                )
             )
             return
         }
-        takeRequests()
+        serveRequests()
     }
 
-    /// Answers what has come, as long as the answers are read: nothing piles up on behalf of who doesn't.
-    private func takeRequests() {
+    /// Answers received requests while the client reads the answers, so that nothing piles up for a client that
+    /// doesn't.
+    private func serveRequests() {
         do throws(DefaultsError) {
-            while mayTakeRequests, let fields = try decoder.next() {
+            while mayServeRequests, let fields = try decoder.next() {
                 let number = (try? fields.unsigned("request")) ?? 0
                 do throws(DefaultsError) {
                     try answer(NumberedRequest(fields, from: app))
                 } catch {
-                    // A request that is wrong in itself is answered; one that breaks the protocol ends the connection.
+                    // An invalid request is answered with an error; one that violates the protocol ends the connection.
                     if error.code == .protocolViolation { throw error }
                     send(.failure(error), to: number)
                 }
@@ -97,29 +101,30 @@ final class ConnectionHandler: ChannelInboundHandler {
         } catch {
             fail(error)
         }
-        context?.channel.setOption(.autoRead, value: mayTakeRequests).whenFailure { _ in }
+        context?.channel.setOption(.autoRead, value: mayServeRequests).whenFailure { _ in }
         pump()
     }
 
-    private var mayTakeRequests: Bool {
-        context?.channel.isWritable == true && barriers < Self.mostBarriers && widenings.count < Self.mostWidenings
-            && !isJudging
+    private var mayServeRequests: Bool {
+        context?.channel.isWritable == true && barriers < Self.maximumBarriers
+            && widenings.count < Self.maximumWidenings
+            && !hasConditionalEdit
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        takeRequests()
+        serveRequests()
         context.fireChannelWritabilityChanged()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // The peer is gone, in one way or another.
+        // The peer is gone.
         context.close(promise: nil)
     }
 
-    /// Whether nothing is to be answered, nor was since this was last asked.
-    func hasAnsweredAll() -> Bool {
+    /// Returns whether no answers are pending, and no request has arrived since the last call.
+    func checkDrained() -> Bool {
         defer { hasBeenAsked = false }
-        return !hasBeenAsked && !isJudging && barriers == 0 && answers.isEmpty && widenings.isEmpty
+        return !hasBeenAsked && !hasConditionalEdit && barriers == 0 && answers.isEmpty && widenings.isEmpty
     }
 
     /// Closes the connection.
@@ -150,7 +155,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .hello: break
         case .read(let domain): send(.values(server.store.snapshot(of: domain)), to: number)
         case .domains: send(.domains(server.store.domains()), to: number)
-        case .edit(let edit) where edit.expecting != nil: judge(edit, number)
+        case .edit(let edit) where edit.expecting != nil: applyConditionally(edit, number)
         case .edit(let edit): confirm(try server.store.submit(edit), number)
         case .synchronize(let domains): synchronize(domains, number)
         case .subscribe(let start, let filter, let mode): try subscribe(start, filter, mode, number)
@@ -179,7 +184,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         guard version == Request.protocolVersion else {
             throw DefaultsError(
                 .protocolViolation,
-                "This agent speaks version \(Request.protocolVersion) of the protocol, \(client) version \(version).")
+                "This agent speaks version \(Request.protocolVersion) of the protocol, but \(client) "
+                    + "speaks version \(version).")
         }
         hasGreeted = true
         send(
@@ -189,12 +195,12 @@ final class ConnectionHandler: ChannelInboundHandler {
             to: number)
     }
 
-    /// Has the engine take an edit that expects something, with the file in hand.
-    private func judge(_ edit: EditRequest, _ number: UInt64) {
+    /// Passes a conditional edit to the engine, which applies it under the file's lock.
+    private func applyConditionally(_ edit: EditRequest, _ number: UInt64) {
         guard let context else { return }
         let engine = server.engine
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        isJudging = true
+        hasConditionalEdit = true
         let eventLoop = context.eventLoop
         Task(executorPreference: server.executor) {
             let outcome: Result<Revision, DefaultsError>
@@ -204,14 +210,14 @@ final class ConnectionHandler: ChannelInboundHandler {
                 outcome = .failure(error)
             }
             eventLoop.execute {
-                bound.value.isJudging = false
+                bound.value.hasConditionalEdit = false
                 switch outcome {
                 case .success(let revision): bound.value.confirm(revision, number)
-                // After the changes that refuted it, so that the client knows them when it retries.
+                // The answer follows the changes that refuted the edit, so that the client knows them when it retries.
                 case .failure(let error):
                     bound.value.answers.append((bound.value.server.store.cursor, .failure(error), number))
                 }
-                bound.value.takeRequests()
+                bound.value.serveRequests()
             }
         }
     }
@@ -230,7 +236,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             eventLoop.execute {
                 bound.value.barriers -= 1
                 bound.value.answers.append((cursor, .synchronized(cursor, failures: failures), number))
-                bound.value.takeRequests()
+                bound.value.serveRequests()
             }
         }
     }
@@ -239,12 +245,13 @@ final class ConnectionHandler: ChannelInboundHandler {
         _ start: Subscription.Start, _ filter: SubscriptionFilter, _ mode: Subscription.Mode, _ number: UInt64
     ) throws(DefaultsError) {
         guard subscriptions[number] == nil else {
-            throw DefaultsError(.agentRefused, "The number \(number) is a subscription's already.")
+            throw DefaultsError(.agentRefused, "Subscription \(number) exists already.")
         }
         guard subscriptions.count < server.settings.maximumSubscriptions else {
             throw DefaultsError(
                 .agentRefused,
-                "A connection may have \(subscriptions.count) subscriptions, the setting MaximumSubscriptions.")
+                "The connection already has \(subscriptions.count) subscriptions, the maximum. To raise it, set "
+                    + "MaximumSubscriptions.")
         }
         try SubscriptionLimits.check(filter, beside: subscriptions.values)
         let subscription = server.store.subscribe(start, filter: filter, mode: mode)
@@ -253,19 +260,19 @@ final class ConnectionHandler: ChannelInboundHandler {
             .subscribed(Cursor(epoch: server.store.cursor.epoch, revision: subscription.revision)), to: number)
     }
 
-    /// Checks that a subscription is there.
+    /// Checks that a subscription exists.
     private func check(_ number: UInt64) throws(DefaultsError) {
         guard subscriptions[number] != nil else {
-            throw DefaultsError(.agentRefused, "The number \(number) is no subscription's.")
+            throw DefaultsError(.agentRefused, "There is no subscription \(number).")
         }
     }
 
     // MARK: Sending
 
-    /// Sends what subscriptions have waiting, as much as the connection takes now.
+    /// Sends the subscriptions' pending events, as far as the connection accepts them.
     ///
-    /// Writing and flushing may change whether the connection takes more, and so call this again; what is called again leaves
-    /// it to the first call to go on, so that events keep their order.
+    /// Writing and flushing may change whether the connection is writable, and so call this function again. The nested
+    /// call leaves the work to the first one, so that events keep their order.
     func pump() {
         isWanted = true
         guard let context, !isPumping else { return }
@@ -282,12 +289,12 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    /// Answers the `widen` requests whose subscriptions are caught up, oldest first.
+    /// Answers the `widen` requests whose subscriptions have caught up, oldest first.
     ///
-    /// The answer, the values and the bookmark go at once, so that no other event comes between them. Where a record has
-    /// been posted since the subscription was looked at, the server has it looked at again.
+    /// The answer, the values and the bookmark are sent together, so that no other event comes between them. If a
+    /// record has been published since the subscription was checked, the server wakes it again.
     private func widenSubscriptions(_ context: ChannelHandlerContext) {
-        let isFull = widenings.count >= Self.mostWidenings
+        let isFull = widenings.count >= Self.maximumWidenings
         while context.channel.isWritable, let next = widenings.first {
             guard subscriptions[next.subscription] != nil else {
                 widenings.removeFirst()
@@ -302,14 +309,14 @@ final class ConnectionHandler: ChannelInboundHandler {
             for snapshot in snapshots { send(.event(.initial(snapshot)), to: next.subscription) }
             send(.event(.bookmark(cursor)), to: next.subscription)
         }
-        // More requests may be taken now; not from here, since that would call this again.
-        if isFull, widenings.count < Self.mostWidenings {
+        // More requests may be accepted now. Not from here, since that would call this function again.
+        if isFull, widenings.count < Self.maximumWidenings {
             let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-            context.eventLoop.execute { bound.value.takeRequests() }
+            context.eventLoop.execute { bound.value.serveRequests() }
         }
     }
 
-    /// Sends the answers that no event is to come before.
+    /// Sends the answers whose events have all been sent.
     private func sendAnswers() {
         let reached = subscriptions.values.map(\.revision).min() ?? .max
         while let first = answers.first, first.cursor.revision <= reached {
@@ -320,14 +327,14 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// Writes the next events of a subscription.
     ///
-    /// - Returns: whether there may be more.
+    /// - Returns: Whether there may be more.
     private func writeNext(_ number: UInt64, _ context: ChannelHandlerContext) -> Bool {
         guard var subscription = subscriptions[number] else { return false }
         do throws(DefaultsError) {
-            // Also where nothing is to be sent, it has moved on past what its filter leaves out.
+            // Even if nothing is sent, the subscription has moved past records that its filter leaves out.
             defer { subscriptions[number] = subscription.hasEnded ? nil : subscription }
             guard let frames = try server.next(for: &subscription, number) else { return false }
-            // None at all are of a snapshot of nothing.
+            // A snapshot of no domains has no frames.
             if frames.readableBytes > 0 { context.write(wrapOutboundOut(frames), promise: nil) }
             return true
         } catch {

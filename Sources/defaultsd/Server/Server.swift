@@ -8,11 +8,11 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// The agent's socket: takes connections of its user, and wakes their subscriptions.
+/// The agent's socket: accepts connections of its user, and wakes their subscriptions.
 ///
-/// Connections live on one event loop; nothing there waits for the disk, but for the log's file where the socket, and so the
-/// log, isn't in memory.
-final class Server: Service {
+/// Connections are confined to one event loop. Nothing on it waits for the disk, with two exceptions: it may `stat` a
+/// domain's file, and it writes the change log's file, which is on a disk if the socket's directory is.
+final class Server: Service, EngineSubscribers {
     let store: Store
     let engine: Engine
     let watcher: DirectoryWatcher
@@ -21,25 +21,25 @@ final class Server: Service {
     let log: AgentLog
     let started = ContinuousClock.now
     private let eventLoop: any EventLoop
-    /// Where connections' tasks run.
-    let executor: LoopExecutor
-    /// The connections that are open; touched on the event loop alone.
+    /// The executor of the connections' tasks.
+    let executor: EventLoopExecutor
+    /// The open connections; accessed only on the event loop.
     let connections: NIOLoopBoundBox<[ObjectIdentifier: ConnectionHandler]>
-    /// What several of them get; touched on the event loop alone.
+    /// The frames shared by several connections; accessed only on the event loop.
     private let batches: NIOLoopBoundBox<SharedBatches>
-    /// So many bytes of requests that haven't all come yet are kept, of all connections together.
-    static let mostWaitingBytes = 128 << 20
+    /// The maximum size of all incomplete requests together, in bytes.
+    static let maximumBufferedBytes = 128 << 20
     private let listening = Mutex(Listening.notYet)
-    /// Why the socket can't be had again, as it was logged.
+    /// The last logged reason why the socket could not be opened again.
     private let obstacle = Mutex<String?>(nil)
     /// Ends a private agent; `nil` for an ordinary one, which no client can end.
     private let ending: (@Sendable () -> Void)?
-    /// Whether the agent ends with its last connection; touched on the event loop alone.
+    /// Whether the agent ends with its last connection; accessed only on the event loop.
     private let endsWhenAlone: NIOLoopBoundBox<Bool>
-    /// How many files are open beside the connections, as long as the agent runs; set before the first connection.
+    /// The number of permanently open files other than connections; set before the first connection.
     private let otherFiles = Atomic(0)
     private let currentSettings: Mutex<AgentSettings>
-    /// Whether the loop has been asked to wake the subscriptions and hasn't yet: one request stands for many records.
+    /// Whether a wake-up of the subscriptions is scheduled on the loop: one wake-up serves many records.
     private let isWaking = Atomic(false)
 
     init(
@@ -54,14 +54,14 @@ final class Server: Service {
         self.log = log
         self.ending = ending
         eventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
-        executor = LoopExecutor(eventLoop)
+        executor = EventLoopExecutor(eventLoop)
         connections = .makeBoxSendingValue([:], eventLoop: eventLoop)
         batches = .makeBoxSendingValue(SharedBatches(), eventLoop: eventLoop)
         endsWhenAlone = .makeBoxSendingValue(false, eventLoop: eventLoop)
         currentSettings = Mutex(settings)
     }
 
-    /// A socket that is listened to.
+    /// A listening socket.
     private struct Listener {
         let channel: any Channel
         let file: SocketFile
@@ -70,32 +70,32 @@ final class Server: Service {
     private enum Listening {
         case notYet
         case open(Listener)
-        /// The agent is about to end.
+        /// The agent is shutting down.
         case closed
     }
 
     var settings: AgentSettings { currentSettings.withLock { $0 } }
 
-    /// How many bytes came that aren't answered yet; asked on the event loop alone.
-    var waitingBytes: Int { connections.value.values.reduce(0) { $0 + $1.waitingBytes } }
+    /// The number of received bytes that are not processed yet; called only on the event loop.
+    var bufferedBytes: Int { connections.value.values.reduce(0) { $0 + $1.bufferedBytes } }
 
-    /// Takes the limits of connections from changed settings.
+    /// Applies the connection limits of changed settings.
     func follow(_ settings: AgentSettings) {
         currentSettings.withLock { $0 = settings }
     }
 
-    /// Begins to take connections.
+    /// Starts accepting connections.
     ///
-    /// Clients are let in once all is known that happened before they could find the agent: until then they work on the
-    /// files, and what one of them has saved the next one is to see.
+    /// Clients are accepted once everything that happened before they could find the agent is known. Until then they
+    /// work on the files directly, and what one of them has saved must be visible to the next.
     func listen() async throws {
-        // One more is the listening socket.
+        // One more for the listening socket.
         otherFiles.store(OpenFiles.inUse(below: OpenFiles.limit) + 1, ordering: .relaxed)
         let new = try await listener()
         listening.withLock { $0 = .open(new) }
     }
 
-    /// Listens again if someone has removed the socket's file, so that clients find the agent.
+    /// Listens again if the socket's file was removed, so that clients find the agent.
     func listenAgain() async {
         guard case .open(let old) = listening.withLock({ $0 }), !old.file.isCurrent else { return }
         let new: Listener
@@ -117,33 +117,34 @@ final class Server: Service {
             return true
         }
         if isOpen {
-            log.logger.notice("The socket \(address.socketPath) was removed, and is there again.")
+            log.logger.notice("The socket \(address.socketPath) was removed and has been created again.")
             try? await old.channel.close()
         } else {
             await close(new)
         }
     }
 
-    /// Whether clients find the socket; also so before it is made, and once the agent is about to end.
+    /// Whether clients find the socket; also `true` before it is created and during shutdown.
     var isFound: Bool {
         guard case .open(let listener) = listening.withLock({ $0 }) else { return true }
         return listener.file.isCurrent
     }
 
     private func listener() async throws -> Listener {
-        // No agent listens here while `AgentClaims` holds. Another program may, or what a killed agent left is there.
+        // `AgentClaims` keeps other agents away. Another program may listen here, or a killed agent may have left a
+        // file.
         try SocketFile.clear(address.socketPath)
         let (socket, file) = try SocketFile.listen(at: address.socketPath)
         await withCheckedContinuation { continuation in
             engine.synchronize([]) { _, _ in continuation.resume() }
         }
         do {
-            // Bound already, since NIO would remove whatever has its path when it closes a socket that it has bound.
+            // Already bound: if NIO binds a socket, it removes whatever file is at its path when closing it.
             let channel = try await ServerBootstrap(group: eventLoop)
                 .serverChannelOption(.backlog, value: SocketFile.queueLength)
                 .serverChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandler(AcceptPause())
+                        try channel.pipeline.syncOperations.addHandler(AcceptBackoff())
                     }
                 }
                 .childChannelInitializer { self.accept($0) }
@@ -155,7 +156,8 @@ final class Server: Service {
         }
     }
 
-    /// Keeps the socket until the agent is to end; then closes it and, once they have their answers, every connection.
+    /// Keeps the socket until the agent shuts down; then closes it, answers pending requests and closes all
+    /// connections.
     func run() async throws {
         await waitForEnd()
         let last = listening.withLock { listening in
@@ -163,40 +165,41 @@ final class Server: Service {
             return listening
         }
         if case .open(let listener) = last { await close(listener) }
-        await answerWhatWasAsked()
+        await drainRequests()
         try await eventLoop.submit {
             for connection in self.connections.value.values { connection.close() }
         }.get()
     }
 
     private func close(_ listener: Listener) async {
-        // While it still listens: as long as the socket is open, no other file has the inode's number.
+        // Removed while the socket still listens: as long as it is open, no other file gets its inode number.
         listener.file.remove()
         try? await listener.channel.close()
     }
 
-    /// Waits until nobody has asked anything for a moment, in which who has made an edit may ask for it to be saved; a second
-    /// at most, since there may be one who never stops asking.
-    private func answerWhatWasAsked() async {
+    /// Waits until no requests have arrived for a short time, in which clients may ask for their edits to be saved.
+    ///
+    /// Waits for a second at most, since a client may never stop sending requests.
+    private func drainRequests() async {
         let end = ContinuousClock.now + .seconds(1)
         var quietSince: ContinuousClock.Instant?
         while .now < end {
             let isQuiet = try? await eventLoop.submit {
-                self.connections.value.values.allSatisfy { $0.hasAnsweredAll() }
+                self.connections.value.values.allSatisfy { $0.checkDrained() }
             }.get()
             if isQuiet != true { quietSince = nil }
             if let quietSince, quietSince + .milliseconds(30) <= .now { return }
             if isQuiet == true, quietSince == nil { quietSince = .now }
-            // Not `Task.sleep`, whose timers are Dispatch's: see `waitForEnd`.
+            // Not `Task.sleep`, whose timers are Dispatch's; see `waitForEnd`.
             try? await eventLoop.scheduleTask(in: .milliseconds(10)) {}.futureResult.get()
         }
     }
 
-    // MARK: The end of a private agent
+    // MARK: Shutdown of a private agent
 
-    /// Ends a private agent, whose place another takes.
+    /// Ends a private agent so that another can take over.
     ///
-    /// - Throws: `agentRefused` in an ordinary one.
+    /// - Throws: `agentRefused` if this agent is an ordinary one.
     func handOver() throws(DefaultsError) {
         guard let ending else {
             throw DefaultsError(
@@ -207,7 +210,7 @@ final class Server: Service {
         ending()
     }
 
-    /// Ends a private agent once nobody is connected, now that what it was started for has ended.
+    /// Ends a private agent once all clients have disconnected, because the process that started it has exited.
     ///
     /// May be called on any thread.
     func endWhenAlone() {
@@ -217,7 +220,7 @@ final class Server: Service {
         }
     }
 
-    /// Takes note that a connection has gone; called on the event loop alone.
+    /// Notes that a connection is gone; called only on the event loop.
     func remove(_ connection: ConnectionHandler) {
         connections.value[ObjectIdentifier(connection)] = nil
         endIfAlone()
@@ -229,9 +232,9 @@ final class Server: Service {
 
     // MARK: Events
 
-    /// Has every subscription look for records.
+    /// Makes every subscription check for new records.
     ///
-    /// May be called on any thread, as often as one likes.
+    /// May be called on any thread, as often as needed.
     func wake() {
         guard !isWaking.exchange(true, ordering: .acquiringAndReleasing) else { return }
         eventLoop.execute {
@@ -240,12 +243,12 @@ final class Server: Service {
         }
     }
 
-    /// The frames of what comes next for a subscription; `nil` when it is caught up.
+    /// Returns the frames of the next events of a subscription, or `nil` if it has caught up.
     ///
-    /// Called on the event loop alone.
+    /// Called only on the event loop.
     func next(for subscription: inout Subscription, _ number: UInt64) throws(DefaultsError) -> ByteBuffer? {
         let end = store.cursor
-        // Most of those that are woken have nothing to get, and need not be looked up.
+        // Most subscriptions that are woken have no events, and skip the lookup.
         if subscription.revision < end.revision,
             let shared = batches.value.next(for: &subscription, number, in: end.epoch)
         {
@@ -254,7 +257,7 @@ final class Server: Service {
         let before = subscription
         let (events, snapshots) = store.next(for: &subscription)
         if events.isEmpty { return nil }
-        // Kept for a moment, in which all but those that are slow get them.
+        // Kept for a short time, in which all subscribers but slow ones fetch them.
         let isFirst = batches.value.isEmpty
         defer {
             if isFirst, !batches.value.isEmpty {
@@ -275,25 +278,26 @@ final class Server: Service {
         return frames
     }
 
-    /// Lets in a connection of the agent's own user, or of root, and no other.
+    /// Accepts connections of the agent's own user and of root only.
     private func accept(_ channel: any Channel) -> EventLoopFuture<Void> {
         guard let options = channel as? any SocketOptionProvider else {
             return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
         }
-        // `linux_peer` is laid out as the kernel's ucred.
+        // `linux_peer` has the layout of the kernel's ucred.
         let peer: EventLoopFuture<linux_peer> = options.unsafeGetSocketOption(
             level: .socket, name: .init(rawValue: SO_PEERCRED))
         return peer.flatMapThrowing { peer in
             let refusal: String? =
                 if peer.uid != geteuid(), peer.uid != 0 {
-                    "This agent serves the user with the number \(geteuid()), not \(peer.uid)."
+                    "This agent serves only user \(geteuid()), not user \(peer.uid)."
                 } else if self.connections.value.count >= self.settings.maximumConnections {
-                    "The agent has \(self.connections.value.count) connections, its setting MaximumConnections."
+                    "The agent already has \(self.connections.value.count) connections, the maximum. To raise it, set "
+                        + "MaximumConnections."
                 } else if self.connections.value.count
                     >= OpenFiles.connections(beside: self.otherFiles.load(ordering: .relaxed))
                 {
-                    "The agent has \(self.connections.value.count) connections, as many as its limit of "
-                        + "\(OpenFiles.limit) open files allows: raise it (ulimit -Hn, or LimitNOFILE= of a service)."
+                    "The agent already has \(self.connections.value.count) connections, as many as its limit of "
+                        + "\(OpenFiles.limit) open files allows. Raise it (ulimit -Hn, or LimitNOFILE= of a service)."
                 } else {
                     nil
                 }
@@ -306,7 +310,7 @@ final class Server: Service {
 }
 
 extension SubscriptionEvent {
-    /// What is sent of it: one event, or the snapshots whose place it is.
+    /// Returns the stream events to send: the event itself, or the snapshots that it stands for.
     fileprivate func streamed(_ snapshots: [DomainSnapshot]) -> [StreamEvent] {
         switch self {
         case .record(let record, let cursor): [.record(record, cursor: cursor)]

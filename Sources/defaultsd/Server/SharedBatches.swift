@@ -1,17 +1,17 @@
 import DefaultsCore
 import NIOCore
 
-/// The last batches of records that were sent: what one subscriber gets, all get that want the same and are as far, and it
-/// is made once.
+/// The last batches of records that were sent, shared by all subscribers with the same filter and position.
 ///
-/// Of a record that is in different batches, as one of the global domain is, the frame is made once. A batch of every record stays right while the log grows: it holds the records behind its place, and whoever has got it
-/// goes on behind them. No other is kept: net changes, and that one is caught up, hold for a moment alone. Confined to the
+/// A record that is in different batches, such as one of the global domain, is encoded once. A batch of records stays
+/// valid while the log grows: it holds the records after its position, and a subscriber that was sent it continues
+/// after them. Only such batches are kept, because net changes and bookmarks are valid only briefly. Confined to the
 /// server's event loop.
 struct SharedBatches {
-    private struct Place: Hashable {
+    private struct BatchKey: Hashable {
         var epoch: Epoch
         var subscription: Subscription
-        /// The subscription's number, which is in the frames.
+        /// The subscription's number, which is part of the frames.
         var number: UInt64
     }
 
@@ -20,44 +20,46 @@ struct SharedBatches {
         var frames: ByteBuffer
     }
 
-    /// So many bytes of frames are kept at most.
+    /// The maximum size of the kept frames, in bytes.
     private static let capacity = 4 << 20
 
-    private struct FramePlace: Hashable {
+    private struct FrameKey: Hashable {
         var cursor: Cursor
         var number: UInt64
     }
 
-    private var batches: [Place: Batch] = [:]
-    private var frames: [FramePlace: [UInt8]] = [:]
+    private var batches: [BatchKey: Batch] = [:]
+    private var frames: [FrameKey: [UInt8]] = [:]
     private var bytes = 0
 
     var isEmpty: Bool { batches.isEmpty && frames.isEmpty }
 
-    /// The frame of a whole record, with the record's own place.
+    /// Returns the frame of a whole record with its own cursor.
     mutating func frame(
         of record: LogRecord, at cursor: Cursor, _ number: UInt64
     ) throws(DefaultsError) -> [UInt8] {
-        let place = FramePlace(cursor: cursor, number: number)
-        if let frame = frames[place] { return frame }
+        let key = FrameKey(cursor: cursor, number: number)
+        if let frame = frames[key] { return frame }
         let message = Message.event(.record(record, cursor: cursor))
         let frame = try Frame.encode(NumberedMessage(number: number, message: message).fields)
         if frame.count <= Self.capacity {
             if bytes + frame.count > Self.capacity { removeAll() }
-            frames[place] = frame
+            frames[key] = frame
             bytes += frame.count
         }
         return frame
     }
 
-    /// The frames of what comes next for a subscription, which is moved on behind them; `nil` if nobody has got them yet.
+    /// Returns the frames of the next events of a subscription, and moves it past them; `nil` if none are kept.
     func next(for subscription: inout Subscription, _ number: UInt64, in epoch: Epoch) -> ByteBuffer? {
-        guard let batch = batches[Place(epoch: epoch, subscription: subscription, number: number)] else { return nil }
+        guard let batch = batches[BatchKey(epoch: epoch, subscription: subscription, number: number)] else {
+            return nil
+        }
         subscription = batch.after
         return batch.frames
     }
 
-    /// Keeps the frames of what came next for a subscription, if they are of records alone.
+    /// Keeps the frames of a subscription's next events if they are records only.
     mutating func keep(
         _ frames: ByteBuffer, of events: [SubscriptionEvent], for before: Subscription, _ number: UInt64,
         until after: Subscription
@@ -70,11 +72,11 @@ struct SharedBatches {
         }
         guard let epoch else { return }
         if bytes + frames.readableBytes > Self.capacity { removeAll() }
-        batches[Place(epoch: epoch, subscription: before, number: number)] = Batch(after: after, frames: frames)
+        batches[BatchKey(epoch: epoch, subscription: before, number: number)] = Batch(after: after, frames: frames)
         bytes += frames.readableBytes
     }
 
-    /// Lets all go.
+    /// Removes all frames.
     mutating func removeAll() {
         batches = [:]
         frames = [:]

@@ -3,9 +3,9 @@ import DirectoryWatcher
 import NIOCore
 import PropertyList
 
-/// What `defaults status` tells of the agent.
+/// The agent's part of the output of `defaults status`.
 enum StatusReport {
-    /// Gathers the report, on the server's event loop.
+    /// Returns the report's fields; called on the server's event loop.
     static func fields(of server: Server) -> DomainValues {
         let store = server.store
         let watch = server.watcher.status

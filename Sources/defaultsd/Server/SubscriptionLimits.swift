@@ -1,17 +1,17 @@
 import DefaultsCore
 
-/// The limits of what one connection's subscriptions may name, so that none costs the others much.
+/// The limits of one connection's subscription filters, which bound what they cost other clients.
 enum SubscriptionLimits {
-    /// The number of patterns that a subscription's filter may have, and their bytes together.
+    /// The maximum number of patterns in a subscription's filter, and their maximum total size in bytes.
     private static let patterns = 1_000
     private static let patternBytes = 64 << 10
-    /// The bytes of a pattern with wildcards: looking for a match takes time in proportion to it.
+    /// The maximum size of a pattern with wildcards, in bytes: matching takes time in proportion to it.
     private static let wildcardPatternBytes = 1 << 10
-    /// The number of names that a connection's filters may have together: a name is found in no time among them, but takes
+    /// The maximum number of names in all filters of a connection: looking one up takes almost no time, but names take
     /// memory.
     private static let names = 1 << 16
 
-    /// Checks the filter of one subscription more.
+    /// Checks the filter of another subscription.
     static func check(
         _ filter: SubscriptionFilter, beside others: some Collection<Subscription>
     ) throws(DefaultsError) {
@@ -21,23 +21,23 @@ enum SubscriptionLimits {
         else {
             throw DefaultsError(
                 .agentRefused,
-                "A subscription may have \(Self.patterns) patterns of \(patternBytes) bytes together; use broader ones, "
-                    + "or several subscriptions.")
+                "A subscription may have at most \(Self.patterns) patterns totaling \(patternBytes) bytes. Use "
+                    + "broader patterns, or several subscriptions.")
         }
         guard patterns.allSatisfy({ !$0.hasWildcards || $0.text.utf8.count <= wildcardPatternBytes }) else {
             throw DefaultsError(
                 .agentRefused,
-                "A pattern with wildcards may have \(wildcardPatternBytes) bytes; use a shorter one.")
+                "A pattern with wildcards may have at most \(wildcardPatternBytes) bytes. Use a shorter one.")
         }
         try checkNames(filter.names.count, beside: others)
     }
 
-    /// Checks how many names more there may be.
+    /// Checks that more names are allowed.
     static func checkNames(_ count: Int, beside others: some Collection<Subscription>) throws(DefaultsError) {
         guard others.reduce(count, { $0 + $1.filter.names.count }) <= names else {
             throw DefaultsError(
                 .agentRefused,
-                "A connection's subscriptions may name \(names) domains one by one; use patterns.")
+                "A connection's subscriptions may name at most \(names) domains. Use patterns instead.")
         }
     }
 }

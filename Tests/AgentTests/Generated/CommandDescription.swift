@@ -1,7 +1,7 @@
 import Foundation
 import ProgramSupport
 
-/// What a program tells of its command line, `--experimental-dump-help`.
+/// A program's description of its command line, as `--experimental-dump-help` prints it.
 struct CommandDescription: Decodable {
     let commandName: String
     var aliases: [String]?
@@ -17,6 +17,7 @@ struct CommandDescription: Decodable {
         var abstract: String?
         var valueName: String?
         var names: [Name]?
+        var parsingStrategy: String?
         let isOptional: Bool
         let isRepeating: Bool
         let shouldDisplay: Bool
@@ -33,21 +34,21 @@ struct CommandDescription: Decodable {
 
     private struct Document: Decodable { let command: CommandDescription }
 
-    /// Asks a program.
+    /// Runs a program to get its description.
     init(of program: String) throws {
         let outcome = try Programs.run(program, ["--experimental-dump-help"])
         self = try JSONDecoder().decode(Document.self, from: Data(outcome.output.utf8)).command
     }
 
-    /// The verbs that are the program's own.
+    /// The program's own verbs, without `help` and hidden ones.
     var verbs: [CommandDescription] {
         (subcommands ?? []).filter { $0.commandName != "help" && $0.shouldDisplay != false }
     }
 
-    /// The paragraphs of the discussion, without the examples.
+    /// The paragraphs of the discussion, except the examples.
     var paragraphs: [String] { blocks.filter { !$0.hasPrefix("EXAMPLES") } }
 
-    /// The examples, each a line.
+    /// The examples, one per line.
     var examples: [String] {
         blocks.filter { $0.hasPrefix("EXAMPLES") }.flatMap {
             $0.split(separator: "\n").dropFirst().map { $0.trimmingCharacters(in: .whitespaces) }

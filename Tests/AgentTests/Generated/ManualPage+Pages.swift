@@ -1,33 +1,50 @@
 import ProgramSupport
+import Testing
 
 extension ManualPage {
-    /// The page of `defaults`.
+    /// Returns the page of `defaults`.
     static func ofCommand() throws -> ManualPage {
         ManualPage(
             command: try CommandDescription(of: Programs.defaults), section: 1,
-            middle: environment(variablesOfCommand) + files + paths + statuses, end: seeAlso("defaultsd 8"))
+            middle: environment(variablesOfCommand) + files + paths + statuses,
+            end: seeAlso("defaults-tail 1", "defaultsd 8"))
     }
 
-    /// The page of `defaultsd`.
+    /// Returns the page of `defaults tail`.
+    static func ofTail() throws -> ManualPage {
+        let tail = try CommandDescription(of: Programs.defaults).verbs.first { $0.commandName == "tail" }
+        return ManualPage(
+            command: try #require(tail), program: "defaults", section: 1,
+            middle: events + variablesOfChange + signals, end: seeAlso("defaults 1", "defaultsd 8"))
+    }
+
+    /// Returns the page of `defaultsd`.
     static func ofAgent() throws -> ManualPage {
         ManualPage(
             command: try CommandDescription(of: Programs.defaultsd), section: 8,
             middle: environment(variablesOfAgent) + files
                 + """
                 .Sh EXIT STATUS
-                0 after
+                .Bl -tag -width Ds
+                .It 0
+                The agent was stopped by
                 .Dv SIGTERM
                 or
-                .Dv SIGINT ;
-                69 when the directory or the socket can't be used;
-                75 when another agent has them already.
+                .Dv SIGINT .
+                .It 69
+                The directory or the socket can't be used.
+                .It 75
+                Another agent already serves the directory or the socket.
+                .El
 
                 """,
             examples: [
                 "defaultsd", "defaultsd --directory /tmp/preferences --log-level debug",
             ],
-            end: seeAlso("defaults 1"))
+            end: seeAlso("defaults 1", "defaults-tail 1"))
     }
+
+    // MARK: defaults and defaultsd
 
     private static func environment(_ own: String) -> String {
         """
@@ -38,23 +55,24 @@ extension ManualPage {
         .Ev XDG_CONFIG_HOME
         or
         .Pa ~/.config .
-        It must be there, while
+        It must exist, whereas
         .Pa ~/.config
-        is made.
+        is created if needed.
         .It Ev DEFAULTSD_SOCKET
         The agent's socket.
-        Where none answers at one that was named, that is an error.
+        If it is set and no agent answers there, that is an error.
         .It Ev DEFAULTS_SYSTEM_DIRECTORIES
-        Directories with domains for every user, separated by colons, instead of those in
+        The directories with domains for all users, separated by colons, instead of those in
         .Ev XDG_CONFIG_DIRS
         .Pq Pa /etc/xdg
         and
         .Pa /usr/local/etc .
-        An empty value counts as none given; a path that isn't absolute, such as
+        An empty value counts as unset.
+        A path that isn't absolute, such as
         .Li none ,
-        is no directory.
+        is ignored.
         .It Ev DEFAULTS_MANAGED_DIRECTORY
-        The directory with domains that are forced on every user, instead of
+        The directory with domains that are forced on all users, instead of
         .Pa /etc/defaultsd/managed .
         \(own)
         .El
@@ -64,25 +82,25 @@ extension ManualPage {
 
     private static let variablesOfCommand = """
         .It Ev DEFAULTS_NO_AGENT
-        When it is set, the command works on the files alone, even where an agent runs.
-        What that agent has not saved yet is not seen then.
+        If set, the command works on the files directly, even if an agent is running.
+        It then doesn't see edits that the agent has not saved yet.
         .It Ev VISUAL , EDITOR
-        The editor of
+        The editor for
         .Cm edit ,
-        a command of the shell.
+        a shell command.
         .It Ev NO_COLOR , CLICOLOR_FORCE , FORCE_COLOR
-        When the first is set, nothing is coloured; when one of the others is, and isn't 0, all is that can be.
+        If the first is set, output has no colors.
+        If one of the others is set to a value other than 0, output has colors even if it isn't a terminal.
         .Fl -color
-        overrules them.
+        overrides them.
         .It Ev TMPDIR
-        Where the text of
-        .Cm edit
-        is, in a directory of its own.
+        The directory for the temporary file of
+        .Cm edit .
         """
 
     private static let variablesOfAgent = """
         .It Ev NOTIFY_SOCKET
-        Where the agent tells that it is ready, as systemd wants it.
+        The socket on which systemd is notified that the agent is ready.
         """
 
     private static let files = """
@@ -93,18 +111,19 @@ extension ManualPage {
         .It Pa ~/.config/.GlobalPreferences.plist
         The global domain.
         .It Pa ~/.config/ByHost/<domain>.<host>.plist
-        A domain for one host; its identifier is its machine-id as an upper-case UUID.
+        A domain for one host.
+        The host's identifier is its machine-id, written as an uppercase UUID.
         .It Pa $XDG_RUNTIME_DIR/defaultsd/socket
         The agent's socket.
-        The log of changes is beside it.
+        The change log is beside it.
         .It Pa ~/.config/.defaultsd.agent , $XDG_RUNTIME_DIR/defaultsd/socket.lock
-        The agent's claims on the directory and on the socket: files that it locks
+        The agent's claims on the directory and on the socket.
+        The agent locks these files
         .Pq Xr flock 2
-        as long as it runs, and in which its process, its host and its socket are named.
-        Another agent ends with status 75 where they are locked,
-        and takes the place of one that
+        while it runs; they name its process, host and socket.
+        If another agent holds a lock, a new agent exits with status 75, unless
         .Ic defaults tail
-        has started.
+        started the other one: then the new agent replaces it.
         .El
 
         """
@@ -115,20 +134,20 @@ extension ManualPage {
         .Cm convert , diff , export
         and
         .Cm import
-        read and write may have names of any bytes; messages show a byte that is not UTF-8 as
+        read and write may have names that are not UTF-8; messages show such a byte as
         .Li \\exe9 .
-        The name of a domain, and the path of a file in its place, must be UTF-8.
+        The name of a domain, or the path of its file, must be UTF-8.
         If such a path contains
         .Pa ..
-        and leads out of the preferences directory, an edit names the file on standard error.
+        and leads out of the preferences directory, an edit reports the file on standard error.
         .Pp
-        Any other text names a domain, too.
-        One that cannot be the name of a file is escaped:
+        Text that isn't a path always names a domain.
+        If it can't be a file name, it is escaped:
         .Li a/b
         is the domain
         .Li a%2Fb ,
-        as it is for the suite of that name in a program.
-        A relative path begins with
+        like the suite of that name in a program.
+        A relative path must begin with
         .Pa ./ .
 
         """
@@ -137,45 +156,182 @@ extension ManualPage {
         .Sh EXIT STATUS
         .Bl -tag -width Ds
         .It 0
-        It is done.
+        Success.
         For
         .Cm diff :
-        both are the same.
+        both operands are the same.
         .It 1
-        The domain or the key is not there.
+        The domain or key does not exist.
         For
         .Cm diff :
-        they differ.
+        the operands differ.
         .It 64
-        The command line is wrong: an unknown verb or option, a name that no domain can have.
+        Usage error: an unknown verb or option, or an invalid domain name.
         .It 65
-        A domain's file can't be read or understood, or a value or a text can't.
+        A domain's file, a value or an input can't be parsed.
         .It 66
-        An input is missing or can't be opened.
+        An input file does not exist or can't be opened.
         .It 69
-        The agent was asked for and doesn't answer, or the editor has failed.
-        If it was an edit, and the agent ended before it could answer, the edit may have been made.
+        The agent is required but not available, or the editor failed.
+        If the agent ended before it answered an edit, the edit may have been made.
         .It 71
-        The arguments can't be read, since
+        The arguments can't be read, because
         .Pa /proc
         is not mounted.
         .It 73
-        An output can't be made.
+        An output file can't be created.
         .It 74
-        A directory or a file can't be read or written; edits are not saved.
+        A directory or file can't be read or written; edits are not saved.
         .It 75
-        The agent is stopped or has very much to do, keeps another directory, or someone else holds the lock: try again
-        later.
+        A temporary failure: the agent is stopped or busy, or serves another directory, or another program holds a lock.
+        Try again later.
         .It 129 , 130 , 143
-        It was ended by a signal.
+        A signal ended the command.
         .El
 
         """
 
-    private static func seeAlso(_ page: String) -> String {
+    // MARK: defaults tail
+
+    private static let events = """
+        .Sh JSON
+        With
+        .Fl -json ,
+        each line is an object.
+        Its
+        .Li type
+        is one of:
+        .Bl -tag -width Ds
+        .It Li ready
+        The stream has begun.
+        .Li pid
+        is the agent's process,
+        .Li directory
+        the directory that it serves.
+        .It Li change
+        A change set, or with
+        .Fl -initial
+        the current values of a domain.
+        .It Li damaged
+        A file can't be read or parsed;
+        .Li reason
+        says why.
+        .It Li unsaved
+        Edits can't be saved yet;
+        .Li reason
+        says why.
+        .It Li recovered
+        A domain is no longer damaged or unsaved.
+        .It Li gap
+        Changes before this cursor are not available:
+        all since the cursor
+        .Li from ,
+        or those of one domain, with a
+        .Li reason .
+        .It Li bookmark
+        Everything up to this cursor has been shown.
+        .El
+        .Pp
+        The other members are:
+        .Bl -tag -width Ds
+        .It Li cursor
+        The place in the change log, for
+        .Fl -since .
+        .It Li time
+        The time of the event.
+        .It Li domain , host
+        The domain, and its host's identifier or null for any host.
+        .It Li user
+        .Dq managed
+        for a managed domain, or the directory of a system domain; absent for the user's own domains.
+        .It Li source
+        The writer: an object with
+        .Li kind
+        .Pq app, file or agent
+        and, for an app,
+        .Li pid
+        and
+        .Li executable .
+        Null for current values.
+        .It Li changes
+        A list of objects with
+        .Li key ,
+        .Li kind
+        .Pq added, changed, removed or initial ,
+        .Li old
+        and
+        .Li new .
+        .It Li damage
+        For current values: the reason why the file can't be used, if these are its last good values.
+        .It Li overruled
+        The edits that lost against a later writer: a list of objects with
+        .Li key ,
+        .Li value
+        and
+        .Li source .
+        .El
+        .Pp
+        Data is {"$data": "<base64>"} and a date is {"$date": "<RFC 3339>"}.
+
         """
-        .Sh SEE ALSO
-        .Xr \(page)
+
+    private static let variablesOfChange = """
+        .Sh ENVIRONMENT
+        The command of
+        .Fl -exec
+        receives the object that
+        .Fl -json
+        would print on its standard input, and these variables:
+        .Bl -tag -width Ds
+        .It Ev DEFAULTS_DOMAIN
+        The domain.
+        .It Ev DEFAULTS_HOST
+        The host's identifier; empty for any host.
+        .It Ev DEFAULTS_KEYS
+        The changed keys, one per line.
+        Unset if they exceed 64 KiB or if a key contains a line break.
+        .It Ev DEFAULTS_CURSOR
+        The cursor of the change set.
+        .It Ev DEFAULTS_SOURCE
+        The kind of writer: app, file or agent; empty for the current values that
+        .Fl -initial
+        shows.
+        .It Ev DEFAULTS_SOURCE_PID , DEFAULTS_SOURCE_EXECUTABLE
+        The process and the executable of an app.
+        .El
+        .Pp
+        The variables that
+        .Ic defaults tail
+        itself reads are described in
+        .Xr defaults 1 .
+
         """
+
+    private static let signals = """
+        .Sh SIGNALS
+        The commands of
+        .Fl -exec
+        run one at a time; in the mode
+        .Cm everything ,
+        no change set is skipped.
+        A command that fails is reported, and the next one runs.
+        .Pp
+        When
+        .Ic defaults tail
+        ends, even by
+        .Dv SIGKILL ,
+        the command and all processes that it started end, too, except those that left its process group.
+        Ctrl-Z
+        .Pq Dv SIGTSTP
+        stops the command, too.
+        .Dv SIGSTOP ,
+        which can't be caught, stops only
+        .Ic defaults tail ;
+        the command continues to its end.
+
+        """
+
+    private static func seeAlso(_ pages: String...) -> String {
+        ".Sh SEE ALSO\n" + pages.map { ".Xr \($0)" }.joined(separator: " ,\n")
     }
 }

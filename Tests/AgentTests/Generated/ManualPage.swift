@@ -1,30 +1,37 @@
 import Foundation
 
-/// A manual page in mdoc, made of what a program tells of its command line and of sections that only the page has.
+/// A manual page in mdoc, generated from a program's description of its command line and from sections of its own.
 struct ManualPage {
     let command: CommandDescription
+    /// The program, if `command` is one of its verbs.
+    var program: String?
     let section: Int
-    /// The sections behind DESCRIPTION and before EXAMPLES, in mdoc.
+    /// The sections between DESCRIPTION and EXAMPLES, in mdoc.
     let middle: String
-    /// Examples that are no verb's.
+    /// Examples in addition to those of the description.
     var examples: [String] = []
-    /// The sections behind EXAMPLES, in mdoc.
+    /// The sections after EXAMPLES, in mdoc.
     let end: String
 
     /// The page.
     var text: String {
-        let name = command.commandName
+        let name = program.map { "\($0)-\(command.commandName)" } ?? command.commandName
         let common = Set(options(of: command).map(\.self))
         var lines = [
-            #".\" Made of `\#(name) --experimental-dump-help`; see GeneratedFilesTests."#, ".Dd November 21, 2026",
+            #".\" Generated from `\#(program ?? name) --experimental-dump-help`; see GeneratedFilesTests."#,
+            ".Dd November 21, 2026",
             ".Dt \(name.uppercased()) \(section)", ".Os defaultsd", ".Sh NAME", ".Nm \(name)",
             ".Nd \(Self.ending(command.abstract ?? ""))", ".Sh SYNOPSIS",
         ]
         for verb in command.verbs {
             lines += [".Nm", ".Cm \(verb.commandName)"] + synopsis(of: verb, without: common)
         }
-        if command.verbs.isEmpty { lines += [".Nm"] + synopsis(of: command, without: []) }
-        lines += [".Sh DESCRIPTION"] + Self.prose(command.paragraphs)
+        if command.verbs.isEmpty {
+            let invocation = program.map { [".Nm \($0)", ".Cm \(command.commandName)"] } ?? [".Nm"]
+            lines += invocation + synopsis(of: command, without: [])
+        }
+        // Without the paragraph that refers to this page.
+        lines += [".Sh DESCRIPTION"] + Self.prose(command.paragraphs.filter { !$0.contains("`man \(name)`") })
         lines += [".Pp", command.verbs.isEmpty ? "The options are:" : "Every verb has these options:"]
         lines += list(of: options(of: command))
         if !command.verbs.isEmpty { lines += [".Ss Verbs"] }
@@ -42,7 +49,7 @@ struct ManualPage {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// An option in the words of the page, so that equal ones of several verbs are told.
+    /// An option as the page shows it, comparable so that options that all verbs share are listed once.
     private struct Option: Hashable {
         let names: [String]
         let value: String?
@@ -76,7 +83,7 @@ struct ManualPage {
         [".Bl -tag -width Ds"] + options.flatMap { [".It \($0.macro)"] + Self.prose([$0.abstract]) } + [".El"]
     }
 
-    /// Paragraphs, a sentence a line.
+    /// Returns paragraphs as mdoc lines, one sentence per line.
     private static func prose(_ paragraphs: [String]) -> [String] {
         Array(
             paragraphs.map { paragraph in
@@ -86,13 +93,13 @@ struct ManualPage {
             }.filter { !$0.isEmpty }.joined(separator: [".Pp"]))
     }
 
-    /// Text that no macro and no escape is read in.
+    /// Returns text in which mdoc finds neither a macro nor an escape.
     private static func literal(_ text: String) -> String {
         let escaped = text.replacingOccurrences(of: "\\", with: "\\e")
         return escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&\(escaped)" : escaped
     }
 
-    /// A sentence as the NAME section has it.
+    /// Returns a sentence in the form of the NAME section.
     private static func ending(_ sentence: String) -> String {
         let end = sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence
         return end.prefix(1).lowercased() + end.dropFirst()

@@ -3,7 +3,7 @@ import ProgramSupport
 import TestSupport
 
 extension AgentProcess {
-    /// How much it has done: how often its threads have been given a processor, and for how many ticks of the clock.
+    /// Returns a measure of the agent's work so far: the context switches of its threads, and its processor time.
     private func activity() throws -> [Int] {
         func text(_ name: String) throws -> Substring {
             Substring(decoding: try RawFile.read("/proc/\(pid)/\(name)"), as: UTF8.self)
@@ -14,12 +14,14 @@ extension AgentProcess {
                 switches += line.split(separator: "\t").last.flatMap { Int($0) } ?? 0
             }
         }
-        // After the program's name in parentheses; the 14th field and the 15th of all are its times.
+        // The fields after the program's name in parentheses. Fields 14 and 15 of the line are the processor times.
         let fields = try text("stat").split(separator: ")").last?.split(separator: " ") ?? []
         return [switches] + fields.dropFirst(11).prefix(2).compactMap { Int($0) }
     }
 
-    /// Whether it comes to do nothing for a while: what wakes several times a second never does, nor what doesn't sleep.
+    /// Returns whether the agent becomes idle for 0.3 s.
+    ///
+    /// An agent that wakes several times a second, or that never sleeps, doesn't.
     func comesToRest(within seconds: Double = 30) throws -> Bool {
         try eventually(within: seconds) {
             let before = try activity()

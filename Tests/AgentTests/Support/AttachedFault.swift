@@ -3,25 +3,25 @@ import Glibc
 import ProgramSupport
 import TestSupport
 
-/// strace on a program that runs: it puts a fault in the way of system calls, or notes them, until it is let go.
+/// An strace that is attached to a running program and injects a fault into system calls, or records them.
 ///
-/// Only calls that name certain paths, or files that are open under them, are meant; so what the program does besides,
-/// waking its own threads say, goes on.
+/// It affects only calls that name certain paths or use files open at them. The program's other work, such as waking
+/// its own threads, goes on.
 final class AttachedFault {
     private let strace: RunningProgram
-    /// Where the calls are noted.
+    /// The file in which the calls are recorded.
     private let trace: String
-    /// The directory of `trace`, unless a test has named it.
+    /// The temporary directory of `trace`, unless a test named the file.
     private let scratch: String?
 
-    /// Attaches to a program; when this returns, each of its threads is traced.
+    /// Attaches to a program, so that each of its threads is traced on return.
     ///
     /// - Parameters:
-    ///   - pid: the program's.
-    ///   - paths: whose calls are meant.
-    ///   - injection: what happens to which calls, as strace has it: "fsync:error=EIO". `nil` to note them all.
-    ///   - output: where the calls are noted, for a test that reads them.
-    /// - Throws: when strace can't be run, or doesn't attach.
+    ///   - pid: The program's pid.
+    ///   - paths: The paths whose calls are affected.
+    ///   - injection: The fault in strace's syntax, such as "fsync:error=EIO", or `nil` to record all calls.
+    ///   - output: The file in which the calls are recorded, for a test that reads it.
+    /// - Throws: An error if strace can't be run or doesn't attach.
     init(_ pid: pid_t, at paths: [String], _ injection: String?, output: String? = nil) throws {
         scratch = output == nil ? try makeTemporaryDirectory() : nil
         trace = output ?? "\(scratch ?? "")/trace"
@@ -33,26 +33,26 @@ final class AttachedFault {
             let tasks = namesOfFiles(in: "/proc/\(pid)/task")
             return !tasks.isEmpty && tasks.allSatisfy { Self.tracer(of: "/proc/\(pid)/task/\($0)") == strace.pid }
         }
-        if !isAttached { throw AgentProcess.AgentFailure(description: "strace doesn't attach: \(strace.complaints())") }
+        if !isAttached { throw AgentProcess.AgentFailure(description: "strace did not attach: \(strace.complaints())") }
     }
 
     deinit {
         if let scratch { removeTree(scratch) }
     }
 
-    /// Whether the program has come to a call that was meant; known for certain once it has been let go.
+    /// Whether the program has reached an affected call, which is certain only after `end`.
     var tookEffect: Bool {
         (try? RawFile.read(trace)).map { Injection.tookEffect(in: String(decoding: $0, as: UTF8.self)) } ?? false
     }
 
-    /// Lets the program go; what it does from now on succeeds.
+    /// Detaches from the program, whose calls succeed from now on.
     ///
-    /// Of a program that has died strace takes leave by itself, and would hang if it were asked to meanwhile.
+    /// strace detaches from a dead program by itself, and would hang if it were interrupted while it does.
     func end(afterDeath mayBeDead: Bool = false) {
         if mayBeDead, strace.status(within: 1) != nil { return }
         strace.signal(SIGINT)
         if strace.status(within: 5) != nil { return }
-        // It waits for a process that can't be had before one of its threads is: strace alone ends that.
+        // strace waits for a process that can't be reaped before one of its threads. Only killing strace ends that.
         strace.signal(SIGKILL)
         _ = strace.status()
     }

@@ -3,49 +3,49 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// Commands that run one after the other in a place of their own, and what the last one does, byte for byte.
+/// Commands that run one after the other in a place of their own, and the exact result of the last one.
 ///
-/// In arguments, input and output `$P` stands for the preferences directory, `$T` for an empty directory beside it, and
-/// `$H` for a home directory.
+/// In arguments, input and output, `$P` stands for the preferences directory, `$T` for an empty directory beside it,
+/// and `$H` for a home directory.
 struct CommandCase: CustomTestStringConvertible {
     var commands: [[String]]
-    /// What a command reads whose last argument is `-`.
+    /// The standard input of each command whose last argument is `-`.
     var input = ""
     var status: Int32 = 0
     var output = ""
     /// All of standard error.
     var errors = ""
-    /// What comes behind that without an agent.
+    /// The standard error that follows `errors` if no agent runs.
     var furtherErrors = ""
 
     var testDescription: String { commands.map { $0.joined(separator: " ") }.joined(separator: "; ") }
 
-    /// Runs commands, the last of which prints something and a newline.
+    /// Returns a case whose last command prints something and a newline.
     static func prints(_ commands: [String]..., output: String, input: String = "") -> CommandCase {
         CommandCase(commands: commands, input: input, output: output + "\n")
     }
 
-    /// Runs commands, the last of which prints nothing.
+    /// Returns a case whose last command prints nothing.
     static func isSilent(_ commands: [String]..., input: String = "") -> CommandCase {
         CommandCase(commands: commands, input: input)
     }
 
-    /// Runs commands, the last of which fails and says why in one line.
+    /// Returns a case whose last command fails and says why in one line.
     static func fails(
         _ commands: [String]..., status: Int32, _ errors: String, input: String = ""
     ) -> CommandCase {
         CommandCase(commands: commands, input: input, status: status, errors: "defaults: \(errors)\n")
     }
 
-    /// Runs it with an agent and without one, which makes no difference, in the files neither.
+    /// Runs the commands with an agent and without one, and expects the same results and files.
     ///
-    /// - Returns: the files by name, and what they hold.
+    /// - Returns: The contents of the files, by name.
     @discardableResult
     func check(prepare: (AgentProcess.Place) throws -> Void = { _ in }) throws -> [String: [UInt8]] {
         let with = try AgentProcess.withAgent(prepare: prepare) { try run($0.place, $0.place.environment) }
         let without = try AgentProcess.withPlace {
             try prepare($0)
-            // No agent is asked for: so none is missed.
+            // An empty socket asks for no particular agent, so its absence is no error.
             return try run($0, $0.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 })
         }
         for outcome in [with, without] {
@@ -62,7 +62,7 @@ struct CommandCase: CustomTestStringConvertible {
         var status: Int32 = 0
         var output = ""
         var errors = ""
-        /// The files by name, and what they hold.
+        /// The contents of the files, by name.
         var files: [String: [UInt8]] = [:]
     }
 

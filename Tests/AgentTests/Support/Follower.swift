@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import ProgramSupport
@@ -5,10 +6,10 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// A subscriber that knows when it has seen everything.
+/// A subscriber that knows when it has received everything.
 final class Follower {
     let connection: AgentConnection
-    /// The place up to which everything was seen.
+    /// The cursor up to which everything has been received.
     private(set) var cursor: Cursor
 
     init(
@@ -20,14 +21,12 @@ final class Follower {
             switch start {
             case .now: begun
             case .after(let place): place
-            // Until the bookmark behind the values has come, nothing was seen.
+            // Nothing counts as received before the bookmark that follows the values.
             case .snapshot: Cursor(epoch: Epoch(value: 0), revision: 0)
             }
     }
 
-    /// The events of everything that happened up to now, in the directory and in the agent.
-    ///
-    /// The body is what is to happen before.
+    /// Runs a body, and returns the events of everything that has happened by then, in the directory and in the agent.
     func events(_ body: () throws -> Void = {}) throws -> [StreamEvent] {
         try body()
         let end = try connection.barrier().cursor
@@ -35,11 +34,11 @@ final class Follower {
         while cursor.epoch != end.epoch || cursor.revision < end.revision {
             guard let event = try connection.nextEvent(within: 10_000) else {
                 throw AgentProcess.AgentFailure(
-                    description: "Nothing came up to \(end), only up to \(cursor): \(events)")
+                    description: "No event arrived for \(end), only up to \(cursor): \(events)")
             }
             switch event {
             case .record(_, let place), .bookmark(let place): cursor = place
-            // The values follow, and a bookmark.
+            // The values and a bookmark follow.
             case .initial, .gap, .ended: break
             }
             if case .bookmark = event { continue }
@@ -48,15 +47,15 @@ final class Follower {
         return events
     }
 
-    /// The change sets among the events, each as text: `domain: key old>new, …  (source)`.
+    /// Runs a body, and returns the events as text, such as `domain: key old>new, … (source)` for a change set.
     func changes(_ body: () throws -> Void = {}) throws -> [String] {
         try events(body).map(Self.text)
     }
 
-    /// Expects change sets to come of something, and no others.
+    /// Expects a body to cause certain events and no others.
     ///
-    /// It stands for `#expect` around `changes`: the compiler gives a closure in a macro's argument the same name as one
-    /// beside it, and then runs one of them in the other's place.
+    /// It replaces `#expect` around `changes`: the compiler gives a closure in a macro's argument the same name as one
+    /// beside it, and then runs one of them in place of the other.
     func expect(
         _ expected: [String], at location: SourceLocation = #_sourceLocation, _ body: () throws -> Void = {}
     ) throws {
@@ -64,7 +63,7 @@ final class Follower {
         #expect(changes == expected, sourceLocation: location)
     }
 
-    /// The reasons of damage among the events; anything else that happened is in it too, as text.
+    /// Runs a body, and returns the reasons of the events that report damage, and other events as text.
     func damages(_ body: () throws -> Void = {}) throws -> [String] {
         try events(body).map { event in
             guard case .record(let record, _) = event, case .damaged(_, let reason) = record.event else {
@@ -74,7 +73,7 @@ final class Follower {
         }
     }
 
-    /// An event as text that is easily compared.
+    /// Returns an event as text that is easy to compare.
     static func text(_ event: StreamEvent) -> String {
         switch event {
         case .record(let record, _):
@@ -116,7 +115,7 @@ final class Follower {
 }
 
 extension AgentProcess {
-    /// Follows its changes from now on.
+    /// Subscribes to the agent's changes, from now on unless another start is given.
     func follow(_ start: Subscription.Start = .now) throws -> Follower {
         try Follower(connect(), start)
     }

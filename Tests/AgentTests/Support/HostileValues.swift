@@ -1,7 +1,7 @@
 import DefaultsCore
 import PropertyList
 
-/// Values that are easily spoilt on their way through arguments, files and text.
+/// Values that are easily corrupted on their way through arguments, files and text.
 enum HostileValues {
     /// Text that any format can hold.
     static let strings: [String] = [
@@ -16,7 +16,7 @@ enum HostileValues {
         "\u{10FFFD}", "\u{1D11E}", "<a>&amp;</a>]]>", String(repeating: "long \\ \" ", count: 500),
     ]
 
-    /// Text with characters that XML has no way to write.
+    /// Text with characters that XML can't express.
     static let controls: [String] =
         ["\u{01}", "\u{07}\u{08}\u{0B}\u{0C}", "\u{1B}[31mred\u{1B}[0m", "\u{1F}9", "\u{0}", "a\u{0}1", "\u{FFFF}"]
         + ["\u{7F}", "\u{80}", "\u{9F}x", "\u{85}"]
@@ -33,7 +33,7 @@ enum HostileValues {
         "empty dictionary": [:], "nested": [[[["deep"]], ["k": ["l": [1, [:]]]]]],
     ]
 
-    /// A domain with all of it, strings as values and as keys.
+    /// Returns a domain with all of these, the strings both as values and in keys.
     static func domain(withControls: Bool, where isWanted: (String) -> Bool = { _ in true }) -> DomainValues {
         var values = scalars
         let texts = (strings + (withControls ? controls : [])).filter(isWanted)

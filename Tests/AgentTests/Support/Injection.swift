@@ -2,12 +2,13 @@ import Foundation
 import ProgramSupport
 import TestSupport
 
-/// A fault that strace puts in the way of a system call of a program.
+/// A fault that strace injects into a system call of a program.
 struct Injection: CustomStringConvertible {
-    /// The call's name, and which of a thread's calls of that name it is, from 1.
+    /// The call's name.
     var call: String
+    /// The call's number among a thread's calls of that name, from 1.
     var number: Int
-    /// What happens, as strace has it: "signal=KILL", "error=ENOSPC".
+    /// The fault in strace's syntax, such as "signal=KILL" or "error=ENOSPC".
     var fault: String
 
     var description: String { "\(call) \(number): \(fault)" }
@@ -20,13 +21,14 @@ struct Injection: CustomStringConvertible {
     /// One run of a program with a fault.
     struct Run {
         var outcome: Programs.Outcome
-        /// Whether the program came to the call.
+        /// Whether the program reached the call.
         ///
-        /// Another run made the calls that were counted. One that waits less, say, makes fewer, and then meets no fault.
+        /// The calls were counted in another run. A run that waits less, for example, makes fewer of them and may not
+        /// reach the fault.
         var tookEffect: Bool
     }
 
-    /// The system calls that a program makes from the first one on that names a path, each once.
+    /// Returns the system calls that a program makes, from the first one that names a path, each once.
     ///
     /// Calls are numbered thread by thread, as strace counts them for a fault.
     static func calls(
@@ -45,7 +47,7 @@ struct Injection: CustomStringConvertible {
         return calls
     }
 
-    /// The calls that strace has noted, numbered thread by thread.
+    /// Returns the calls that strace has recorded, numbered thread by thread.
     static func calls(in trace: String) -> [(name: String, number: Int, line: Substring)] {
         var counts: [String: Int] = [:]
         return trace.split(separator: "\n").compactMap { line in
@@ -55,7 +57,7 @@ struct Injection: CustomStringConvertible {
         }
     }
 
-    /// Whether strace has noted that it injected an error, or killed the program.
+    /// Returns whether strace has recorded that it injected an error or killed the program.
     static func tookEffect(in trace: String) -> Bool {
         trace.contains("(INJECTED)") || trace.contains("+++ killed by SIGKILL +++")
     }

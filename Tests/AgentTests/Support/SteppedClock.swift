@@ -1,18 +1,19 @@
 import DefaultsCore
 import Glibc
+import Linux
 import ProgramSupport
 import TestSupport
 
-/// A wall clock of its own for programs of a test, which steps when the test says so.
+/// A wall clock for the programs of a test, which the test can step.
 ///
-/// Nobody can set the machine's, and no namespace has one. The programs get a `clock_gettime` of ours put before the C
-/// library's; the times of files remain the kernel's.
+/// A test can't set the machine's clock, and no namespace has a wall clock of its own. So the programs load our
+/// `clock_gettime` before the C library's. The times of files remain the kernel's.
 struct SteppedClock {
-    /// What runs a program with this clock.
+    /// The command prefix that runs a program with this clock.
     let launcher: [String]
     private let step: String
 
-    /// Makes one that shows the right time, in a directory; `nil` where there is no compiler.
+    /// Creates a clock that shows the right time, with its files in a directory, or `nil` if there is no compiler.
     init?(in directory: String) throws {
         step = directory + "/step"
         let source = directory + "/clock.c"
@@ -25,9 +26,9 @@ struct SteppedClock {
         launcher = ["/usr/bin/env", "LD_PRELOAD=\(library)", "CLOCK_STEP=\(step)"]
     }
 
-    /// Has the clock show a time that is so many seconds from the right one.
+    /// Sets the clock to a number of seconds from the right time.
     func set(_ seconds: Int64) throws {
-        // In place, since the programs have it mapped.
+        // Written in place, since the programs have the file mapped.
         let file = try FileDescriptor(opening: step, O_WRONLY)
         try file.write(withUnsafeBytes(of: seconds, Array.init))
     }

@@ -2,19 +2,20 @@ import Foundation
 import ProgramSupport
 import TestSupport
 
-/// Lines that are typed into a shell on a pseudo-terminal, each with a tab and Enter behind it.
+/// Lines that are typed into a shell on a pseudo-terminal, each followed by Tab and Enter.
 enum TypedLines {
-    /// Runs an interactive shell, and types lines one after the other.
+    /// Runs an interactive shell and types lines into it, one after the other.
     ///
-    /// The command `defaults` of the environment is to write its arguments to `$HOME/log`, each with a NUL behind it.
+    /// The command `defaults` of the environment must write its arguments to `$HOME/log`, each followed by NUL.
     ///
     /// - Parameters:
-    ///   - lines: the lines.
-    ///   - shell: bash, zsh or fish.
-    ///   - setup: the line that loads the completions.
-    ///   - environment: what differs in the environment.
-    /// - Returns: for each line what `defaults` was called with; one text alone when it wasn't, or the line went on.
-    /// - Throws: when the shell can't be started, or ends.
+    ///   - lines: The lines.
+    ///   - shell: The shell: bash, zsh or fish.
+    ///   - setup: The line that loads the completions.
+    ///   - environment: The variables to change in the environment.
+    /// - Returns: For each line, the arguments of `defaults`, or the terminal's output as the only element if
+    ///   `defaults` wasn't called or the line was incomplete.
+    /// - Throws: An error if the shell can't be started or ends.
     static func run(
         _ lines: [String], in shell: String, setup: String, environment: [String: String]
     ) throws -> [[String]] {
@@ -51,14 +52,14 @@ enum TypedLines {
 
         os.write(fd, setup.encode() + b"; echo REA''DY\n")
         isReady, out = shows(b"READY\r", 60)
-        if not isReady: sys.exit("The shell doesn't start: %r" % out)
+        if not isReady: sys.exit("The shell did not start: %r" % out)
         results = []
         for number, line in enumerate(json.load(sys.stdin)):
             if os.path.exists(log): os.unlink(log)
             os.write(fd, line.encode() + b"\t\necho DO''NE%d\n" % number)
             hasEnded, out = shows(b"DONE%d\r" % number, 10)
             if not hasEnded:
-                # A quote was left open, say.
+                # The line is incomplete, for example because of an open quote.
                 os.write(fd, b"\x03\necho BA''CK%d\n" % number)
                 shows(b"BACK%d\r" % number, 10)
                 results.append([repr(out)])

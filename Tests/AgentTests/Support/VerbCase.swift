@@ -5,11 +5,11 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// Commands that run one after the other on some files, and what the last one does, byte for byte.
+/// Commands that run one after the other on some files, and the exact result of the last one.
 ///
-/// In what is expected `<root>` stands for the test's directory and `<host>` for this machine.
+/// In expected texts, `<root>` stands for the test's directory and `<host>` for this machine's identifier.
 struct VerbCase: CustomTestStringConvertible {
-    /// Files below the test's directory, by their names: the preferences are in "p".
+    /// The contents of files below the test's directory, by name; the preferences are in "p".
     var files: [String: String] = [:]
     var commands: [[String]]
     var input = ""
@@ -20,7 +20,7 @@ struct VerbCase: CustomTestStringConvertible {
 
     var testDescription: String { commands.last?.joined(separator: " ") ?? "" }
 
-    /// Runs the commands with an agent and without one, and expects the same of both.
+    /// Runs the commands with an agent and without one, and expects the same results.
     func check() throws {
         try AgentProcess.withPlace { place in
             try makeFiles(place)
@@ -30,7 +30,7 @@ struct VerbCase: CustomTestStringConvertible {
         }
         try AgentProcess.withPlace { place in
             try makeFiles(place)
-            // No agent is asked for: so none is missed.
+            // An empty socket asks for no particular agent, so its absence is no error.
             try check(place, place.environment.merging(["DEFAULTSD_SOCKET": ""]) { $1 }, "without an agent")
         }
     }

@@ -1,4 +1,4 @@
 import DefaultsKit
 
-/// All that a program changes to use ours.
+/// The only line that a program adds to use our class.
 typealias UserDefaults = DefaultsKit.UserDefaults

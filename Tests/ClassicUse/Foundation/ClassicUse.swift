@@ -1,9 +1,9 @@
 import Foundation
 
-/// A program of before: it uses Foundation's class, as programs do, and knows no other.
+/// A program written for Foundation's class, as existing programs are.
 ///
-/// It is compiled twice, against Foundation's class and against ours, and prints what it finds: a line each. Its first
-/// argument is a suite's name; with "nil" as the last one it does what would have Foundation's class hang.
+/// It is compiled twice, against Foundation's class and against ours, and prints its findings, one per line. Its first
+/// argument is a suite's name. With "nil" as the last argument, it makes calls that hang with Foundation's class.
 @main
 struct ClassicUse {
     static func main() {
@@ -37,7 +37,7 @@ struct ClassicUse {
         }
     }
 
-    /// Every overload of `set`, with what a compiler may find ambiguous.
+    /// Calls every overload of `set`, with arguments that the compiler could find ambiguous.
     static func setting(_ defaults: UserDefaults) {
         defaults.set(5, forKey: "int")
         defaults.set(-5, forKey: "negative")
@@ -67,7 +67,7 @@ struct ClassicUse {
         show("some", defaults.string(forKey: "some"))
         defaults.set(number, forKey: "number")
         show("number", defaults.integer(forKey: "number"))
-        // Foundation's `set(nil as URL?, forKey:)`, which is also what `set(nil, forKey:)` means, calls itself for ever.
+        // Foundation's `set(nil as URL?, forKey:)` recurses forever, and `set(nil, forKey:)` resolves to it.
         guard CommandLine.arguments.last == "nil" else { return }
         for (key, set) in [
             ("nil", { defaults.set(nil, forKey: $0) }), ("nil string", { defaults.set(noText, forKey: $0) }),
@@ -189,7 +189,7 @@ struct ClassicUse {
         show("description's name", suite.description.contains(CommandLine.arguments[1]))
     }
 
-    /// The text of numbers, as `string(forKey:)` gives it.
+    /// Shows the text that `string(forKey:)` returns for numbers.
     static func texts(_ defaults: UserDefaults) {
         for number in [1, 1e15, 1e16, 1e21, 1e-7, 0.1] {
             defaults.set(number, forKey: "real")
@@ -198,7 +198,7 @@ struct ClassicUse {
         defaults.removeObject(forKey: "real")
     }
 
-    /// The arguments that the two read differently.
+    /// Shows the arguments that the two classes read differently.
     static func arguments() {
         for key in ["white", "-long", "long", "negative", "after", "fragment"] {
             show("argument \(key)", UserDefaults.standard.string(forKey: key).map { "[\($0)]" })

@@ -7,7 +7,7 @@ import Testing
 /// "About the User Defaults System", on the command.
 @Suite("Viewing Preferences Using the Defaults Tool")
 struct DefaultsToolTests {
-    @Test("defaults read shows what an app stored")
+    @Test("`defaults read` shows what an app stored")
     func application() throws {
         try App.with { app in
             try app.launch { defaults in
@@ -21,14 +21,14 @@ struct DefaultsToolTests {
         }
     }
 
-    @Test("defaults help tells the rest")
+    @Test("`defaults help` describes the other verbs")
     func help() throws {
         let outcome = try Programs.run(Programs.defaults, ["help", "write"])
         #expect(outcome.status == 0)
         #expect(outcome.output.contains("defaults write"))
     }
 
-    @Test("defaults read NSGlobalDomain shows what all apps share")
+    @Test("`defaults read NSGlobalDomain` shows the values that all apps share")
     func global() throws {
         try App.with { app in
             try app.place.write(["AppleLanguages": ["de", "en"]], to: app.globalPath)

@@ -4,15 +4,15 @@ import ProgramSupport
 import PropertyList
 import Testing
 
-/// "About the User Defaults System", on what makes a good preference.
+/// "About the User Defaults System", on good preferences.
 @Suite("What Makes a Good Preference?")
 struct GoodPreferenceTests {
-    /// What an app makes of a simple value, as it wants to in this release.
+    /// This release's interpretation of a simple value.
     private enum Quality: String, DefaultsValue {
         case low, high
     }
 
-    @Test("A simple value is stored, and the app makes what it needs of it")
+    @Test("A simple value is stored, and the app interprets it as it needs")
     func simpleValues() throws {
         try App.with { app in
             let key = DefaultsKey<Quality>("quality", default: .low)
@@ -22,7 +22,7 @@ struct GoodPreferenceTests {
         }
     }
 
-    @Test("A value that another release stored, and this one doesn't know, is its default and not lost")
+    @Test("A value of another release that this one doesn't know reads as the default and is kept")
     func releases() throws {
         try App.with { app in
             let key = DefaultsKey<Quality>("quality", default: .low)
@@ -35,7 +35,7 @@ struct GoodPreferenceTests {
         }
     }
 
-    @Test("A stored object that this release can't decode is none, and is kept")
+    @Test("A stored object that this release can't decode reads as nil and is kept")
     func objects() throws {
         try App.with { app in
             try app.launch { $0.set(archiving: Font(name: "Menlo", size: 11), forKey: "font") }

@@ -3,7 +3,7 @@ import ProgramSupport
 import PropertyList
 import Testing
 
-/// "About the User Defaults System", on the organization of preferences, where it says more than "Defaults Domains".
+/// "About the User Defaults System", on the organization of preferences, beyond "Defaults Domains".
 @Suite("The Organization of Preferences")
 struct OrganizationTests {
     @Test("Preferences don't change between launches")
@@ -17,7 +17,7 @@ struct OrganizationTests {
         }
     }
 
-    @Test("Domains of an app and those for all apps are kept apart")
+    @Test("Domains of one app and those for all apps are kept apart")
     func appAndGlobal() throws {
         try App.with { app in
             try app.place.write(["everywhere": 1], to: app.globalPath)

@@ -10,7 +10,7 @@ struct PreferenceInterfaceTests {
         try RunningProgram(Programs.preferencesWindow, [], environment: agent.place.environment, takesInput: true)
     }
 
-    @Test("A preferences window of the app's own, the command, its tail and a relaunch all show the same")
+    @Test("A custom preferences window, the command, its tail and a relaunch all show the same values")
     func customInterface() throws {
         try AgentProcess.withAgent { agent in
             let tail = try agent.start("tail", "--json", "PreferencesWindow")

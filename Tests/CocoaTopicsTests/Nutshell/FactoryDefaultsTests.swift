@@ -20,14 +20,14 @@ struct FactoryDefaultsTests {
         #expect(prefs.integer(forKey: "Year") == 2002)
     }
 
-    @Test("The example registers many from FactoryDefaults.plist in the bundle")
+    @Test("The example registers many defaults from FactoryDefaults.plist in the bundle")
     func file() throws {
         try prefs.registerDefaults(fromResource: "FactoryDefaults", in: .module)
         #expect(prefs.string(forKey: "Month") == "May")
         #expect(prefs.integer(forKey: "Year") == 2002)
     }
 
-    @Test("A file that is missing, or no dictionary, is told of, and nothing is registered")
+    @Test("A file that is missing or isn't a dictionary is an error, and nothing is registered")
     func noFile() throws {
         #expect(throws: DefaultsProblem.self) { try prefs.registerDefaults(fromResource: "Missing", in: .module) }
         try withTemporaryDirectory { directory in

@@ -8,7 +8,7 @@ import Testing
 /// The chapter "User Defaults", up to the registration of defaults.
 @Suite("User Defaults")
 struct InteractingTests {
-    @Test("The defaults are used like a dictionary")
+    @Test("The defaults work like a dictionary")
     func dictionary() throws {
         try App.with { app in
             try app.launch { defaults in
@@ -21,7 +21,7 @@ struct InteractingTests {
         }
     }
 
-    @Test("Every application has a property-list file of its own")
+    @Test("Every application has its own property-list file")
     func files() throws {
         try App.with { app in
             try app.launch("com.example.One") { $0.set(1, forKey: "key") }
@@ -31,7 +31,7 @@ struct InteractingTests {
         }
     }
 
-    @Test("Any default can be overridden by an argument while debugging")
+    @Test("An argument can override any default for debugging")
     func debugging() throws {
         try App.with { app in
             try app.launch { $0.set("file", forKey: "KeyName") }
@@ -68,7 +68,7 @@ struct InteractingTests {
                 prefs.set(array, forKey: "An Array")
             }
             try app.launch { prefs in
-                // Retrieve collections, which can be changed as they are
+                // Retrieve collections, which can be modified directly
                 var array = try #require(prefs.array(forKey: "An Array"))
                 var dictionary = try #require(prefs.dictionary(forKey: "A Dictionary"))
                 #expect(array[0] as? String == "a")

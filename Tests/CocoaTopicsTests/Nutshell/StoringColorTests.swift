@@ -4,10 +4,10 @@ import Foundation
 import PropertyList
 import Testing
 
-/// The chapter "User Defaults", on storing colours.
+/// The chapter "User Defaults", on storing colors.
 @Suite("Storing an NSColor")
 struct StoringColorTests {
-    @Test("A colour may be the name of its space and a dictionary of components")
+    @Test("A color can be stored as the name of its space and a dictionary of components")
     func components() throws {
         try App.with { app in
             try app.launch { prefs in
@@ -22,7 +22,7 @@ struct StoringColorTests {
         }
     }
 
-    @Test("Example 2-34 stores the archived colour")
+    @Test("Example 2-34 stores the archived color")
     func example() throws {
         try App.with { app in
             try app.launch { $0.set(archiving: Color.blue, forKey: "Text Color") }
@@ -33,7 +33,7 @@ struct StoringColorTests {
         }
     }
 
-    @Test("It works with any class that can be archived, Foundation's own too")
+    @Test("Any class that can be archived works, including Foundation's own")
     func anyClass() throws {
         try App.with { app in
             let names = NSSet(array: ["a" as NSString, "b" as NSString])

@@ -7,10 +7,10 @@ import Testing
 /// "Defaults Domains", on the application domain.
 @Suite("Application Domain")
 struct ApplicationDomainTests {
-    @Test("It is named after the application's identifier, and what is set goes there")
+    @Test("The application domain is named after the application's identifier, and receives the values that are set")
     func identifier() throws {
         try App.with { app in
-            // A program without a bundle goes by its file's name.
+            // The domain of a program without a bundle is named after its file.
             let outcome = try Programs.run(
                 Programs.preferencesWindow, [], environment: app.environment, input: "set name Ada\napply\nquit\n")
             #expect(outcome.status == 0)
@@ -20,7 +20,7 @@ struct ApplicationDomainTests {
         }
     }
 
-    @Test("Its file lies in the user's home directory, or where the environment says")
+    @Test("The application domain's file is in the user's home directory, or where the environment says")
     func home() throws {
         try withTemporaryDirectory { home in
             let variables = ["HOME": home, "XDG_CONFIG_HOME": "", "DEFAULTS_DIRECTORY": "", "XDG_RUNTIME_DIR": home]
@@ -33,7 +33,7 @@ struct ApplicationDomainTests {
         }
     }
 
-    @Test("Its file may be looked at, and here be changed by hand while the app runs")
+    @Test("The application domain's file can be read, and even edited by hand, while the app runs")
     func file() throws {
         try App.with { app in
             try app.launch { defaults in

@@ -18,7 +18,7 @@ struct ArgumentDomainTests {
         }
     }
 
-    @Test("It is overridden for the time of the process alone")
+    @Test("An argument overrides a default only for the lifetime of the process")
     func temporarily() throws {
         try App.with { app in
             try app.launch { $0.set(true, forKey: "IndexOnOpen") }

@@ -1,3 +1,4 @@
+import DefaultsBindings
 import DefaultsFoundation
 import DefaultsKit
 import Foundation
@@ -15,7 +16,7 @@ extension DefaultsKey where Value == String {
 struct BindingsTests {
     private let defaults = UserDefaults(inMemory: [:])
 
-    @Test("A controller applies changes at once")
+    @Test("A controller applies changes immediately")
     func immediately() {
         let controller = UserDefaultsController(defaults: defaults)
         controller.values["key"] = 1
@@ -23,7 +24,7 @@ struct BindingsTests {
         #expect(!controller.hasUnappliedChanges)
     }
 
-    @Test("It can wait for an Apply button")
+    @Test("A controller can wait for an Apply button")
     func apply() {
         let controller = UserDefaultsController(defaults: defaults)
         controller.appliesImmediately = false
@@ -35,7 +36,7 @@ struct BindingsTests {
         #expect(!controller.hasUnappliedChanges)
     }
 
-    @Test("It reverts to the values that were last applied")
+    @Test("A controller reverts to the values that were last applied")
     func revert() {
         let controller = UserDefaultsController(defaults: defaults)
         controller.appliesImmediately = false
@@ -47,7 +48,7 @@ struct BindingsTests {
         #expect(!controller.hasUnappliedChanges)
     }
 
-    @Test("It goes back to factory defaults, and leaves what has none")
+    @Test("A controller restores factory defaults, and leaves keys without one alone")
     func factoryDefaults() {
         let controller = UserDefaultsController(defaults: defaults, initialValues: ["color": "grey"])
         controller.values["color"] = "red"
@@ -57,7 +58,7 @@ struct BindingsTests {
         #expect(defaults.integer(forKey: "other") == 1)
     }
 
-    @Test("The shared controller has the standard defaults, no initial values, and applies at once")
+    @Test("The shared controller has the standard defaults, no initial values, and applies changes immediately")
     func shared() {
         #expect(UserDefaultsController.shared === UserDefaultsController.shared)
         #expect(UserDefaultsController.shared.defaults === UserDefaults.standard)
@@ -65,7 +66,7 @@ struct BindingsTests {
         #expect(UserDefaultsController.shared.appliesImmediately)
     }
 
-    @Test("Settings of the controller made after a binding hold for it, too")
+    @Test("Controller settings made after a binding apply to it as well")
     func settingsLater() {
         let controller = UserDefaultsController(defaults: defaults)
         let field = TextField()
@@ -86,17 +87,17 @@ struct BindingsTests {
         let binding = controller.bind(theTextField, \.value, to: "userName", commit: .continuously)
         #expect(theTextField.value == "Mike")
 
-        // Each edit goes to the defaults by itself.
+        // Each edit reaches the defaults automatically.
         theTextField.value = "Mike B"
         for await name in defaults.updates(of: .userName) where name == "Mike B" { break }
 
-        // And each change goes to the text field.
+        // Each change reaches the text field.
         defaults.set("Ada", forKey: "userName")
         for await value in Observations({ theTextField.value }) where value == "Ada" { break }
         binding.unbind()
     }
 
-    @Test("Initial values are no substitute for registering")
+    @Test("Initial values don't replace registered values")
     func noSubstitute() {
         let controller = UserDefaultsController(defaults: defaults, initialValues: ["key": "initial"])
         #expect(controller.values["key"] == "initial")
@@ -115,7 +116,7 @@ struct BindingsTests {
         controller.initialValues = userDefaultsValues.filter { resettableUserDefaultsKeys.contains($0.key) }
     }
 
-    @Test("Listing 2 registers a file's values, and makes a part of them the initial values")
+    @Test("Listing 2 registers a file's values, and makes some of them the initial values")
     func initialValues() throws {
         let controller = UserDefaultsController(defaults: defaults)
         try setupDefaults(defaults, controller)
@@ -128,7 +129,7 @@ struct BindingsTests {
         #expect(defaults.integer(forKey: "Value4") == 40)
     }
 
-    @Test("A value is looked for among the unapplied ones, in the defaults, and in the initial values")
+    @Test("A value is looked up in the unapplied changes, then the defaults, then the initial values")
     func searchOrder() {
         let controller = UserDefaultsController(defaults: defaults, initialValues: ["key": "initial"])
         controller.appliesImmediately = false
@@ -140,7 +141,7 @@ struct BindingsTests {
         #expect(controller.values["key"] == "unapplied")
     }
 
-    @Test("The defaults themselves know neither unapplied nor initial values")
+    @Test("The defaults themselves contain neither unapplied changes nor initial values")
     func directly() {
         let controller = UserDefaultsController(defaults: defaults, initialValues: ["a": 1])
         controller.appliesImmediately = false
@@ -149,7 +150,7 @@ struct BindingsTests {
         #expect(defaults.object(forKey: "b") == nil)
     }
 
-    @Test("Values are got and set with value(forKey:) and setValue(_:forKey:), and bindings are told")
+    @Test("`value(forKey:)` and `setValue(_:forKey:)` access values, and bindings are notified")
     func keyValueCoding() async {
         let controller = UserDefaultsController(defaults: defaults)
         let field = TextField()

@@ -1,3 +1,4 @@
+import DefaultsBindings
 import DefaultsFoundation
 import DefaultsKit
 import Foundation
@@ -7,10 +8,10 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// "Defaults Domains", by itself and in "User Defaults Programming Topics for Cocoa".
+/// "Defaults Domains", in its separate edition and in "User Defaults Programming Topics for Cocoa".
 @Suite("Defaults Domains")
 struct DomainsTests {
-    @Test("A domain has a name, and keeps defaults as pairs of key and value")
+    @Test("A domain has a name, and stores defaults as key-value pairs")
     func dictionaries() throws {
         try App.with { app in
             try app.launch { defaults in
@@ -44,14 +45,14 @@ struct DomainsTests {
             try App.with { another in
                 try another.launch { #expect($0.object(forKey: "mine") == nil) }
             }
-            // Nobody else may read it.
+            // Other users can't read it.
             var status = stat()
             #expect(stat(app.path, &status) == 0)
             #expect(status.st_mode & 0o777 == 0o600)
         }
     }
 
-    @Test("Here there are defaults that affect all users, too, beneath each user's own")
+    @Test("Defaults can also affect all users, with lower precedence than each user's own")
     func allUsers() throws {
         try App.with { app in
             try app.place.write(["theme": "everyone's"], to: "\(app.place.system)/\(App.identifier).plist")
@@ -63,7 +64,7 @@ struct DomainsTests {
         }
     }
 
-    @Test("A persistent domain lasts, and a volatile one ends with the process")
+    @Test("A persistent domain outlives the process, and a volatile one doesn't")
     func lifetimes() throws {
         try App.with { app in
             try app.launch { defaults in
@@ -78,12 +79,12 @@ struct DomainsTests {
         }
     }
 
-    @Test("A change is saved by itself")
+    @Test("A change is saved automatically")
     func saving() throws {
         try App.with { app in
             try app.launch { defaults in
                 defaults.set("saved", forKey: "key")
-                // Nobody calls synchronize().
+                // Nothing calls synchronize().
                 #expect(eventually { (try? app.place.read(app.path)) == ["key": "saved"] })
                 UserDefaultsController(defaults: defaults).values["key"] = "by the controller"
                 #expect(eventually { (try? app.place.read(app.path)) == ["key": "by the controller"] })
@@ -91,7 +92,7 @@ struct DomainsTests {
         }
     }
 
-    @Test("The standard domains are searched in their order, each persistent or volatile as the table says")
+    @Test("The standard domains are searched in order, each persistent or volatile as the document's table says")
     func order() throws {
         try App.with { app in
             try app.place.write(["NSDecimalSeparator": "application"], to: app.path)
@@ -100,7 +101,7 @@ struct DomainsTests {
             try app.launch(arguments: ["-NSDecimalSeparator", "argument"]) { defaults in
                 defaults.useLanguagesDomains()
                 defaults.register(defaults: ["NSDecimalSeparator": "registered"])
-                let held = defaults.explain("NSDecimalSeparator")
+                let held = defaults.layers(holding: "NSDecimalSeparator")
                 #expect(held.map(\.value) == ["argument", "application", "global", ",", ".", "registered"])
                 let areVolatile = held.map { if case .volatile = $0.kind { true } else { false } }
                 #expect(areVolatile == [true, false, false, true, true, true])
@@ -112,7 +113,7 @@ struct DomainsTests {
         }
     }
 
-    @Test("The search ends at the domain nearest to the beginning that has the key")
+    @Test("The search ends at the first domain that has the key")
     func nearest() throws {
         try App.with { app in
             try app.place.write(["both": "application"], to: app.path)

@@ -6,12 +6,12 @@ import Testing
 /// "Defaults Domains", on the global domain.
 @Suite("Global Domain")
 struct GlobalDomainTests {
-    @Test("AppleMeasurementUnits holds for all apps, but for one that has its own")
+    @Test("AppleMeasurementUnits applies to all apps, except one with its own value")
     func measurementUnits() throws {
         try App.with { app in
             try app.launch { defaults in
-                try PreferencesDomain(UserDefaults.globalDomain)
-                    .set("Centimeters", forKey: "AppleMeasurementUnits", in: defaults)
+                try defaults.domain(UserDefaults.globalDomain)
+                    .set("Centimeters", forKey: "AppleMeasurementUnits")
             }
             for identifier in ["com.example.Draw", "com.example.Write"] {
                 try app.launch(identifier) { defaults in
@@ -36,7 +36,7 @@ struct GlobalDomainTests {
         }
     }
 
-    @Test("An app that sets a value of the global domain sets its own")
+    @Test("An app that sets a key of the global domain sets its own value")
     func ownValue() throws {
         try App.with { app in
             try app.place.write(["key": "global"], to: app.globalPath)

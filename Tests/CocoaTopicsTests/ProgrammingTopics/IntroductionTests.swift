@@ -8,7 +8,7 @@ import Testing
 /// "User Defaults Programming Topics for Cocoa", the introduction.
 @Suite("Introduction to User Defaults")
 struct IntroductionTests {
-    @Test("There are reasonable initial values, and the user's own are had back in later sessions")
+    @Test("Registered values apply until the user sets others, which persist across sessions")
     func sessions() throws {
         try App.with { app in
             let registered: [String: Any] = ["fontSize": 12, "theme": "light"]
@@ -27,7 +27,7 @@ struct IntroductionTests {
 
     private struct NoPropertyList {}
 
-    @Test("Only what a property list can hold is stored")
+    @Test("Only values that a property list can contain are stored")
     func propertyListsOnly() throws {
         try App.with { app in
             try app.launch { defaults in
@@ -46,29 +46,29 @@ struct IntroductionTests {
             let font = Font(name: "Menlo", size: 11)
             try app.launch { $0.set(archiving: font, forKey: "font") }
             guard case .data? = try app.place.read(app.path)["font"] else {
-                Issue.record("It isn't data.")
+                Issue.record("The stored object isn't data.")
                 return
             }
             try app.launch { #expect($0.unarchivedObject(of: Font.self, forKey: "font") == font) }
         }
     }
 
-    @Test("Values for this host alone are read, and written beside with the other interface")
+    @Test("Values for this host only are read by the defaults, and written with PreferencesDomain")
     func hosts() throws {
         try App.with { app in
             try app.launch { defaults in
                 defaults.set("any", forKey: "display")
-                let thisHost = try PreferencesDomain(App.identifier, host: .current)
-                thisHost.set("this", forKey: "display", in: defaults)
+                let thisHost = try defaults.domain(App.identifier, host: .current)
+                thisHost.set("this", forKey: "display")
                 #expect(defaults.string(forKey: "display") == "this")
-                // Writing goes to any host, as before.
+                // Values are still written for any host.
                 defaults.set("other", forKey: "display")
                 #expect(defaults.string(forKey: "display") == "this")
             }
             try app.launch { defaults in
                 #expect(defaults.string(forKey: "display") == "this")
-                let anyHost = try PreferencesDomain(App.identifier)
-                #expect(anyHost.propertyListValue(forKey: "display", in: defaults) == "other")
+                let anyHost = try defaults.domain(App.identifier)
+                #expect(anyHost.propertyListValue(forKey: "display") == "other")
             }
         }
     }

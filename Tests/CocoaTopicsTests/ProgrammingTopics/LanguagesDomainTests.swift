@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsFoundation
 import DefaultsKit
@@ -14,7 +15,7 @@ struct LanguagesDomainTests {
         try app.place.write(["AppleLanguages": languages], to: app.globalPath)
     }
 
-    @Test("There is a domain for each of the user's languages, by its name")
+    @Test("Each of the user's languages has a domain with its name")
     func names() throws {
         try App.with { app in
             try write(["de", "fr"], app)
@@ -27,7 +28,7 @@ struct LanguagesDomainTests {
         }
     }
 
-    @Test("It has what the locale calls the months and the days of the week, as Foundation formats dates")
+    @Test("A languages domain has the locale's names of months and days of the week, as Foundation formats dates")
     func monthsAndDays() throws {
         try App.with { app in
             try write(["sv"], app)
@@ -45,7 +46,7 @@ struct LanguagesDomainTests {
         }
     }
 
-    @Test("Here it follows a change of AppleLanguages while the app runs")
+    @Test("The languages domains follow a change to AppleLanguages while the app runs")
     func live() throws {
         try App.with { app in
             try write(["de"], app)
@@ -59,7 +60,7 @@ struct LanguagesDomainTests {
     }
 
     @Test(
-        "Here who follows a name of the language is told when the command changes AppleLanguages",
+        "An observer of a languages domain's key is notified when the command changes AppleLanguages",
         .timeLimit(.minutes(1)))
     func liveThroughAgent() async throws {
         let root = try makeTemporaryDirectory()
@@ -70,9 +71,9 @@ struct LanguagesDomainTests {
         defer { agent.kill() }
         try agent.defaults("write", "-g", "AppleLanguages", "-array", "de")
 
-        let live = LiveDomains(.success(try LivePlace(environment: Environment(place.environment))))
-        defer { live.close() }
-        let defaults = try #require(UserDefaults(suiteName: App.identifier, in: live))
+        let client = Client(.success(try Location(environment: Environment(place.environment))))
+        defer { client.close() }
+        let defaults = try #require(UserDefaults(suiteName: App.identifier, in: client))
         defaults.useLanguagesDomains()
         var separators: [String] = []
         for await separator in defaults.updates(of: DefaultsKey<String>("NSDecimalSeparator", default: "none")) {

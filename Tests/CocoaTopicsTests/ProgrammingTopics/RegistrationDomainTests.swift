@@ -6,7 +6,7 @@ import Testing
 /// "Defaults Domains", on the registration domain.
 @Suite("Registration Domain")
 struct RegistrationDomainTests {
-    @Test("IndexOnOpen always has a value once it is registered, which a user overrides")
+    @Test("IndexOnOpen always has a value once it is registered, and the user can override it")
     func indexOnOpen() throws {
         try App.with { app in
             try app.launch { defaults in
@@ -21,7 +21,7 @@ struct RegistrationDomainTests {
         }
     }
 
-    @Test("What is registered is never saved")
+    @Test("Registered values are never saved")
     func neverSaved() throws {
         try App.with { app in
             try app.launch { defaults in
@@ -33,7 +33,7 @@ struct RegistrationDomainTests {
         }
     }
 
-    @Test("Setting and removing a key leaves what is registered alone")
+    @Test("Setting and removing a key doesn't affect the registered value")
     func onlyByRegistering() throws {
         try App.with { app in
             try app.launch { defaults in

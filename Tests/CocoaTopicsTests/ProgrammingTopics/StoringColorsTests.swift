@@ -1,3 +1,4 @@
+import DefaultsBindings
 import DefaultsFoundation
 import DefaultsKit
 import Foundation
@@ -6,7 +7,7 @@ import ProgramSupport
 import PropertyList
 import Testing
 
-/// Listings 3 and 4: the extension, whose use is another file's business.
+/// Listings 3 and 4: the extension; other files use it.
 extension UserDefaults {
     fileprivate func setColor(_ color: Color?, forKey key: String) { set(archiving: color, forKey: key) }
     fileprivate func color(forKey key: String) -> Color? { unarchivedObject(of: Color.self, forKey: key) }
@@ -16,7 +17,7 @@ extension UserDefaults {
 @Suite("Storing NSColor in User Defaults", .timeLimit(.minutes(1)))
 @MainActor
 struct StoringColorsTests {
-    @Test("Listings 1 and 2 archive a colour into data, and have it back")
+    @Test("Listings 1 and 2 archive a color into data, and read it back")
     func archiving() throws {
         try App.with { app in
             try app.launch { defaults in
@@ -29,13 +30,13 @@ struct StoringColorsTests {
                     color = try NSKeyedUnarchiver.unarchivedObject(ofClass: Color.self, from: data)
                 }
                 #expect(color == .red)
-                // What was stored so is had back in one call, too.
+                // An object stored in this way can also be read back in one call.
                 #expect(defaults.unarchivedObject(of: Color.self, forKey: "aKey") == .red)
             }
         }
     }
 
-    @Test("Listings 3 and 4 give the defaults methods for colours")
+    @Test("Listings 3 and 4 add methods for colors to the defaults")
     func methods() throws {
         try App.with { app in
             try app.launch { $0.setColor(.blue, forKey: "aKey") }
@@ -46,7 +47,7 @@ struct StoringColorsTests {
         }
     }
 
-    /// What a launch of the documents' application has: a colour well, bound as the inspector shows it.
+    /// Launches the documents' application: a color well, bound as the inspector shows.
     private func openWindow(
         _ defaults: UserDefaults
     ) -> (well: ColorWell, binding: UserDefaultsController.Binding) {
@@ -55,7 +56,7 @@ struct StoringColorsTests {
         return (well, controller.bind(well, \.value, to: "theColor", transformer: .unarchiveFromData))
     }
 
-    @Test("A colour well has the colour after a relaunch that it had when it was last changed")
+    @Test("After a relaunch, a color well shows the color that was last chosen")
     func colorWell() throws {
         try App.with { app in
             try app.launch { defaults in
@@ -74,7 +75,7 @@ struct StoringColorsTests {
         }
     }
 
-    @Test("Listing 5 has a view draw itself anew in the colour that the well is given")
+    @Test("Listing 5 makes a view redraw itself in the well's new color")
     func listing5() async throws {
         let defaults = UserDefaults(inMemory: [:])
         let (theColorWell, wellBinding) = openWindow(defaults)
@@ -85,18 +86,18 @@ struct StoringColorsTests {
         theColorBox.display()
         #expect(!theColorBox.needsDisplay)
         theColorWell.value = .red
-        // Nobody commits: the well can be observed.
+        // Nothing calls `commit()`: the well can be observed.
         for await color in Observations({ theColorBox.backgroundColor }) where color == .red { break }
         #expect(theColorBox.needsDisplay)
         wellBinding.unbind()
         boxBinding.unbind()
     }
 
-    @Test("A colour is stored when the app ends, and read when it begins")
+    @Test("A color is stored when the app quits, and read when it launches")
     func lifeCycle() throws {
         try App.with { app in
             var textColor = Color.blue
-            // applicationShouldTerminate: nothing is saved by hand afterwards.
+            // applicationShouldTerminate: nothing else is saved explicitly.
             try app.launch { $0.setColor(textColor, forKey: "textColor") }
             textColor = .red
             // awakeFromNib
@@ -109,7 +110,7 @@ struct StoringColorsTests {
         var red, green, blue: Double
     }
 
-    @Test("Here a colour can be a Codable value as well, which people can read in the file")
+    @Test("A color can also be a Codable value, which people can read in the file")
     func codable() throws {
         try App.with { app in
             let key = DefaultsKey<ColorValue?>("theColor")

@@ -8,10 +8,10 @@ import Testing
 /// "User Defaults Programming Topics for Cocoa", on using NSUserDefaults.
 @Suite("Using NSUserDefaults")
 struct UsingUserDefaultsTests {
-    @Test("There is one standard object for the process, with a search list already")
+    @Test("The process has one standard object, whose search list is set up")
     func standard() throws {
         #expect(UserDefaults.standard === UserDefaults.standard)
-        // In a process of its own, which has no more than that object.
+        // In a separate process, which uses only that object.
         try App.with { app in
             try app.place.write(["quality": 0.25], to: "\(app.place.preferences)/PreferencesWindow.plist")
             try app.place.write(["name": "everywhere"], to: app.globalPath)
@@ -21,7 +21,7 @@ struct UsingUserDefaultsTests {
         }
     }
 
-    @Test("Values are set and had back by key")
+    @Test("Values are set and read by key")
     func setting() throws {
         try App.with { app in
             try app.launch { defaults in
@@ -51,12 +51,12 @@ struct UsingUserDefaultsTests {
         }
     }
 
-    /// In place of an NSButton.
+    /// A stand-in for an NSButton.
     private struct Button {
         var state: Bool
     }
 
-    @Test("The listing saves what the user chose with the button", arguments: [true, false])
+    @Test("The listing saves the user's choice from the button", arguments: [true, false])
     func choosing(isOn: Bool) throws {
         try App.with { app in
             try app.launch { defaults in
@@ -77,7 +77,7 @@ struct UsingUserDefaultsTests {
         }
     }
 
-    @Test("A window is placed where it was when the app ended")
+    @Test("A window reopens where it was when the app quit")
     func windowPlacement() throws {
         try App.with { app in
             try app.launch { $0.set("10 20 640 480", forKey: "NSWindow Frame Main") }
@@ -85,7 +85,7 @@ struct UsingUserDefaultsTests {
         }
     }
 
-    @Test("A value is read as another type where it can be")
+    @Test("A value is read as another type if possible")
     func interpreting() throws {
         try App.with { app in
             try app.launch { defaults in
@@ -102,7 +102,7 @@ struct UsingUserDefaultsTests {
         }
     }
 
-    @Test("synchronize() saves what was set, and takes what others wrote")
+    @Test("`synchronize()` saves this process's values, and reloads those of others")
     func synchronizing() throws {
         try App.with { app in
             try app.launch { defaults in
@@ -122,7 +122,7 @@ struct UsingUserDefaultsTests {
         }
     }
 
-    @Test("It needn't be called: what others write comes by itself, and the end of the process loses nothing")
+    @Test("Without synchronize(), other processes' changes still arrive, and exiting loses nothing")
     func automatically() throws {
         try App.with { app in
             try app.launch { defaults in

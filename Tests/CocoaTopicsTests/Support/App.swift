@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import DefaultsFoundation
 import DefaultsKit
@@ -6,21 +7,21 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// The documents' class, in place of Foundation's.
+/// The class that the documents describe, instead of Foundation's.
 typealias UserDefaults = DefaultsKit.UserDefaults
 
-/// An app that is launched, and launched again, over the same preferences.
+/// An app that is launched repeatedly with the same preferences.
 struct App {
     static let identifier = "com.example.App"
 
     let place: ScratchPlace
 
-    /// The file of its preferences.
+    /// The path of the app's preferences file.
     var path: String { "\(place.preferences)/\(Self.identifier).plist" }
-    /// The file of what all apps share.
+    /// The path of the global domain's file.
     var globalPath: String { "\(place.preferences)/.GlobalPreferences.plist" }
 
-    /// What has a program use the same preferences.
+    /// The environment in which a program uses the same preferences.
     var environment: [String: String] { place.environment }
 
     /// Runs a test with an app that has never been launched.
@@ -28,13 +29,13 @@ struct App {
         try ScratchPlace.with { try body(App(place: $0)) }
     }
 
-    /// One launch, from the first use of the defaults to the end of the process; no agent runs.
+    /// Runs one launch, from the first use of the defaults to the end of the process; no agent runs.
     func launch<Result>(
         _ identifier: String = identifier, arguments: [String] = [], _ body: (UserDefaults) throws -> Result
     ) throws -> Result {
-        let live = try place.live(arguments: arguments)
-        // As when a process ends.
-        defer { live.close() }
-        return try body(try #require(UserDefaults(suiteName: identifier, in: live)))
+        let client = try place.client(arguments: arguments)
+        // As at the end of a process.
+        defer { client.close() }
+        return try body(try #require(UserDefaults(suiteName: identifier, in: client)))
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// In place of NSColor: a colour that can be archived.
+/// A stand-in for NSColor: a color that can be archived.
 final class Color: NSObject, NSSecureCoding, Sendable {
     static let supportsSecureCoding = true
     static let red = Color(red: 1, green: 0, blue: 0)

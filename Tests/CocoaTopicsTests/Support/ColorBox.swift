@@ -1,6 +1,6 @@
 import Observation
 
-/// In place of the documents' custom view, which draws itself anew when it is given a colour.
+/// A stand-in for the documents' custom view, which redraws itself when it gets a new color.
 @MainActor
 @Observable
 final class ColorBox {

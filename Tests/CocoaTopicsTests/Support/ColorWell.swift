@@ -1,6 +1,6 @@
 import Observation
 
-/// In place of NSColorWell: a user chooses a colour by setting its value.
+/// A stand-in for NSColorWell: setting its value acts as the user's choice of a color.
 @MainActor
 @Observable
 final class ColorWell {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// In place of NSFont: another kind of object that can be archived.
+/// A stand-in for NSFont: another object that can be archived.
 final class Font: NSObject, NSSecureCoding {
     static let supportsSecureCoding = true
 

@@ -1,6 +1,6 @@
 import Observation
 
-/// In place of NSTextField: a user types into it by setting its value.
+/// A stand-in for NSTextField: setting its value acts as the user's typing.
 @MainActor
 @Observable
 final class TextField {

@@ -5,7 +5,7 @@ import Synchronization
 
 import class DefaultsKit.UserDefaults
 
-/// Greets, in the way that its configuration says at the moment.
+/// A server that greets as its configuration currently says.
 final class GreetingServer: Sendable {
     private let config: ConfigReader
     private let greeting: Mutex<String>
@@ -15,12 +15,12 @@ final class GreetingServer: Sendable {
         greeting = Mutex(self.config.string(forKey: "greeting", default: "Hello"))
     }
 
-    /// Answers a request: with what is in force, and no wait.
+    /// Answers a request with the current greeting, without waiting.
     func answer(_ name: String) -> String {
         "\(greeting.withLock { $0 }), \(name)!"
     }
 
-    /// Follows the configuration, until the task is cancelled.
+    /// Follows the configuration until the task is canceled.
     func run() async throws {
         try await config.watchString(forKey: "greeting", default: "Hello") { updates in
             for await greeting in updates { self.greeting.withLock { $0 = greeting } }
@@ -33,7 +33,7 @@ struct Greeter {
         UserDefaults.applicationIdentifier = "org.example.greeter"
         let config = ConfigReader(providers: [EnvironmentVariablesProvider(), UserDefaultsProvider(.standard)])
         let server = GreetingServer(config: config)
-        // Cancelled when the last request is answered.
+        // Canceled when the last request is answered.
         async let _ = server.run()
         while let name = readLine() { print(server.answer(name)) }
     }

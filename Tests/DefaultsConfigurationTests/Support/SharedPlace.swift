@@ -1,20 +1,21 @@
 #if Configuration
+import DefaultsClient
 import DefaultsCore
 import DefaultsKit
 import TestSupport
 import Testing
 
-/// Runs a test with the preferences of two programs in one temporary directory, where no agent runs.
+/// Runs a test with the defaults of two programs that share a temporary directory, without an agent.
 func withSharedPlace(_ body: (_ ours: UserDefaults, _ others: UserDefaults) async throws -> Void) async throws {
     let path = try makeTemporaryDirectory()
     defer { removeTree(path) }
-    let place = try LivePlace(
+    let place = try Location(
         environment: Environment([
             "DEFAULTS_DIRECTORY": path, "DEFAULTSD_SOCKET": path + "/socket", "XDG_RUNTIME_DIR": path,
             "DEFAULTS_SYSTEM_DIRECTORIES": path + "/system", "DEFAULTS_MANAGED_DIRECTORY": path + "/managed",
         ]))
-    let ours = LiveDomains(.success(place))
-    let others = LiveDomains(.success(place))
+    let ours = Client(.success(place))
+    let others = Client(.success(place))
     defer {
         ours.close()
         others.close()

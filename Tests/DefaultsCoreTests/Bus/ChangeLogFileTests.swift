@@ -16,7 +16,7 @@ struct ChangeLogFileTests {
         domain = try Domain("org.example.app")
     }
 
-    /// A log with one record of each kind, and what a store would note beside it.
+    /// Returns a log with one record of each kind, and the file marks that a store would write with it.
     private func sample() -> (log: ChangeLog, marks: [FileMark]) {
         var log = ChangeLog(epoch: Epoch(value: 0xABCD))
         let app = Writer.app(AppIdentity(pid: 42, executable: "/usr/bin/app"))
@@ -41,7 +41,7 @@ struct ChangeLogFileTests {
         return (log, marks)
     }
 
-    @Test("What is written is recovered, by both ways of writing it", arguments: [true, false])
+    @Test("Entries are recovered whether they were appended or written with a new file", arguments: [true, false])
     func roundTrip(isAppended: Bool) throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/log"
@@ -64,7 +64,9 @@ struct ChangeLogFileTests {
         }
     }
 
-    @Test("Another's file is no log, and a FIFO isn't waited for", arguments: ["other", "fifo", "link"])
+    @Test(
+        "A log file that is another user's or a FIFO is ignored, and a link in the way isn't followed",
+        arguments: ["other", "fifo", "link"])
     func notOurs(what: String) throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/log"
@@ -72,13 +74,13 @@ struct ChangeLogFileTests {
             _ = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1)
             switch what {
             case "other":
-                // Where the test may give a file away; else it stays what it was.
+                // This case needs the right to give a file away.
                 if chown(path, 65_534, 65_534) != 0 { return }
             case "fifo":
                 unlink(path)
                 mkfifo(path, 0o600)
             default:
-                // What another has put in the way of the next file is neither followed nor written to.
+                // A link that another user put at the next file's name is neither followed nor written through.
                 try RawFile.write("precious", to: directory + "/other")
                 symlink("other", path + ".new")
                 _ = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1)
@@ -90,7 +92,7 @@ struct ChangeLogFileTests {
         }
     }
 
-    @Test("The file of a ring that has turned begins after what was let go")
+    @Test("The file of a log that has dropped records begins after the dropped ones")
     func turnedRing() throws {
         try withTemporaryDirectory { directory in
             var log = ChangeLog(capacity: ChangeLog.Capacity(records: 4))
@@ -102,7 +104,7 @@ struct ChangeLogFileTests {
         }
     }
 
-    @Test("A file that is torn at any byte is recovered up to the last whole entry")
+    @Test("A file that is torn at any byte is recovered up to the last complete entry")
     func tornTail() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/log"
@@ -130,7 +132,7 @@ struct ChangeLogFileTests {
         }
     }
 
-    @Test("A flipped bit anywhere gives nothing, or what was before it, and never something else")
+    @Test("Recovery after a flipped bit returns nothing, or the entries before it, but never wrong data")
     func flippedBits() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/log"
@@ -151,7 +153,7 @@ struct ChangeLogFileTests {
         }
     }
 
-    @Test("Any rubbish is refused without a crash")
+    @Test("Recovery of a log file with random damage never crashes or returns a wrong record")
     func rubbish() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/log"
@@ -182,7 +184,7 @@ struct ChangeLogFileTests {
         }
     }
 
-    @Test("A revision that can't be followed by another is no reason to crash")
+    @Test("A log file whose last revision has no successor is rejected without a crash")
     func lastRevision() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/log"
@@ -195,7 +197,7 @@ struct ChangeLogFileTests {
     }
 
     @Test(
-        "A file that is written anew holds what the log does, whatever of that the file held",
+        "A rewritten file holds exactly what the log holds, regardless of the old file's contents",
         arguments: [0, 1, 7, 12, 13, 20], [0, 3, 20])
     func copying(inFile: Int64, notInFile: Int64) throws {
         try withTemporaryDirectory { directory in
@@ -211,7 +213,7 @@ struct ChangeLogFileTests {
             }
             for number in 0..<notInFile { log.count(domain, number...number) }
             let mark = FileMark(domain: domain, hash: ContentHash(value: 1), revision: log.head)
-            // Twice: what was copied can be copied again.
+            // Twice, because copied records can be copied again.
             for _ in 0..<2 { try file.rewrite(log: log, marks: [mark]) }
             let recovered = try #require(ChangeLogFile.recover(from: path, limits: limits))
             #expect(recovered.epoch == log.epoch)
@@ -222,7 +224,7 @@ struct ChangeLogFileTests {
     }
 
     @Test(
-        "A file that someone has cut off, or written to, is written anew from what is in memory",
+        "A file that another program truncated or extended is rewritten from memory",
         arguments: [100, 10_000])
     func cutOff(size: Int) throws {
         try withTemporaryDirectory { directory in
@@ -238,7 +240,7 @@ struct ChangeLogFileTests {
         }
     }
 
-    @Test("A file that has grown too large is written anew, with what is kept")
+    @Test("A file that has grown too large is rewritten with only what the log keeps")
     func rewriting() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/log"
@@ -267,7 +269,7 @@ struct ChangeLogFileTests {
         }
     }
 
-    @Test("A log of another boot, whose end may be lost, goes on under another epoch with all that is left of it")
+    @Test("A log from an earlier boot continues with all its records under a new epoch, as its end may be lost")
     func anotherBoot() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/log"
@@ -283,7 +285,7 @@ struct ChangeLogFileTests {
         }
     }
 
-    @Test("A forged header or mark whose numbers can't be counted on from is not taken")
+    @Test("A forged header or mark with the largest possible number is rejected")
     func forged() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/log"
@@ -302,7 +304,7 @@ struct ChangeLogFileTests {
         }
     }
 
-    @Test("Something in the way of a temporary file is passed over, and what a crash left of one is removed")
+    @Test("A directory in the way of a temporary file is skipped, and a crash's leftover file is removed")
     func squatted() throws {
         try withStoreFixture { fixture in
             try RawFile.makeDirectory(fixture.logPath + ".new")
@@ -313,7 +315,7 @@ struct ChangeLogFileTests {
         }
     }
 
-    @Test("A place is handed to nobody before its record is in the file")
+    @Test("A client never sees a cursor whose record isn't in the log's file yet")
     func writtenBeforeTold() throws {
         try withStoreFixture { fixture in
             let tellers: [(String, (Store) -> Revision)] = [
@@ -324,7 +326,7 @@ struct ChangeLogFileTests {
             ]
             let store = try fixture.storeWithLog()
             for (name, tell) in tellers {
-                // Another thread has made the transition, and hasn't come to write the log.
+                // Another thread has made the transition, but hasn't written the log yet.
                 store.state.withLock { state in
                     let request = EditRequest(domain: fixture.domain, values: [name: 1], writer: .testApp)
                     _ = state.edit(request, now: .now())

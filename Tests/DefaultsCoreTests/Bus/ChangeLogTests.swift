@@ -4,7 +4,7 @@ import Testing
 
 @testable import DefaultsCore
 
-@Suite("The change log")
+@Suite("Change log")
 struct ChangeLogTests {
     private let domain: Domain
 
@@ -12,7 +12,7 @@ struct ChangeLogTests {
         domain = try Domain("a")
     }
 
-    @Test("Revisions are given from 1 on, without gaps")
+    @Test("Revisions start at 1 and have no gaps")
     func revisions() {
         var log = ChangeLog()
         #expect([log.head, log.oldest] == [0, 1])
@@ -22,7 +22,7 @@ struct ChangeLogTests {
         #expect(log.cursor == Cursor(epoch: log.epoch, revision: 200))
     }
 
-    @Test("Records after a place: from the oldest that is kept to the head, and no other")
+    @Test("Records can be read from the oldest kept one to the head, and reading outside that range returns nil")
     func edges() {
         var log = ChangeLog(capacity: ChangeLog.Capacity(records: 10))
         log.count(domain, 1...25)
@@ -37,7 +37,7 @@ struct ChangeLogTests {
         #expect(log.records(after: .max) == nil)
     }
 
-    @Test("The ring holds so many records, however many came", arguments: [1, 2, 63, 64, 65, 200])
+    @Test("The ring keeps at most as many records as its capacity", arguments: [1, 2, 63, 64, 65, 200])
     func ringByCount(capacity: Int) {
         var log = ChangeLog(capacity: ChangeLog.Capacity(records: capacity))
         for number in Int64(1)...1_000 {
@@ -49,7 +49,7 @@ struct ChangeLogTests {
         }
     }
 
-    @Test("The ring holds so many bytes, but the newest record in any case")
+    @Test("The ring keeps at most as many bytes as its capacity, but always the newest record")
     func ringByBytes() {
         var log = ChangeLog(capacity: ChangeLog.Capacity(records: 1_000, bytes: 10_000))
         for number in 1...100 {
@@ -74,7 +74,7 @@ struct ChangeLogTests {
         #expect(log.records(after: 496)?.count == 5)
     }
 
-    @Test("A log that is taken up goes on where it ended")
+    @Test("A recovered log continues where it ended")
     func takenUp() {
         var earlier = ChangeLog()
         earlier.count(domain, 1...9)
@@ -91,7 +91,7 @@ struct ChangeLogTests {
 @Suite("Cursors")
 struct CursorTests {
     @Test(
-        "A cursor's text names the log and the revision",
+        "A cursor's text contains the epoch and the revision",
         arguments: [
             ("0000000000000001:0", 1, 0), ("00f1e2d3c4b5a697:42", 0x00F1_E2D3_C4B5_A697, 42),
             ("ffffffffffffffff:18446744073709551615", .max, .max),
@@ -103,7 +103,7 @@ struct CursorTests {
     }
 
     @Test(
-        "Another text is refused in a sentence",
+        "Text that isn't a cursor is rejected with an explanation",
         arguments: [
             "", ":", "now", "1:1", "00f1e2d3c4b5a697", "00f1e2d3c4b5a697:", "00f1e2d3c4b5a697:-1",
             "00f1e2d3c4b5a697:+1",
@@ -113,10 +113,10 @@ struct CursorTests {
     func refused(text: String) {
         let error = #expect(throws: DefaultsError.self) { try Cursor(text) }
         #expect(error?.code == .invalidCursor)
-        #expect(error?.description.hasPrefix("\"\(text)\" is no cursor; one looks like ") == true)
+        #expect(error?.description.hasPrefix("\"\(text)\" isn't a cursor. A cursor looks like ") == true)
     }
 
-    @Test("A long text is cut in the error")
+    @Test("The error for an invalid cursor truncates a long text")
     func longText() {
         let error = #expect(throws: DefaultsError.self) { try Cursor(String(repeating: "x", count: 10_000)) }
         #expect((error?.description.count ?? 0) < 250)

@@ -7,7 +7,7 @@ import Testing
 @Suite("Patterns and filters")
 struct FilterTests {
     @Test(
-        "A pattern fits whole names",
+        "A pattern matches whole names",
         arguments: [
             ("", "", true), ("", "a", false), ("a", "a", true), ("a", "A", false), ("a", "ab", false), ("*", "", true),
             ("*", "anything at all", true), ("org.*", "org.example", true), ("org.*", "org", false),
@@ -23,7 +23,8 @@ struct FilterTests {
         #expect(GlobPattern(pattern).text == pattern)
     }
 
-    /// Whether a name matches, by a table of which beginnings of the pattern match which beginnings of the name.
+    /// Returns whether a name matches, using a table of which prefixes of the pattern match which prefixes of the
+    /// name.
     private static func model(_ pattern: String, _ name: String) -> Bool {
         let scalars = Array(name.unicodeScalars)
         var matches = [true] + [Bool](repeating: false, count: scalars.count)
@@ -42,7 +43,7 @@ struct FilterTests {
         return matches[scalars.count]
     }
 
-    @Test("A pattern agrees with a slow matcher that is plainly right", arguments: [6, 30, 90, 200])
+    @Test("A pattern agrees with a slow but simple reference matcher", arguments: [6, 30, 90, 200])
     func againstModel(length: Int) {
         var random = PseudoRandom(seed: 11)
         var (matching, others) = (0, 0)
@@ -51,7 +52,7 @@ struct FilterTests {
                 random.pick(["a", "b", "é", "e\u{301}", "漢", "😀", "\\*", "\\\\", "\\é", "*", "?"])
             }
             let pattern = pieces.joined()
-            // What the pattern means, with a piece changed now and then.
+            // A name that the pattern matches, occasionally with one piece changed.
             let name = pieces.map { piece in
                 if random.oneIn(2 * length) { return random.pick(["", "a", "漢"]) }
                 switch piece {
@@ -67,7 +68,7 @@ struct FilterTests {
         #expect(matching > 100 && others > 50, "\(matching) \(others)")
     }
 
-    @Test("A pattern of one exact name matches it alone, also where a mark follows a wildcard")
+    @Test("An exact pattern matches only its own name, even if a combining mark follows a wildcard character")
     func exactly() {
         for name in ["a*b", "?", "\\", "*\u{301}", "\\*\u{20DD}?", "é"] {
             let pattern = GlobPattern.exactly(name)
@@ -77,18 +78,18 @@ struct FilterTests {
         #expect(!GlobPattern.exactly("*\u{301}").matches("x\u{301}"))
     }
 
-    @Test("No pattern takes time in proportion to both lengths multiplied", .timeLimit(.minutes(1)))
+    @Test("Matching time never grows with the product of pattern length and name length", .timeLimit(.minutes(1)))
     func worstCase() {
-        // One that tries every place for every run would take 2,000 to the 30th power steps.
+        // A matcher that tries every position for every run would take 2,000 to the 30th power steps.
         let runs = String(repeating: "a*", count: 30) + "b"
         #expect(!GlobPattern(runs).matches(String(repeating: "a", count: 2_000)))
         #expect(GlobPattern(runs).matches(String(repeating: "a", count: 2_000) + "b"))
-        // Here each place of the name is the beginning of what nearly matches.
+        // Here a near match begins at each position of the name.
         let letters = "*" + String(repeating: "a", count: 5_000) + "b*"
         #expect(!GlobPattern(letters).matches(String(repeating: "a", count: 200_000)))
     }
 
-    @Test("A record passes with the keys that are wanted, as one record")
+    @Test("A record passes a filter as one record with only the matching keys")
     func keys() throws {
         let domain = try Domain("org.example.app")
         let changes = ["Color", "Colour", "Size"].map { KeyChange(key: $0, old: nil, new: 1) }
@@ -105,20 +106,20 @@ struct FilterTests {
         #expect(filtered(["com.*"], []) == nil)
         #expect(filtered([], ["Nothing"]) == nil)
         guard let colors = filtered([], ["Colo*"]), case .change(let changeSet) = colors.event else {
-            Issue.record("Nothing passed.")
+            Issue.record("The record didn't pass the filter.")
             return
         }
         #expect(changeSet.changes.map(\.key) == ["Color", "Colour"])
         #expect(changeSet.overruled == [])
         #expect(colors.revision == 3)
         guard case .change(let size)? = filtered([], ["S?ze"])?.event else {
-            Issue.record("Nothing passed.")
+            Issue.record("The record didn't pass the filter.")
             return
         }
         #expect(size.overruled == overruled)
     }
 
-    @Test("What is told of a whole domain passes every filter of keys")
+    @Test("An event about a whole domain passes every key filter")
     func wholeDomain() throws {
         let filter = SubscriptionFilter(domains: [GlobPattern("a")], keys: [GlobPattern("none")])
         for (name, passes) in [("a", true), ("b", false)] {
@@ -145,7 +146,7 @@ struct NetChangeTests {
         LogRecord(revision: revision, time: Timestamp(nanoseconds: Int64(revision)), event: event)
     }
 
-    @Test("One key's changes are one, from the first old value to the last new one")
+    @Test("Several changes to one key are coalesced from the first old value to the last new one")
     func oneKey() {
         let joined = NetChange.coalesce([
             record(1, .change(a, "x", from: nil, to: 1)), record(2, .change(a, "x", from: 1, to: 2)),
@@ -154,7 +155,7 @@ struct NetChangeTests {
         #expect(joined == [record(4, .change(a, "x", from: nil, to: 4))])
     }
 
-    @Test("What is back where it began is no change")
+    @Test("Changes that restore the original value are coalesced to no change")
     func thereAndBack() {
         #expect(
             NetChange.coalesce([record(1, .change(a, "x", from: 1, to: 2)), record(2, .change(a, "x", from: 2, to: 1))])
@@ -165,7 +166,7 @@ struct NetChangeTests {
             ]) == [])
     }
 
-    @Test("Domains are joined apart, each at the place of its last change")
+    @Test("Changes are coalesced per domain, and each result has the revision of the domain's last change")
     func domains() {
         let joined = NetChange.coalesce([
             record(1, .change(a, "x", from: nil, to: 1)), record(2, .change(b, "x", from: nil, to: 1)),
@@ -176,7 +177,7 @@ struct NetChangeTests {
         #expect(changeSet.changes.map(\.key) == ["x", "y"])
     }
 
-    @Test("Nothing is joined across what is told of the whole domain")
+    @Test("Changes aren't coalesced across an event about the whole domain")
     func barrier() {
         let records = [
             record(1, .change(a, "x", from: 1, to: 2)), record(2, .unknown(a)),
@@ -185,7 +186,7 @@ struct NetChangeTests {
         #expect(NetChange.coalesce(records) == records)
     }
 
-    @Test("Many records of one domain are joined in time that is proportional to their number", .timeLimit(.minutes(1)))
+    @Test("Coalescing many records of one domain takes time proportional to their number", .timeLimit(.minutes(1)))
     func manyRecords() {
         let count = 30_000 as Revision
         let joined = NetChange.coalesce(
@@ -195,7 +196,7 @@ struct NetChangeTests {
         #expect(changeSet.changes.count == Int(count))
     }
 
-    @Test("What lost is kept, though the key is back where it began")
+    @Test("Overruled values are kept even if the key is back at its original value")
     func overruled() {
         let lost = Overruled(key: "x", value: 9, writer: .file)
         let changeSet = ChangeSet(

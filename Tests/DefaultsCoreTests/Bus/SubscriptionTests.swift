@@ -4,7 +4,7 @@ import Testing
 
 @testable import DefaultsCore
 
-@Suite("The bus keeps its promises")
+@Suite("Promises of the bus")
 struct SubscriptionTests {
     private let domain: Domain
     private let other: Domain
@@ -14,7 +14,7 @@ struct SubscriptionTests {
         other = try Domain("b")
     }
 
-    /// All that is handed out until the subscriber is caught up and has been told so.
+    /// Returns all events up to the point where the subscriber is caught up and has received its bookmark.
     private func drain(_ subscription: inout Subscription, _ log: ChangeLog, limit: Int = 64) -> [SubscriptionEvent] {
         var all: [SubscriptionEvent] = []
         while true {
@@ -31,7 +31,9 @@ struct SubscriptionTests {
         Subscription(start, filter: filter, mode: mode, log: log)
     }
 
-    @Test("Ordered and unique: each record once, in the order of revisions", arguments: [1, 7, 64, 1_000])
+    @Test(
+        "Ordered and unique: a subscriber receives each record once, in the order of revisions",
+        arguments: [1, 7, 64, 1_000])
     func orderedAndUnique(limit: Int) {
         var log = ChangeLog()
         var subscription = subscribe(to: log)
@@ -48,7 +50,7 @@ struct SubscriptionTests {
         #expect(revisions == Array(1...300))
     }
 
-    @Test("Atomic: a change set comes whole, under one revision", arguments: Subscription.Mode.allCases)
+    @Test("Atomic: a change set is delivered whole, under one revision", arguments: Subscription.Mode.allCases)
     func atomic(mode: Subscription.Mode) {
         var log = ChangeLog()
         var subscription = subscribe(to: log, mode)
@@ -56,14 +58,14 @@ struct SubscriptionTests {
         log.append(.change(ChangeSet(domain: domain, source: .file, changes: changes)), at: Timestamp(nanoseconds: 0))
         let events = subscription.next(from: log, limit: 1)
         guard case .record(let record, _)? = events.first, case .change(let changeSet) = record.event else {
-            Issue.record("No record came.")
+            Issue.record("No record was delivered.")
             return
         }
         #expect(changeSet.changes.count == 500)
     }
 
     @Test(
-        "Gap-free, or the gap is explicit: past the ring's end comes a gap, then a snapshot",
+        "Gap-free: a subscriber that falls behind the ring receives an explicit gap and then a snapshot",
         arguments: [Subscription.Mode.latest, .everything])
     func explicitGap(mode: Subscription.Mode) {
         var log = ChangeLog(capacity: ChangeLog.Capacity(records: 10))
@@ -76,7 +78,9 @@ struct SubscriptionTests {
         #expect(drain(&subscription, log).map(\.summary) == ["record 12", "bookmark 12"])
     }
 
-    @Test("At the ring's very end nothing is missed", arguments: Subscription.Mode.allCases)
+    @Test(
+        "A subscriber that lags by the whole capacity of the ring misses nothing", arguments: Subscription.Mode.allCases
+    )
     func ringEnd(mode: Subscription.Mode) {
         var log = ChangeLog(capacity: ChangeLog.Capacity(records: 10))
         var subscription = subscribe(to: log, mode)
@@ -85,7 +89,7 @@ struct SubscriptionTests {
         #expect(events == (mode == .latest ? ["record 10"] : (1...10).map { "record \($0)" }) + ["bookmark 10"])
     }
 
-    @Test("The mode disconnect ends a subscriber that is too slow, once and for all")
+    @Test("The mode `disconnect` permanently ends a subscription that falls behind")
     func disconnect() {
         var log = ChangeLog(capacity: ChangeLog.Capacity(records: 10))
         var subscription = subscribe(to: log, .disconnect)
@@ -95,7 +99,7 @@ struct SubscriptionTests {
         #expect(subscription.next(from: log) == [])
     }
 
-    @Test("The mode latest hands out net changes, however many records wait")
+    @Test("The mode `latest` delivers net changes, regardless of the number of pending records")
     func latest() {
         var log = ChangeLog()
         var subscription = subscribe(to: log, .latest)
@@ -108,7 +112,7 @@ struct SubscriptionTests {
     }
 
     @Test(
-        "Resumable: from any cursor come exactly the records after it",
+        "Resumable: a subscription resumed at any cursor delivers exactly the records after it",
         arguments: [0, 1, 63, 64, 65, 100] as [Revision])
     func resumable(revision: Revision) {
         var log = ChangeLog()
@@ -119,7 +123,7 @@ struct SubscriptionTests {
     }
 
     @Test(
-        "Resumable: after any event the rest comes again, whole, in whatever mode",
+        "Resumable: a subscription interrupted after any event resumes without loss in every mode",
         arguments: Subscription.Mode.allCases)
     func resumableAfterEachEvent(mode: Subscription.Mode) {
         for seed in 0..<UInt64(100) {
@@ -151,7 +155,7 @@ struct SubscriptionTests {
         }
     }
 
-    @Test("In a batch of net changes all but the last event bear the place before it, and the last the place after it")
+    @Test("In a batch of net changes, only the last event advances the cursor")
     func placesOfNetChanges() {
         var log = ChangeLog()
         var subscription = subscribe(to: log, .latest)
@@ -162,7 +166,7 @@ struct SubscriptionTests {
         }
         log.count(domain, 1...1)
         log.count(other, 1...1)
-        // Nothing is joined: each event has its own place.
+        // Nothing is coalesced, so each event has its own cursor.
         #expect(places() == [[1, 1], [2, 2], []])
         log.count(domain, 2...2, key: "a")
         log.count(other, 2...2)
@@ -171,11 +175,11 @@ struct SubscriptionTests {
         log.append(.change(domain, "c", from: nil, to: 1), at: Timestamp(nanoseconds: 0))
         log.count(other, 3...3)
         log.append(.change(domain, "c", from: 1, to: nil), at: Timestamp(nanoseconds: 0))
-        // After 7 the subscriber would be told that c is removed, which it never saw set.
+        // After 7, the subscriber would see the removal of c, which it never saw set.
         #expect(places() == [[7, 8]])
     }
 
-    @Test("A cursor of another log, or one ahead of it, meets an explicit gap", arguments: [true, false])
+    @Test("A cursor of another log, or one ahead of this log, leads to an explicit gap", arguments: [true, false])
     func unknownEpoch(isOther: Bool) {
         var log = ChangeLog(epoch: Epoch(value: 5))
         log.count(domain, 1...3)
@@ -190,29 +194,29 @@ struct SubscriptionTests {
         #expect(subscription.next(from: log).map(\.summary).last == "ended")
     }
 
-    @Test("A snapshot is taken at R, and the stream starts at R + 1", arguments: Subscription.Mode.allCases)
+    @Test("A subscription's stream starts right after its snapshot's revision", arguments: Subscription.Mode.allCases)
     func snapshot(mode: Subscription.Mode) {
         var log = ChangeLog()
         log.count(domain, 1...5)
         var subscription = subscribe(.snapshot, to: log, mode)
-        // What comes between subscribing and reading is in the snapshot.
+        // A change between subscribing and reading is in the snapshot.
         log.count(domain, 6...6)
         #expect(subscription.next(from: log).map(\.summary) == ["snapshot 6"])
         log.count(domain, 7...7)
         #expect(drain(&subscription, log).map(\.summary) == ["record 7", "bookmark 7"])
     }
 
-    @Test("A snapshot that waits past the ring's end is no gap")
+    @Test("A snapshot request that waits past the end of the ring leads to a snapshot, not a gap")
     func lateSnapshot() {
         var log = ChangeLog(capacity: ChangeLog.Capacity(records: 5))
         var subscription = subscribe(.snapshot, to: log, .disconnect)
         log.count(domain, 1...20)
-        // Nothing was promised yet; so nothing was missed.
+        // Nothing was promised yet, so nothing was missed.
         #expect(subscription.next(from: log).map(\.summary) == ["snapshot 20"])
     }
 
     @Test(
-        "Bookmarked: the first time it is caught up a subscriber is told so, and from then on by each event's own place",
+        "Bookmarked: a subscriber gets one bookmark when it is first caught up, and then each event's own cursor",
         arguments: Subscription.Mode.allCases)
     func bookmarked(mode: Subscription.Mode) {
         var log = ChangeLog()
@@ -225,7 +229,7 @@ struct SubscriptionTests {
         #expect(subscription.next(from: log) == [])
     }
 
-    @Test("Bookmarked: the place that a subscriber knows of stays within the log, though nothing passes its filter")
+    @Test("Bookmarked: a subscriber's cursor stays within the log even if no record passes its filter")
     func bookmarksOfFilteredRecords() {
         var log = ChangeLog()
         var subscription = subscribe(to: log, filter: SubscriptionFilter(domains: [GlobPattern("a")]))
@@ -237,7 +241,7 @@ struct SubscriptionTests {
         }
     }
 
-    @Test("Filtered: records of others move the bookmark, and nothing else")
+    @Test("Filtered: records that don't pass the filter advance the bookmark but aren't delivered")
     func filtered() {
         var log = ChangeLog()
         var subscription = subscribe(to: log, filter: SubscriptionFilter(domains: [GlobPattern("a")]))
@@ -247,19 +251,19 @@ struct SubscriptionTests {
         #expect(drain(&subscription, log).map(\.summary) == ["record 4", "bookmark 7"])
     }
 
-    @Test("Filtered: what isn't wanted, however much, doesn't end the reading before what is wanted")
+    @Test("Filtered: a batch of only filtered-out records doesn't end reading early")
     func filteredBatches() {
         var log = ChangeLog()
         var subscription = subscribe(to: log, filter: SubscriptionFilter(domains: [GlobPattern("a")]))
         log.count(other, 1...200)
         log.count(domain, 1...1)
         log.count(other, 201...400)
-        // None is the sign of being caught up.
+        // An empty batch would mean that the subscriber is caught up.
         #expect(drain(&subscription, log, limit: 64).map(\.summary) == ["record 201", "bookmark 401"])
     }
 
     @Test(
-        "Previous value correct: each record's old values are what the records before have led to",
+        "Previous value correct: each change's old value is the result of the changes before it",
         arguments: Subscription.Mode.allCases)
     func previousValue(mode: Subscription.Mode) {
         for seed in 0..<UInt64(200) {
@@ -293,7 +297,7 @@ struct SubscriptionTests {
 }
 
 extension LogRecord {
-    /// Does to values what the record says; of what they were before it asks nothing.
+    /// Applies the record's new values, without checking the old ones.
     fileprivate func apply(to values: inout [Domain: DomainValues]) {
         guard case .change(let changeSet) = event else { return }
         for change in changeSet.changes { values[changeSet.domain, default: [:]][change.key] = change.new }
@@ -301,7 +305,7 @@ extension LogRecord {
 }
 
 extension Subscription {
-    /// Takes the next events from a log that nothing is added to meanwhile.
+    /// Returns the next events from a log that doesn't change meanwhile.
     fileprivate mutating func next(from log: ChangeLog, limit: Int = 64) -> [SubscriptionEvent] {
         while true {
             if let events = next(in: portion(of: log, limit: limit)) { return events }

@@ -1,13 +1,14 @@
 import DefaultsCore
 import Dispatch
 import Glibc
+import Linux
 import Synchronization
 import TestSupport
 import Testing
 
-@Suite("The directory's lock")
+@Suite("Directory lock")
 struct DirectoryLockTests {
-    @Test("It keeps other processes out, and is let go at the end", .enabled(if: ForeignProcess.hasPython))
+    @Test("The lock keeps other processes out until it is released", .enabled(if: ForeignProcess.hasPython))
     func exclusion() throws {
         try withTemporaryDirectory { path in
             let directory = PreferencesDirectory(path: path)
@@ -49,7 +50,7 @@ struct DirectoryLockTests {
         }
     }
 
-    @Test("It keeps another store of the same process out")
+    @Test("The lock keeps another store of the same process out")
     func sameProcess() throws {
         try withTemporaryDirectory { path in
             let directory = PreferencesDirectory(path: path)
@@ -60,7 +61,7 @@ struct DirectoryLockTests {
         }
     }
 
-    @Test("A directory that isn't there, or is none, can't be locked")
+    @Test("Locking a missing directory or a regular file throws an error")
     func noDirectory() throws {
         try withTemporaryDirectory { path in
             try RawFile.write("", to: path + "/file")
@@ -73,7 +74,7 @@ struct DirectoryLockTests {
         }
     }
 
-    @Test("A lock on the directory itself, which anyone who can read it can take, keeps nobody out")
+    @Test("Another program's lock on the directory itself doesn't block the lock, since any reader can take one")
     func directoryLocked() throws {
         try withTemporaryDirectory { path in
             let directory = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY)
@@ -82,7 +83,7 @@ struct DirectoryLockTests {
         }
     }
 
-    @Test("The lock's file is for the user alone, and a link in its place is not followed")
+    @Test("The lock file is accessible only to the user, and a link in its place isn't followed")
     func file() throws {
         try withTemporaryDirectory { path in
             let directory = PreferencesDirectory(path: path)
@@ -99,7 +100,7 @@ struct DirectoryLockTests {
         }
     }
 
-    @Test("A lock file that is open to others keeps nobody out who has locked it, and is the user's alone afterwards")
+    @Test("A lock that another program holds on a world-readable lock file is ignored, and the file becomes private")
     func openToOthers() throws {
         try withTemporaryDirectory { path in
             let file = "\(path)/\(DirectoryLock.fileName)"
@@ -136,7 +137,7 @@ struct DirectoryLockTests {
         }
     }
 
-    @Test("Another user's lock file in that user's directory is told of", .enabled(if: geteuid() == 0))
+    @Test("A third user's lock file in another user's directory is reported", .enabled(if: geteuid() == 0))
     func foreignDirectory() throws {
         try withTemporaryDirectory { path in
             let file = "\(path)/\(DirectoryLock.fileName)"
@@ -147,19 +148,19 @@ struct DirectoryLockTests {
                 _ = try DirectoryLock(PreferencesDirectory(path: path), timeout: 0)
             }
             #expect(error?.code == .locked)
-            #expect(error?.description.contains("belongs to the user with the number 65533") == true, "\(error as Any)")
+            #expect(error?.description.contains("belongs to user ID 65533") == true, "\(error as Any)")
             #expect(RawFile.exists(file))
         }
     }
 
-    @Test("Of many who want the lock at once, each gets it, and one at a time", .timeLimit(.minutes(1)))
+    @Test("Each of many threads that contend for the lock gets it, one at a time", .timeLimit(.minutes(1)))
     func turns() throws {
         try withTemporaryDirectory { path in
             let inside = Mutex(0)
             DispatchQueue.concurrentPerform(iterations: 4) { _ in
                 for _ in 0..<100 {
                     guard let lock = try? DirectoryLock(PreferencesDirectory(path: path)) else {
-                        Issue.record("It wasn't locked.")
+                        Issue.record("The lock couldn't be acquired.")
                         return
                     }
                     #expect(

@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 import PropertyList
 import TestSupport
 import Testing
@@ -11,13 +12,13 @@ struct DomainFileReadingTests {
         DomainFile(path: path, limits: PropertyListLimits(bytes: bytes))
     }
 
-    @Test("No file is missing, and a link that leads nowhere is not: it may lead to what isn't mounted")
+    @Test("A missing file reads as missing, but a dangling link is an error, as its target may not be mounted")
     func missing() throws {
         try withTemporaryDirectory { directory in
             #expect(file(directory + "/a.plist").read(known: nil).kind == "missing")
             symlink("nowhere", directory + "/b.plist")
             guard case .unusable(let damage) = file(directory + "/b.plist").read(known: nil) else {
-                Issue.record("It was taken for something else.")
+                Issue.record("The dangling link wasn't rejected.")
                 return
             }
             #expect(damage.error.code == .unreadable && damage.error.errno == ENOENT && damage.version == nil)
@@ -25,7 +26,7 @@ struct DomainFileReadingTests {
         }
     }
 
-    @Test("Contents come with their format, and are unchanged while the bytes are the same")
+    @Test("A file's contents have a format, and read as unchanged while the bytes are the same")
     func contents() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/a.plist"
@@ -41,7 +42,7 @@ struct DomainFileReadingTests {
 
             try RawFile.replace(path, with: Array("{ a = b; }".utf8))
             guard case .unchanged(let moved) = file(path).read(known: contents.version) else {
-                Issue.record("A file that was replaced by the same bytes isn't unchanged.")
+                Issue.record("A file replaced by one with the same bytes wasn't reported as unchanged.")
                 return
             }
             #expect(moved.identity != contents.version.identity)
@@ -51,7 +52,7 @@ struct DomainFileReadingTests {
         }
     }
 
-    @Test("A file of arrays that refer to one another is taken up to 100,000 values, or 64 for each byte")
+    @Test("A file of arrays that share elements may stand for 100,000 values, or 64 for each byte")
     func sharing() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/a.plist"
@@ -62,7 +63,7 @@ struct DomainFileReadingTests {
         }
     }
 
-    @Test("A change in the same tick of the file system's clock is seen, however late one looks")
+    @Test("A change in the same tick of the file system's clock is seen, no matter how late the file is read")
     func racyChange() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/a.plist"
@@ -72,7 +73,7 @@ struct DomainFileReadingTests {
                 return
             }
             try RawFile.write("{ a = 2; }", to: path)
-            // As if both had come in one tick: a kernel from 6.13 on tells them apart.
+            // Simulates two changes in one tick, as kernels from 6.13 on tell them apart.
             var known = first.version
             known.identity = FileIdentity(try RawFile.status(path))
             #expect(eventually { !known.identity.isFresh(at: .now()) })
@@ -80,12 +81,12 @@ struct DomainFileReadingTests {
                 Issue.record("The second version wasn't seen.")
                 return
             }
-            // It was read when it was old; so its times can be trusted.
+            // The file was old when it was read, so its times are reliable.
             #expect(second.version.isSettled)
         }
     }
 
-    @Test("No file bears a later time than the moment after its change")
+    @Test("No file has a change time later than the clock right after its change")
     func clock() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/a.plist"
@@ -98,15 +99,15 @@ struct DomainFileReadingTests {
         }
     }
 
-    @Test("A version that was just published isn't trusted by its times: someone may have written at once")
+    @Test("A version that was just saved isn't trusted by its times, as another writer may have followed immediately")
     func racyPublication() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/a.plist"
-            guard case .done(let version?, _) = try file(path).publish(Array("{ a = 1; }".utf8), expecting: nil) else {
-                Issue.record("The file wasn't published.")
+            guard case .saved(let version?, _) = try file(path).save(Array("{ a = 1; }".utf8), expecting: nil) else {
+                Issue.record("The file wasn't saved.")
                 return
             }
-            // As if a writer had come between the exchange and the look at the new file's times.
+            // Simulates a writer between the exchange and the query of the new file's times.
             try RawFile.write("{ a = 2; }", to: path)
             let seen = FileVersion(
                 identity: FileIdentity(try RawFile.status(path)), hash: version.hash, isSettled: version.isSettled)
@@ -116,10 +117,10 @@ struct DomainFileReadingTests {
     }
 
     @Test(
-        "What can't be taken says why, and where",
+        "The error for an unusable file states the reason and the position",
         arguments: [
-            ("", "is empty, which no property list is."),
-            ("(a, b)", "holds no dictionary at its top, so it holds no preferences."),
+            ("", "is empty, so it isn't a property list."),
+            ("(a, b)", "has no dictionary at its top level, so it holds no preferences."),
             ("{ a = b;\n c }", "line 2"), ("<?xml version=\"1.0\"?>\n<plist><dict>\n<key>a</key>", "line 3"),
             ("bplist00xxxx", "byte"),
             (String(repeating: " ", count: 2_000), "has 2000 bytes, more than the limit of 1000"),
@@ -129,7 +130,7 @@ struct DomainFileReadingTests {
             let path = directory + "/a.plist"
             try RawFile.write(text, to: path)
             guard case .unusable(let damage) = file(path, bytes: 1_000).read(known: nil) else {
-                Issue.record("It was taken.")
+                Issue.record("The file was accepted.")
                 return
             }
             #expect(damage.error.code == .damaged)
@@ -148,35 +149,35 @@ struct DomainFileReadingTests {
             let open = try FileDescriptor(opening: path, O_RDONLY)
             truncate(path, 1 << 40)
             #expect(throws: SystemCall.Failure(number: EFBIG)) {
-                _ = try file(path, bytes: 1_000).readWhole(open, patience: .insist)
+                _ = try file(path, bytes: 1_000).readWhole(open, openWriters: .readAnyway)
             }
             let displaced = DisplacedFile(file(path, bytes: 1_000), file: open, temporaryPath: path)
             guard case .unusable(let damage) = displaced.examine(known: nil) else {
-                Issue.record("It was taken.")
+                Issue.record("The file was accepted.")
                 return
             }
             #expect(damage.error.code == .damaged)
-            #expect(damage.error.description.contains("more than the limit of 1000;"))
+            #expect(damage.error.description.contains("more than the limit of 1000."))
         }
     }
 
-    @Test("A directory or a FIFO in the file's place is no file, and blocks nobody", .timeLimit(.minutes(1)))
+    @Test("A directory or FIFO in the file's place is rejected without blocking", .timeLimit(.minutes(1)))
     func irregular() throws {
         try withTemporaryDirectory { directory in
             try RawFile.makeDirectory(directory + "/a.plist")
             mkfifo(directory + "/b.plist", 0o600)
             for name in ["a", "b"] {
                 guard case .unusable(let damage) = file("\(directory)/\(name).plist").read(known: nil) else {
-                    Issue.record("\(name) was taken.")
+                    Issue.record("\(name) was accepted.")
                     continue
                 }
                 #expect(damage.error.code == .unreadable)
-                #expect(damage.error.description.contains("is no regular file"))
+                #expect(damage.error.description.contains("is not a regular file"))
             }
         }
     }
 
-    @Test("A file that may not be read says so, and one that is another user's is read without a lease")
+    @Test("An unreadable file is reported as such, and another user's readable file is read without a lease")
     func permissions() throws {
         try withTemporaryDirectory { directory in
             chmod(directory, 0o755)
@@ -190,7 +191,7 @@ struct DomainFileReadingTests {
                 )
             }
             guard case .unusable(let damage) = ofSecret else {
-                Issue.record("It was read.")
+                Issue.record("The file was read.")
                 return
             }
             #expect(damage.error == DefaultsError(.unreadable, errno: EACCES, "\(secret) can't be read"))
@@ -198,26 +199,26 @@ struct DomainFileReadingTests {
         }
     }
 
-    @Test("A file that someone has open for writing is left alone, or with insistence read as it is")
+    @Test("A file with an open writer is skipped unless the caller insists on reading it")
     func beingWritten() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/a.plist"
             try RawFile.write("{ a = b; }", to: path)
             let writer = open(path, O_WRONLY)
             #expect(file(path).read(known: nil).kind == "beingWritten")
-            #expect(file(path).read(known: nil, patience: .insist).kind == "contents")
+            #expect(file(path).read(known: nil, openWriters: .readAnyway).kind == "contents")
             close(writer)
             #expect(file(path).read(known: nil).kind == "contents")
         }
     }
 
-    @Test("A reader has no file open for writing, and leaves no lease behind")
+    @Test("Reading a file leaves no lease behind")
     func leaseIsReleased() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/a.plist"
             try RawFile.write("{ a = b; }", to: path)
             #expect(file(path).read(known: nil).kind == "contents")
-            // A lease would make this wait, or with O_NONBLOCK fail.
+            // A lease would block this call, or make it fail with O_NONBLOCK.
             let writer = open(path, O_WRONLY | O_NONBLOCK)
             #expect(writer >= 0)
             close(writer)
@@ -225,13 +226,13 @@ struct DomainFileReadingTests {
     }
 
     @Test(
-        "No reading is torn or empty while a foreign program rewrites the file in place at full speed",
+        "No read is torn or empty while a foreign program rewrites the file in place at full speed",
         .enabled(if: ForeignProcess.hasPython), .timeLimit(.minutes(2)))
     func hammer() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/a.plist"
             try RawFile.write("{ n = 0; }", to: path)
-            // Each version has its number 2,000 times; so a mixture of two shows.
+            // Each version contains its number 2,000 times, so that a mixture of two is noticed.
             let writer = try ForeignProcess(
                 python: """
                     import sys, time

@@ -6,8 +6,8 @@ import Testing
 
 @testable import DefaultsCore
 
-/// Who may read a file may still do so when it was published, and nobody else.
-@Suite("Owners, modes and ACLs of published files", .enabled(if: AccessControlList.isAvailable))
+/// Saving a file must not change who may read it.
+@Suite("Owners, modes and ACLs of saved files", .enabled(if: AccessControlList.isAvailable))
 struct FileAttributeTests {
     private static let new = Array("{ a = new; }".utf8)
 
@@ -24,11 +24,11 @@ struct FileAttributeTests {
         let file = DomainFile(path: path, limits: PropertyListLimits())
         let expected: FileVersion? =
             if case .contents(let contents) = file.read(known: nil) { contents.version } else { nil }
-        #expect(try file.publish(new, expecting: expected).isDone)
+        #expect(try file.save(new, expecting: expected).isDone)
         #expect(try RawFile.read(path) == new)
     }
 
-    /// Runs a test on a file that holds an old version, in a directory of its own.
+    /// Runs a test on a file that holds an old version, in its own directory.
     private static func withFile(_ body: (_ directory: String, _ path: String) throws -> Void) throws {
         try withTemporaryDirectory { root in
             chmod(root, 0o755)
@@ -38,7 +38,7 @@ struct FileAttributeTests {
         }
     }
 
-    @Test("An ACL is kept, and so are other attributes")
+    @Test("Saving a file keeps its ACL and other extended attributes")
     func kept() throws {
         try Self.withFile { _, path in
             try AccessControlList.set("access", on: path)
@@ -51,7 +51,7 @@ struct FileAttributeTests {
         }
     }
 
-    @Test("An ACL is narrowed before it is given to a file that is to be no more open than that", arguments: [0, 4, 6])
+    @Test("A copied ACL is narrowed to the rights that the new file may grant", arguments: [0, 4, 6])
     func narrowed(mask: UInt32) throws {
         try Self.withFile { directory, path in
             try AccessControlList.set("access", on: path)
@@ -65,11 +65,11 @@ struct FileAttributeTests {
     }
 
     @Test(
-        "The ACL that a directory gives to new files opens no file that had none",
+        "A directory's default ACL doesn't open a file that had no ACL",
         arguments: [0o600, 0o640] as [mode_t])
     func defaultACL(mode: mode_t) throws {
         try Self.withFile { directory, path in
-            // A group that "nobody" isn't in, where that can be had.
+            // A group that "nobody" isn't in, if the test may set one.
             chown(path, .max, 12_345)
             chmod(path, mode)
             try AccessControlList.set("default", on: directory)
@@ -88,7 +88,8 @@ struct FileAttributeTests {
     }
 
     @Test(
-        "The group that a directory gives to new files isn't that of one that was there", .enabled(if: geteuid() == 0))
+        "The group that a directory gives to new files doesn't replace an existing file's group",
+        .enabled(if: geteuid() == 0))
     func directoryGroup() throws {
         try Self.withFile { directory, path in
             chmod(path, 0o640)
@@ -100,13 +101,15 @@ struct FileAttributeTests {
         }
     }
 
-    /// An owner, group and mode, and what comes of them where "nobody" publishes, who is in the group 0.
+    /// An owner, group and mode, and the mode of the file after "nobody", a member of group 0, has saved it.
     static let given: [(owner: uid_t, group: gid_t, mode: mode_t, published: mode_t)] = [
         (65_534, 0, 0o640, 0o640), (0, 0, 0o644, 0o644), (0, 0, 0o640, 0o640), (65_534, 12_345, 0o640, 0o600),
         (65_534, 12_345, 0o664, 0o644), (65_534, 12_345, 0o644, 0o644), (65_534, 12_345, 0o604, 0o604),
     ]
 
-    @Test("A group that can't be kept gives its rights to no other", .enabled(if: geteuid() == 0), arguments: given)
+    @Test(
+        "The rights of a group that can't be kept aren't given to another group", .enabled(if: geteuid() == 0),
+        arguments: given)
     func groupOfOthers(owner: uid_t, group: gid_t, mode: mode_t, published: mode_t) throws {
         try Self.withFile { directory, path in
             chown(directory, 65_534, 65_534)

@@ -4,13 +4,13 @@ import Testing
 
 @testable import DefaultsCore
 
-@Suite("The clocks of file systems")
+@Suite("Clocks of file systems")
 struct FileClockTests {
     private static let second: Int64 = 1_000_000_000
     private static let time = 1_700_000_000 * second
 
     @Test(
-        "Times can repeat for a tick, and where they are in whole seconds for two seconds",
+        "File times may repeat within a tick, or within two seconds if the file system stores whole seconds",
         arguments: [
             // Age in milliseconds, nanoseconds of both times, expected.
             (0, 0, 0, true), (1_999, 0, 0, true), (2_019, 0, 0, true), (2_021, 0, 0, false),
@@ -24,7 +24,7 @@ struct FileClockTests {
         #expect(FileClock.mayRepeat(modified: modified, changed: changed, now: now) == expected)
     }
 
-    @Test("Times at the end of the numbers overflow nothing", arguments: [Int64.min, -1, 0, .max])
+    @Test("Extreme file times cause no overflow", arguments: [Int64.min, -1, 0, .max])
     func extremes(time: Int64) {
         for now in [Int64.min, 0, Self.time, .max] {
             _ = FileClock.mayRepeat(modified: time, changed: time, now: now)
@@ -33,7 +33,7 @@ struct FileClockTests {
         #expect(!FileClock.mayRepeat(modified: .min, changed: .min, now: Self.time))
     }
 
-    @Test("A file that an event has told of is read, whatever its times say")
+    @Test("A file named in an event is read even if its times are unchanged")
     func told() throws {
         try withTemporaryDirectory { directory in
             let path = directory + "/a.plist"
@@ -43,12 +43,12 @@ struct FileClockTests {
                 Issue.record("The file wasn't read.")
                 return
             }
-            // What a coarse clock makes of it: other bytes under the same identity.
+            // The effect of a coarse clock: different bytes under the same identity.
             var known = contents.version
             known.isSettled = true
             known.hash = ContentHash(value: 1)
             #expect(DomainFile(path: path).read(known: known).kind == "unchanged")
-            #expect(DomainFile(path: path).read(known: known, isTold: true).kind == "contents")
+            #expect(DomainFile(path: path).read(known: known, afterEvent: true).kind == "contents")
         }
     }
 }

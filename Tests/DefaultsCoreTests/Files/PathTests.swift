@@ -8,11 +8,11 @@ import Testing
 
 @Suite("Paths")
 struct PathTests {
-    /// A name whose first scalar joins the "/" before it into one character.
+    /// A name whose first scalar combines with the preceding "/" into one character.
     private static let marked = "\u{301}mark"
 
     @Test(
-        "A path's directory and last name are found by bytes",
+        "A path's directory and last name are found by bytes, not characters",
         arguments: [
             ("/a/b", "/a", "b"), ("/a", "/", "a"), ("a", ".", "a"), ("a/b", "a", "b"),
             ("/a/\(marked)", "/a", marked), ("/\(marked)/b", "/\(marked)", "b"),
@@ -23,7 +23,7 @@ struct PathTests {
         #expect(Path.lastName(of: path).utf8.elementsEqual(name.utf8))
     }
 
-    @Test("A path is absolute, has separators and loses trailing slashes by bytes")
+    @Test("Separators and trailing slashes are found by bytes, not characters")
     func bytes() {
         #expect(Path.isAbsolute("/\(Self.marked)"))
         #expect(!Path.isAbsolute("a/b"))
@@ -34,7 +34,7 @@ struct PathTests {
         #expect(PreferencesDirectory(path: "/\(Self.marked)/").path.utf8.elementsEqual("/\(Self.marked)".utf8))
     }
 
-    @Test("A domain whose name begins with a combining mark is saved in its own directory, and nowhere else")
+    @Test("A domain whose name begins with a combining mark is saved in its own directory")
     func markedDomain() throws {
         try withTemporaryDirectory { root in
             let directory = root + "/d"
@@ -43,7 +43,7 @@ struct PathTests {
             let store = Store(directory: PreferencesDirectory(path: directory))
             for value in 1...2 {
                 store.edit(EditRequest(domain: domain, values: ["a": .integer(Int64(value))], writer: .testApp))
-                try store.publish(domain)
+                try store.save(domain)
             }
             #expect(try DomainValues.read("\(directory)/\(Self.marked).plist") == ["a": 2])
             let temporary = TemporaryFile(
@@ -63,7 +63,7 @@ struct PathTests {
             chmod(directory, 0o777)
             guard case .unusable(let damage) = DomainFile(path: path, managedDirectory: directory).read(known: nil)
             else {
-                Issue.record("The file was honoured.")
+                Issue.record("The file was accepted.")
                 return
             }
             #expect(damage.error.code == .untrusted)

@@ -3,8 +3,9 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// Random sequences of steps against a model that knows each writer's intent, which the merge must find out.
-@Suite("The three-way merge, at random")
+/// Random sequences of steps, checked against a model that knows the intent of each writer, which the merge must
+/// infer.
+@Suite("Three-way merge of random changes")
 struct MergePropertyTests {
     private static let keys = ["a", "b", "c", "d", "e", "f", "g", "h"]
 
@@ -24,19 +25,19 @@ struct MergePropertyTests {
         return values
     }
 
-    /// What is in force after the changes that were told: the only thing a subscriber has.
+    /// Returns the values after the reported changes, which are all that a subscriber sees.
     private func replay(_ changes: [KeyChange], on values: DomainValues, _ context: Comment) -> DomainValues {
         var values = values
         #expect(Set(changes.map(\.key)).count == changes.count, context)
         for change in changes {
-            #expect(values[change.key] == change.old, "\(context): the previous value of \(change.key)")
-            #expect(change.old != change.new, "\(context): \(change.key) has not changed")
+            #expect(values[change.key] == change.old, "\(context): wrong previous value of \(change.key)")
+            #expect(change.old != change.new, "\(context): \(change.key) was reported without a change")
             values[change.key] = change.new
         }
         return values
     }
 
-    /// One random merge, with a history, pending edits and times in any order.
+    /// Returns a random merge with a history and pending edits, with times in any order.
     private func merge(_ random: inout PseudoRandom, format: PropertyListFormat) -> Merge {
         var merge = Merge(base: values(&random))
         for step in 0..<random.below(5) {
@@ -52,7 +53,7 @@ struct MergePropertyTests {
     }
 
     @Test(
-        "What is told is exactly what changed, and the same file again is no change",
+        "Reported changes are exactly the differences, and reloading the same file reports none",
         arguments: [PropertyListFormat.xml, .binary])
     func toldAndIdempotent(format: PropertyListFormat) {
         for seed in 0..<UInt64(6_000) {
@@ -65,7 +66,7 @@ struct MergePropertyTests {
             let before = merge.current
             let result = merge.reload(disk, format: format, changedAt: time)
             #expect(replay(result.changes, on: before, context) == merge.current, context)
-            // What isn't pending is in the file, as far as the file can tell.
+            // Everything that isn't pending is in the file, as precisely as the format allows.
             #expect(merge.base.mapValues { $0.asStored(in: format) } == disk, context)
             let unsaved = Set(merge.current.keys).union(disk.keys).filter {
                 !PropertyListValue.areSame(merge.current($0), disk[$0], readFrom: format)
@@ -79,7 +80,7 @@ struct MergePropertyTests {
         }
     }
 
-    @Test("No key is invented: each value in force was in force before, or is in the file")
+    @Test("A merge never invents a value: each one was in effect before or is in the file")
     func inventsNothing() {
         for seed in 0..<UInt64(6_000) {
             var random = PseudoRandom(seed: seed)
@@ -99,7 +100,7 @@ struct MergePropertyTests {
             for key in Self.keys {
                 let value = merge.current(key)
                 #expect(value == before[key] || value == disk[key] || value == nil, "seed \(seed), key \(key)")
-                // What neither has touched stays.
+                // A key that neither side changed keeps its value.
                 if before[key] == disk[key], merge.base[key] == disk[key] {
                     #expect(value == before[key], "seed \(seed), key \(key)")
                 }
@@ -107,7 +108,7 @@ struct MergePropertyTests {
         }
     }
 
-    @Test("Changes of different keys come to the same in either order")
+    @Test("Changes to different keys give the same result in either order")
     func orderFree() {
         for seed in 0..<UInt64(4_000) {
             var random = PseudoRandom(seed: seed)
@@ -130,7 +131,7 @@ struct MergePropertyTests {
         }
     }
 
-    @Test("By key, the later of an edit and a file's change stands")
+    @Test("The later of an edit and a file's change wins for each key")
     func lastWriterWins() {
         for seed in 0..<UInt64(6_000) {
             var random = PseudoRandom(seed: seed)
@@ -148,7 +149,8 @@ struct MergePropertyTests {
             let time = Int64(random.below(10))
             let result = merge.reload(disk, format: .binary, changedAt: Timestamp(nanoseconds: time))
             for key in Self.keys {
-                // The model: no history, so the writer has loaded the base and changed what differs from it.
+                // There is no history, so in the model the writer has loaded the base and changed what differs from
+                // it.
                 var expected = base[key]
                 if let edit = edits[key] { expected = edit.value }
                 if disk[key] != base[key], edits[key].map({ $0.time < time }) ?? true { expected = disk[key] }
@@ -159,11 +161,11 @@ struct MergePropertyTests {
         }
     }
 
-    @Test("Writers that have loaded any recent version, and change a key of their own, lose nothing and undo nothing")
+    @Test("Writers that loaded any recent version and change their own keys lose nothing and undo nothing")
     func staleWriters() {
         for seed in 0..<UInt64(1_500) {
             var random = PseudoRandom(seed: seed)
-            // Many keys that nobody changes; so the version that a writer has loaded is the nearest one.
+            // Many keys never change, so the version that a writer loaded is the nearest one.
             var base: DomainValues = ["counter": 0]
             for number in 0..<6 { base["stable \(number)"] = .integer(Int64(number)) }
             var merge = Merge(base: base)
@@ -172,13 +174,13 @@ struct MergePropertyTests {
             for step in 1...Int64(8) {
                 let time = Timestamp(nanoseconds: step * 10)
                 if random.oneIn(2) {
-                    // An app sets two keys that are new with each step, and they are published.
+                    // An app sets two keys that are new in each step, and they are saved.
                     let edits: Difference = [
                         "app \(step)": .some(.integer(step)), "more \(step)": .some(.integer(step)),
                     ]
                     _ = merge.edit(edits, time: time, writer: .testApp, sequence: UInt64(step))
                     for (key, value) in edits { model[key] = value }
-                    merge.publish(merge.pending, at: time)
+                    merge.markSaved(merge.pending, at: time)
                     if random.oneIn(2) { loaded = merge.base }
                 } else {
                     var disk = loaded
@@ -191,13 +193,14 @@ struct MergePropertyTests {
                     loaded = disk
                 }
                 #expect(merge.current == model, "seed \(seed), step \(step)")
-                if random.oneIn(2) { merge.publish(merge.pending, at: time) }
+                if random.oneIn(2) { merge.markSaved(merge.pending, at: time) }
             }
         }
     }
 
-    /// As Foundation's own UserDefaults does, which looks at the file's times alone, and at whether it reads what it wrote.
-    @Test("A writer that goes on from what it once read, to and fro and once more, undoes nothing of ours")
+    /// Foundation's own UserDefaults writes like this: it checks only the file's times and whether it reads what it
+    /// wrote.
+    @Test("A writer that always continues from what it once read undoes none of our edits")
     func staleToAndFro() {
         for seed in 0..<UInt64(3_000) {
             var random = PseudoRandom(seed: seed)
@@ -207,7 +210,7 @@ struct MergePropertyTests {
             var merge = Merge(base: base)
             var theirs = base
             var model = base
-            // It is overruled from the first on, with something new: an older version would be a restore.
+            // The writer's first overruled write contains something new. An older version would count as a restore.
             var isOverruled = false
             for step in 1...Int64(40) {
                 let time = Timestamp(nanoseconds: step)
@@ -230,11 +233,11 @@ struct MergePropertyTests {
                         _ = merge.reload(theirs, format: .binary, changedAt: time)
                     } else {
                         let loaded = merge.history.total
-                        merge.publish(merge.pending, at: time)
+                        merge.markSaved(merge.pending, at: time)
                         _ = merge.displace(theirs, format: .binary, changedAt: time, loadedBefore: loaded)
                     }
                 default:
-                    merge.publish(merge.pending, at: time)
+                    merge.markSaved(merge.pending, at: time)
                 }
                 #expect(merge.current == model, "seed \(seed), step \(step)")
             }

@@ -3,7 +3,7 @@ import PropertyList
 import TestSupport
 import Testing
 
-@Suite("The three-way merge, case by case")
+@Suite("Three-way merge")
 struct MergeTests {
     private let before = Timestamp(nanoseconds: 100)
     private let now = Timestamp(nanoseconds: 200)
@@ -13,7 +13,7 @@ struct MergeTests {
         Edit(value: value, time: time, writer: .testApp, sequence: 1)
     }
 
-    @Test("A foreign writer's change becomes a change; what it left alone does not")
+    @Test("A foreign writer's change is reported, and the keys that it left unchanged are not")
     func reload() {
         var merge = Merge(base: ["a": 1, "b": 2])
         let result = merge.reload(["a": 1, "b": 3, "c": 4], format: .binary, changedAt: now)
@@ -23,14 +23,14 @@ struct MergeTests {
         #expect(merge.pending.isEmpty)
     }
 
-    @Test("A removal is a change like any other")
+    @Test("A removal in the file is reported like any other change")
     func removal() {
         var merge = Merge(base: ["a": 1, "b": 2])
         #expect(merge.reload(["b": 2], format: .xml, changedAt: now).changes == [KeyChange(key: "a", old: 1, new: nil)])
         #expect(merge.current == ["b": 2])
     }
 
-    @Test("A file written after the edit stands, and what lost is named")
+    @Test("A file written after an edit wins, and the overruled edit is reported")
     func fileIsLater() {
         var merge = Merge(base: ["a": 1], pending: ["a": edit(2, at: before)])
         let result = merge.reload(["a": 3], format: .binary, changedAt: now)
@@ -40,7 +40,7 @@ struct MergeTests {
         #expect(merge.pending.isEmpty)
     }
 
-    @Test("An edit made after the file was written stands, and so it does on a tie", arguments: [200, 300] as [Int64])
+    @Test("An edit made after or at the same time as the file's change wins", arguments: [200, 300] as [Int64])
     func editIsLater(time: Int64) {
         let pending = edit(2, at: Timestamp(nanoseconds: time))
         var merge = Merge(base: ["a": 1], pending: ["a": pending])
@@ -52,7 +52,7 @@ struct MergeTests {
         #expect(merge.base == ["a": 3])
     }
 
-    @Test("A removal and an edit are weighed like two edits")
+    @Test("A removal and an edit are compared by time like two edits")
     func removalAgainstEdit() {
         var removed = Merge(base: ["a": 1], pending: ["a": edit(2, at: before)])
         #expect(removed.reload([:], format: .xml, changedAt: now).changes == [KeyChange(key: "a", old: 2, new: nil)])
@@ -72,7 +72,7 @@ struct MergeTests {
         #expect(unset.current == [:])
     }
 
-    @Test("Both setting the same is no conflict, no change, and nothing is left to be published")
+    @Test("An edit and a file that agree cause no conflict and no change, and nothing is left to save")
     func agreement() {
         var merge = Merge(base: ["a": 1], pending: ["a": edit(2, at: before)])
         let result = merge.reload(["a": 2], format: .binary, changedAt: now)
@@ -82,11 +82,11 @@ struct MergeTests {
     }
 
     @Test(
-        "A writer that had loaded an older version doesn't remove the keys that are newer; they are to be published again"
+        "A writer that loaded an older version doesn't remove newer keys, which become pending again"
     )
     func staleWriter() {
         var merge = Merge(base: ["a": 1, "b": 1, "c": 1])
-        merge.publish(["new": edit(5, at: before)], at: before)
+        merge.markSaved(["new": edit(5, at: before)], at: before)
         let result = merge.reload(["a": 2, "b": 1, "c": 1], format: .xml, changedAt: now)
         #expect(result.changes == [KeyChange(key: "a", old: 1, new: 2)])
         #expect(merge.current == ["a": 2, "b": 1, "c": 1, "new": 5])
@@ -95,17 +95,17 @@ struct MergeTests {
         #expect(merge.base == ["a": 2, "b": 1, "c": 1])
     }
 
-    @Test("Of two parents that are as near, the newest is taken")
+    @Test("The newest of several equally near parents is used")
     func tie() {
         var merge = Merge(base: ["a": 1])
         _ = merge.reload(["a": 2], format: .xml, changedAt: before)
-        // One key differs from either version.
+        // Either version differs from the file in one key.
         let result = merge.reload(["a": 3], format: .xml, changedAt: now)
         #expect(result.changes == [KeyChange(key: "a", old: 2, new: 3)])
         #expect(merge.pending.isEmpty)
     }
 
-    @Test("A file that equals an older version is a restore, and is taken whole")
+    @Test("A file that equals an older version is a restore and replaces everything")
     func restore() {
         var merge = Merge(base: ["a": 1, "b": 1])
         _ = merge.reload(["a": 2, "b": 1, "c": 3], format: .xml, changedAt: before)
@@ -116,71 +116,73 @@ struct MergeTests {
         #expect(merge.pending.isEmpty)
     }
 
-    /// A domain whose "f" a foreign writer sets from what it had loaded before an app set "a"; and the app's edit is saved.
+    /// Returns a domain with a saved edit of "a" by an app.
+    ///
+    /// A foreign writer that had loaded the version before it has set "f".
     private func overruledWriter() -> Merge {
         var merge = Merge(base: ["a": 1, "f": 1, "g": 1])
         _ = merge.edit(["a": 2], time: now, writer: .testApp, sequence: 1)
         let result = merge.reload(["a": 1, "f": 2, "g": 1], format: .xml, changedAt: now)
         #expect(result.changes == [KeyChange(key: "f", old: 1, new: 2)])
-        merge.publish(merge.pending, at: now)
+        merge.markSaved(merge.pending, at: now)
         return merge
     }
 
-    @Test("A writer that was overruled, and writes the same again, as Foundation does, takes nothing back")
+    @Test("An overruled writer that writes the same values again, as Foundation does, reverts nothing")
     func writesAgain() {
         var merge = overruledWriter()
-        // Others have set something meanwhile, too.
+        // Another key was set in the meantime, too.
         _ = merge.edit(["b": 1], time: now, writer: .testApp, sequence: 2)
-        merge.publish(merge.pending, at: now)
+        merge.markSaved(merge.pending, at: now)
         let result = merge.reload(["a": 1, "f": 2, "g": 1], format: .xml, changedAt: after)
         #expect(result.changes == [])
         #expect(Set(result.overruled.map(\.key)) == ["a", "b"])
         #expect(merge.current == ["a": 2, "b": 1, "f": 2, "g": 1])
-        merge.publish(merge.pending, at: after)
+        merge.markSaved(merge.pending, at: after)
         let again = merge.reload(["a": 1, "f": 2, "g": 2], format: .xml, changedAt: after)
         #expect(again.changes == [KeyChange(key: "g", old: 1, new: 2)])
     }
 
-    @Test("A writer that was overruled takes its own change back, which makes an older version, and no more")
+    @Test("An overruled writer that reverts its own change, and so recreates an older version, reverts nothing else")
     func takesItsOwnBack() {
         var merge = overruledWriter()
         let result = merge.reload(["a": 1, "f": 1, "g": 1], format: .xml, changedAt: after)
         #expect(result.changes == [KeyChange(key: "f", old: 2, new: 1)])
         #expect(merge.current == ["a": 2, "f": 1, "g": 1])
-        merge.publish(merge.pending, at: after)
-        // And once more the other way: the file holds what it held when the writer was first overruled.
+        merge.markSaved(merge.pending, at: after)
+        // The other way round: the file again holds what it held when the writer was first overruled.
         let other = merge.reload(["a": 1, "f": 2, "g": 1], format: .xml, changedAt: after)
         #expect(other.changes == [KeyChange(key: "f", old: 1, new: 2)])
         #expect(merge.current == ["a": 2, "f": 2, "g": 1])
     }
 
-    @Test("A version that a writer put in place just before it was replaced, and again after, takes nothing back")
+    @Test("A version written just before its file was replaced, and again afterwards, reverts nothing")
     func displacedAndWrittenAgain() {
         var merge = Merge(base: ["a": 1, "f": 1])
         _ = merge.edit(["a": 2], time: now, writer: .testApp, sequence: 1)
         let loaded = merge.history.total
-        merge.publish(merge.pending, at: now)
+        merge.markSaved(merge.pending, at: now)
         let first = merge.displace(["a": 1, "f": 2], format: .xml, changedAt: now, loadedBefore: loaded)
         #expect(first.changes == [KeyChange(key: "f", old: 1, new: 2)])
-        merge.publish(merge.pending, at: now)
+        merge.markSaved(merge.pending, at: now)
         #expect(merge.reload(["a": 1, "f": 2], format: .xml, changedAt: after).changes == [])
         #expect(merge.current == ["a": 2, "f": 2])
-        // The same where the second, too, is displaced.
+        // The result is the same if the second version is displaced, too.
         let before = merge.history.total
-        merge.publish(merge.pending, at: after)
+        merge.markSaved(merge.pending, at: after)
         _ = merge.displace(["a": 1, "f": 2], format: .xml, changedAt: after, loadedBefore: before)
         #expect(merge.current == ["a": 2, "f": 2])
     }
 
-    @Test("What was written to a replaced version loses to what was set or written later", arguments: [true, false])
+    @Test("A change in a displaced file loses to anything set or written later", arguments: [true, false])
     func displacedBeforeLaterChange(isEdit: Bool) {
         var merge = Merge(base: ["a": 1, "f": 1])
         _ = merge.edit(["a": 2], time: before, writer: .testApp, sequence: 1)
         let loaded = merge.history.total
-        merge.publish(merge.pending, at: before)
+        merge.markSaved(merge.pending, at: before)
         if isEdit {
             _ = merge.edit(["f": 3], time: after, writer: .testApp, sequence: 2)
-            merge.publish(merge.pending, at: after)
+            merge.markSaved(merge.pending, at: after)
         } else {
             _ = merge.reload(["a": 2, "f": 3], format: .xml, changedAt: after)
         }
@@ -190,41 +192,41 @@ struct MergeTests {
         #expect(merge.current == ["a": 2, "f": 3, "g": 1])
     }
 
-    @Test("A writer that knew all when it wrote, and writes the same again at once, takes back nothing set between")
+    @Test("A current writer that immediately repeats its write reverts nothing that was set in between")
     func writesAgainAtOnce() {
         var merge = Merge(base: ["a": 1, "f": 1])
         _ = merge.reload(["a": 1, "f": 2], format: .xml, changedAt: before)
         _ = merge.edit(["a": 2], time: now, writer: .testApp, sequence: 1)
-        merge.publish(merge.pending, at: now)
+        merge.markSaved(merge.pending, at: now)
         #expect(merge.reload(["a": 1, "f": 2], format: .xml, changedAt: after).changes == [])
         #expect(merge.current == ["a": 2, "f": 2])
     }
 
-    @Test("A writer that takes back what is yet to be published of it takes back no more")
+    @Test("A writer that reverts its own change, which isn't saved yet, reverts nothing else")
     func takesBackWhatWaits() {
         var merge = Merge(base: ["a": 1, "f": 1])
         _ = merge.edit(["a": 2], time: now, writer: .testApp, sequence: 1)
         let loaded = merge.history.total
-        merge.publish(merge.pending, at: now)
+        merge.markSaved(merge.pending, at: now)
         _ = merge.displace(["a": 1, "f": 2], format: .xml, changedAt: now, loadedBefore: loaded)
         let result = merge.reload(["a": 1, "f": 1], format: .xml, changedAt: after)
         #expect(result.changes == [KeyChange(key: "f", old: 2, new: 1)])
         #expect(merge.current == ["a": 2, "f": 1])
     }
 
-    @Test("An older version that comes again is a restore once other edits have been published for a while")
+    @Test("A recurring older version is a restore once other edits have been saved for a while")
     func restoreLater() {
         var merge = overruledWriter()
         let hours = Timestamp(nanoseconds: 3_600_000_000_000)
         _ = merge.edit(["c": 1], time: hours, writer: .testApp, sequence: 2)
-        merge.publish(merge.pending, at: hours)
+        merge.markSaved(merge.pending, at: hours)
         _ = merge.reload(
             ["a": 1, "f": 1, "g": 1], format: .xml, changedAt: Timestamp(nanoseconds: 2 * hours.nanoseconds))
         #expect(merge.current == ["a": 1, "f": 1, "g": 1])
         #expect(merge.pending.isEmpty)
     }
 
-    @Test("A template that is copied again is a restore, though an edit was waiting when it was copied first")
+    @Test("A template that is copied again is a restore, although an edit was pending during the first copy")
     func templateAgain() {
         var merge = overruledWriter()
         let later = Timestamp(nanoseconds: 60_000_000_000)
@@ -232,7 +234,7 @@ struct MergeTests {
         #expect(merge.current == ["a": 1, "f": 2, "g": 1])
     }
 
-    @Test("Once the writer has loaded what is in force, an older version that comes again is a restore as ever")
+    @Test("A recurring older version is a restore if its writer has loaded the current values since")
     func restoreAfterOverruling() {
         var merge = overruledWriter()
         _ = merge.reload(["a": 2, "f": 2, "g": 5], format: .xml, changedAt: after)
@@ -242,7 +244,7 @@ struct MergeTests {
         #expect(merge.pending.isEmpty)
     }
 
-    @Test("A file that is gone has lost every key, but for what was set after")
+    @Test("A removed file removes all keys except those set afterwards")
     func removedFile() {
         var merge = Merge(
             base: ["a": 1, "b": 1],
@@ -254,15 +256,15 @@ struct MergeTests {
         #expect(merge.base == [:])
     }
 
-    @Test("A version that was replaced long ago, and is written to again, undoes nothing that came since")
+    @Test("A version displaced long ago and changed now reverts nothing that came since")
     func displacedLongAgo() {
         var merge = Merge(base: ["a": 1])
         let loaded = merge.history.total
         for number in 2...4 {
             merge.pending = ["b\(number)": edit(.integer(Int64(number)), at: before)]
-            merge.publish(merge.pending, at: now)
+            merge.markSaved(merge.pending, at: now)
         }
-        // The same values in another form: its writer has changed nothing.
+        // The same values in another format, so the writer has changed nothing.
         let same = merge.displace(["a": 1], format: .xml, changedAt: now, loadedBefore: loaded)
         #expect(same == Merge.Result())
         #expect(merge.pending.isEmpty)
@@ -271,31 +273,31 @@ struct MergeTests {
         #expect(merge.current == ["a": 5, "b2": 2, "b3": 3, "b4": 4])
     }
 
-    @Test("A writer that had loaded nothing, since there was no file yet, deletes nothing of what came before its own")
+    @Test("A writer that loaded nothing, since there was no file, deletes none of the earlier keys")
     func bothBegin() {
         var merge = Merge()
         let edits = ["a": edit(1, at: before), "b": edit(1, at: before)]
         merge.pending = edits
-        merge.publish(edits, at: before)
+        merge.markSaved(edits, at: before)
         let result = merge.reload(["c": 1], format: .xml, changedAt: now)
         #expect(result.changes == [KeyChange(key: "c", old: nil, new: 1)])
         #expect(merge.current == ["a": 1, "b": 1, "c": 1])
     }
 
-    /// A domain of which keys were set one after the other, a while before `seconds(60)`.
+    /// Returns a domain whose keys were set one after the other, a while before `seconds(60)`.
     private func setLongAgo(_ edits: [(key: String, value: PropertyListValue)], on base: DomainValues = [:]) -> Merge {
         var merge = Merge(base: base)
         for (number, edit) in edits.enumerated() {
             let time = seconds(Int64(number))
             _ = merge.edit([edit.key: edit.value], time: time, writer: .testApp, sequence: UInt64(number))
-            merge.publish(merge.pending, at: time)
+            merge.markSaved(merge.pending, at: time)
         }
         return merge
     }
 
     private func seconds(_ count: Int64) -> Timestamp { Timestamp(nanoseconds: count * 1_000_000_000) }
 
-    @Test("Who removes the key that was set last, and changes another, means both, once the key has stood for a while")
+    @Test("A writer that removes the newest key and sets another means both if the key has existed for a while")
     func removesTheLatest() {
         var renamed = setLongAgo([("fontSize", 12)])
         _ = renamed.reload(["textSize": 12], format: .xml, changedAt: seconds(60))
@@ -306,14 +308,14 @@ struct MergeTests {
         _ = popped.reload(["stay": 0, "other": 2], format: .xml, changedAt: seconds(60))
         #expect(popped.current == ["stay": 0, "other": 2])
 
-        // Back to what it held before counts as much as a removal.
+        // Reverting a key to its earlier value counts as much as a removal.
         var undone = setLongAgo([("width", 1), ("height", 1)], on: ["width": 0, "height": 0])
         let result = undone.reload(["width": 1, "height": 0, "color": "red"], format: .xml, changedAt: seconds(60))
         #expect(undone.current == ["width": 1, "height": 0, "color": "red"])
         #expect(result.overruled == [])
     }
 
-    @Test("A writer has ten seconds for what it has loaded, from when that was replaced; clocks may step back a little")
+    @Test("An outdated version is recognized for ten seconds after its replacement, even if the clock steps back")
     func tenSeconds() {
         for (time, current) in [
             (seconds(11), ["a": 1, "b": 1, "c": 1] as DomainValues), (seconds(-10), ["a": 1, "b": 1, "c": 1]),
@@ -324,13 +326,13 @@ struct MergeTests {
             _ = merge.reload(["a": 1, "c": 1], format: .xml, changedAt: time)
             #expect(merge.current == current, "\(time)")
         }
-        // An edit that could be saved only long after it was made: until then its writer could load the version before.
+        // This edit was saved long after it was made. Until then, a writer could load the version before.
         var late = Merge(base: ["a": 1])
         _ = late.edit(["b": 1], time: seconds(1), writer: .testApp, sequence: 1)
-        late.publish(late.pending, at: seconds(1), placedAt: seconds(60))
+        late.markSaved(late.pending, at: seconds(1), placedAt: seconds(60))
         _ = late.reload(["a": 1, "c": 1], format: .xml, changedAt: seconds(61))
         #expect(late.current == ["a": 1, "b": 1, "c": 1])
-        // The same where another store saved it.
+        // The same if another store saved the edit.
         var other = Merge(base: ["a": 1])
         _ = other.reload(
             ["a": 1, "b": 1], format: .xml, changedAt: seconds(1), placedAt: seconds(60), isWhole: true)
@@ -338,7 +340,7 @@ struct MergeTests {
         #expect(other.current == ["a": 1, "b": 1, "c": 1])
     }
 
-    @Test("A foreign writer that is alone is taken at its word, whatever it sets back or removes")
+    @Test("A lone foreign writer's changes are accepted, including reverts and removals")
     func alone() {
         var merge = Merge()
         _ = merge.reload(["state": "idle", "n": 1], format: .xml, changedAt: seconds(1))
@@ -349,62 +351,62 @@ struct MergeTests {
         _ = merge.reload(["result": 5], format: .xml, changedAt: seconds(5))
         #expect(merge.current == ["result": 5])
         #expect(merge.pending.isEmpty)
-        // Between them an app sets a key of its own, of which it knows nothing the first time, and all the second.
+        // In between, an app sets its own key. The writer doesn't know of it in its first write, but in its second.
         _ = merge.edit(["app": 1], time: seconds(6), writer: .testApp, sequence: 1)
-        merge.publish(merge.pending, at: seconds(6))
+        merge.markSaved(merge.pending, at: seconds(6))
         _ = merge.reload(["result": 5, "tmp": 2], format: .xml, changedAt: seconds(7))
         #expect(merge.current == ["result": 5, "tmp": 2, "app": 1])
-        merge.publish(merge.pending, at: seconds(7))
+        merge.markSaved(merge.pending, at: seconds(7))
         _ = merge.reload(["result": 6, "app": 1], format: .xml, changedAt: seconds(8))
         #expect(merge.current == ["result": 6, "app": 1])
     }
 
-    @Test("A file that was written early, and moved into place or given away late, was written early")
+    @Test("A file written early and moved into place late counts as written early")
     func writtenEarly() {
         var merge = setLongAgo([("a", 1), ("b", 1)])
-        // Its writer had loaded the version before "b", and needed two seconds.
+        // The writer had loaded the version before "b" and took two seconds.
         _ = merge.reload(["a": 1, "c": 1], format: .xml, changedAt: seconds(60), writtenAt: seconds(2))
         #expect(merge.current == ["a": 1, "b": 1, "c": 1])
-        // A backup that is older than all that is known is no such file, though its times are kept.
+        // A backup older than the whole history isn't such a file, although its times are kept.
         var restored = setLongAgo([("a", 1), ("b", 1), ("c", 1)])
         _ = restored.reload(
             ["a": 1, "b": 1, "old": 1], format: .xml, changedAt: seconds(60), writtenAt: seconds(-3600))
         #expect(restored.current == ["a": 1, "b": 1, "old": 1])
-        // Not even of the oldest version that is known, of which nobody knows since when it was there.
+        // That holds for the oldest known version too, since the time of its appearance is unknown.
         var whole = setLongAgo([("a", 1), ("b", 1)])
         _ = whole.reload(["a": 2], format: .xml, changedAt: seconds(60), writtenAt: seconds(-3600))
         #expect(whole.current == ["a": 2])
     }
 
-    @Test("A clock that is set back hides no version from its reader")
+    @Test("A clock that is set back hides no version from a writer that has loaded it")
     func clockSetBack() {
         var merge = setLongAgo([("a", 1)])
         let earlier = seconds(-3600)
         _ = merge.edit(["b": 1], time: earlier, writer: .testApp, sequence: 9)
-        merge.publish(merge.pending, at: earlier)
+        merge.markSaved(merge.pending, at: earlier)
         _ = merge.reload(["a": 1, "c": 1], format: .xml, changedAt: seconds(-3599))
         #expect(merge.current == ["a": 1, "b": 1, "c": 1])
     }
 
-    @Test("What is put back, since a writer had loaded an older version, is said")
+    @Test("A value that is put back, because a writer had loaded an older version, is reported")
     func putBack() {
         var merge = Merge(base: ["a": 1, "b": 1])
         let edits = ["a": edit(2, at: before)]
         merge.pending = edits
-        merge.publish(edits, at: before)
+        merge.markSaved(edits, at: before)
         let result = merge.reload(["a": 1, "b": 5], format: .xml, changedAt: now)
         #expect(result.changes == [KeyChange(key: "b", old: 1, new: 5)])
         #expect(result.overruled == [Overruled(key: "a", value: 1, writer: .file)])
         #expect(merge.current == ["a": 2, "b": 5])
     }
 
-    @Test("What a foreign writer wrote just before its file was replaced is merged, and to be published")
+    @Test("A change by a foreign writer just before its file was replaced is merged and becomes pending")
     func displaced() {
         var merge = Merge(base: ["a": 1, "b": 1, "c": 1])
         let edits = ["a": edit(2, at: before)]
         merge.pending = edits
         let loaded = merge.history.total
-        merge.publish(edits, at: now)
+        merge.markSaved(edits, at: now)
         #expect(merge.base["a"] == 2)
         // The writer had loaded the version before, in which "a" was 1.
         let result = merge.displace(["a": 1, "b": 5], format: .xml, changedAt: now, loadedBefore: loaded)
@@ -415,7 +417,7 @@ struct MergeTests {
     }
 
     @Test(
-        "An edit of what is the same already is none",
+        "An edit to the current value isn't a change",
         arguments: [PropertyListValue.real(.nan), 1, .date(.init(secondsSinceReferenceDate: .nan))])
     func emptyEdit(value: PropertyListValue) {
         var merge = Merge(base: ["a": value])
@@ -427,7 +429,7 @@ struct MergeTests {
             ])
     }
 
-    @Test("A number never equals a Boolean, and 0.0 not -0.0")
+    @Test("A number never equals a Boolean, and 0.0 doesn't equal -0.0")
     func types() {
         var merge = Merge(base: ["a": 1, "b": 0.0])
         let result = merge.reload(["a": true, "b": .real(-0.0)], format: .binary, changedAt: now)
@@ -440,18 +442,20 @@ struct MergeTests {
         .uid(7), [.date(PropertyListDate(secondsSinceReferenceDate: 0.5)), ["deep": .real32(.pi)]],
     ]
 
-    @Test("A value that is more precise than XML stays so in memory, whoever rewrites the file", arguments: precise)
+    @Test(
+        "A value more precise than XML allows stays precise in memory when a foreign writer rewrites the file",
+        arguments: precise)
     func precision(value: PropertyListValue) {
         var merge = Merge()
         _ = merge.edit(["a": value], time: before, writer: .testApp, sequence: 1)
-        merge.publish(merge.pending, at: before)
+        merge.markSaved(merge.pending, at: before)
         let result = merge.reload(["a": value.asStored(in: .xml), "b": 1], format: .xml, changedAt: now)
         #expect(result.changes == [KeyChange(key: "b", old: nil, new: 1)])
         #expect(merge.current == ["a": value, "b": 1])
     }
 
     @Test(
-        "A value that a file holds as well as XML can isn't made less precise when its edit is settled",
+        "A value that the file holds as precisely as XML allows doesn't become less precise",
         arguments: precise)
     func precisionOfSettledEdits(value: PropertyListValue) {
         var merge = Merge(base: ["a": value.asStored(in: .xml)])

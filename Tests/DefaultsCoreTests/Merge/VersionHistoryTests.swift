@@ -6,7 +6,7 @@ import Testing
 struct VersionHistoryTests {
     private let time = Timestamp(nanoseconds: 1)
 
-    @Test("Old versions are let go, never more than a few at once, and the newest are kept")
+    @Test("Old versions are dropped a few at a time, and the newest are kept")
     func capacity() {
         var history = VersionHistory()
         for number in 0..<Int64(3 * VersionHistory.capacity) {
@@ -14,13 +14,13 @@ struct VersionHistoryTests {
             #expect(history.count <= VersionHistory.capacity)
             if number > VersionHistory.capacity { #expect(history.count >= VersionHistory.capacity * 7 / 8 - 1) }
         }
-        // The newest version is nearest to a file that differs from it in one key.
+        // The newest version is the nearest to a file that differs from it in one key.
         let changed = history.keysChanged(
             by: ["a": -1], differing: ["a"], at: time, writtenAt: time, readFrom: .xml)
         #expect(changed == ["a"])
     }
 
-    @Test("Large differences are let go sooner")
+    @Test("Versions with large differences are dropped sooner")
     func keyCapacity() {
         var history = VersionHistory()
         let keys = 1_000
@@ -32,20 +32,20 @@ struct VersionHistoryTests {
         #expect(history.count > VersionHistory.keyCapacity / keys / 2)
     }
 
-    @Test("The version before the newest is kept, however many keys changed since")
+    @Test("The version before the newest is kept regardless of the number of changed keys")
     func giantStep() {
         let values = DomainValues(uniqueKeysWithValues: (0..<VersionHistory.keyCapacity + 10).map { ("\($0)", 1) })
         var merge = Merge(base: ["a": 1])
         _ = merge.edit(values.mapValues { .some($0) }, time: time, writer: .testApp, sequence: 1)
         let loaded = merge.history.total
-        merge.publish(merge.pending, at: time)
-        // A writer that had loaded the version before came between.
+        merge.markSaved(merge.pending, at: time)
+        // In between, a writer saved its changes to the version before.
         let result = merge.displace(["a": 2], format: .xml, changedAt: Timestamp(nanoseconds: 2), loadedBefore: loaded)
         #expect(result.changes == [KeyChange(key: "a", old: 1, new: 2)])
         #expect(merge.current.count == values.count + 1)
     }
 
-    @Test("No difference is no version")
+    @Test("An empty difference adds no version")
     func emptyStep() {
         var history = VersionHistory()
         history.append(back: [:], at: time, isForeign: true)

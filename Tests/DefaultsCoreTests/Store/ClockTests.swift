@@ -5,10 +5,11 @@ import Testing
 
 @testable import DefaultsCore
 
-/// The store's transitions under a clock that stands still, and that steps a day either way in the middle of a run.
-@Suite("A clock that steps")
+/// Tests of the store's transitions with a clock that stands still, or steps by a day in either direction during a
+/// run.
+@Suite("Clock steps")
 struct ClockTests {
-    /// A domain, its file, a foreign writer and an app, all by one clock; and what must come of it.
+    /// A domain, its file, a foreign writer and an app that share one clock, and the expected result.
     private struct Run {
         let domain: Domain
         var random: PseudoRandom
@@ -18,11 +19,11 @@ struct ClockTests {
         private var version: FileVersion?
         private var inode: UInt = 1
         private var value: Int64 = 0
-        /// What the keys must hold at the end.
+        /// The expected values at the end.
         private(set) var model: DomainValues = [:]
-        /// When "both" was last set by the app, until it is in the file.
+        /// The time of the app's last edit of "both" that isn't in the file yet.
         private var edited: Int64?
-        /// What the foreign writer set it to, and when, until the agent looks.
+        /// The value that the foreign writer last set for "both", and its time, until the agent reads the file.
         private var unseen: (value: PropertyListValue, time: Int64)?
 
         init(_ domain: Domain, seed: UInt64) {
@@ -33,7 +34,7 @@ struct ClockTests {
         private var now: Timestamp { Timestamp(nanoseconds: clock) }
 
         mutating func step() {
-            // Often not at all.
+            // The clock often doesn't advance at all.
             clock += Int64(random.below(3)) * 1_000_000
             if random.oneIn(6) { clock += random.oneIn(2) ? 86_400_000_000_000 : -86_400_000_000_000 }
             switch random.below(4) {
@@ -56,10 +57,10 @@ struct ClockTests {
             if key == "both" { edited = clock }
         }
 
-        /// Someone who knows of nothing rewrites the file, and the agent is told.
+        /// A foreign writer rewrites the file, and the agent usually reads it afterwards.
         private mutating func write() {
             let (key, new) = (random.pick(["f0", "f1", "both"]), nextValue())
-            // Two writes that the agent sees as one bear the time of the last.
+            // Two writes that the agent sees as one would get the time of the last.
             look()
             disk[key] = new
             version = writtenNow()
@@ -88,22 +89,22 @@ struct ClockTests {
             let reading: FileReading =
                 state.domains[domain]?.file?.hash == version.hash
                 ? .unchanged(version) : .contents(FileContents(values: disk, format: .binary, version: version))
-            return state.take(reading, of: domain, isBaseline: false, now: now)
+            return state.apply(reading, of: domain, isBaseline: false, now: now)
         }
 
         @discardableResult
         mutating func publish() -> Bool {
             look()
             guard let plan = state.plan(for: domain) else { return false }
-            state.intend(plan, for: domain, hash: nil)
+            state.willSave(plan, for: domain, hash: nil)
             disk = plan.values
             version = writtenNow()
-            _ = state.published(plan, for: domain, as: version, format: plan.format, now: now)
+            _ = state.markSaved(plan, for: domain, as: version, format: plan.format, now: now)
             edited = nil
             return true
         }
 
-        /// The file, and what the records amount to.
+        /// The file's values, and the values that result from the records.
         var outcome: (disk: DomainValues, told: DomainValues) {
             var told: DomainValues = [:]
             for record in state.log.records(after: 0) ?? [] {
@@ -117,7 +118,7 @@ struct ClockTests {
         }
     }
 
-    @Test("misses nothing, decides by the times as they are, and has nothing done over and over")
+    @Test("A store with a stepping clock misses no change and does no work twice")
     func steps() throws {
         let domain = try Domain("a")
         for seed in 0..<UInt64(2_000) {
@@ -127,7 +128,7 @@ struct ClockTests {
             #expect(run.outcome.disk == run.model, "seed \(seed)")
             #expect(run.outcome.told == run.model, "seed \(seed)")
             #expect(run.state.domains[domain]?.merge.pending.isEmpty ?? true, "seed \(seed)")
-            // From here on there is nothing to do, whatever the clock says.
+            // From here on there is nothing to do, regardless of the clock.
             let head = run.state.log.head
             for step: Int64 in [0, 86_400_000_000_000, -2 * 86_400_000_000_000] {
                 run.clock += step

@@ -7,14 +7,14 @@ import Testing
 
 @testable import DefaultsCore
 
-/// Edits that are made only if what they were made from is still in force.
-@Suite("An edit on a condition")
+/// Edits that are applied only if the values they were based on are still in effect.
+@Suite("Conditional edits")
 struct ConditionalEditTests {
     private func request(_ fixture: StoreFixture, _ values: Difference, expecting: Difference) -> EditRequest {
         EditRequest(domain: fixture.domain, values: values, writer: .testApp, expecting: expecting)
     }
 
-    @Test("is made when its keys hold what it expects, and refused when they don't")
+    @Test("A conditional edit is applied if its keys hold the expected values, and rejected otherwise")
     func condition() throws {
         try withStoreFixture { fixture in
             let store = fixture.store()
@@ -31,7 +31,7 @@ struct ConditionalEditTests {
         }
     }
 
-    @Test("that was made already isn't refused when it comes again")
+    @Test("A conditional edit that was already applied isn't rejected when it is sent again")
     func again() throws {
         try withStoreFixture { fixture in
             let store = fixture.store()
@@ -43,17 +43,17 @@ struct ConditionalEditTests {
         }
     }
 
-    @Test("waits for a file that an editor has moved away for a moment")
+    @Test("A conditional edit waits for a file that an editor has moved away briefly")
     func movedAway() throws {
         try withStoreFixture { fixture in
             try RawFile.write("{list = (one); other = 5;}", to: fixture.path)
             let store = fixture.store()
-            _ = try store.lookAtAll(isBaseline: true)
+            _ = try store.reloadAll(isBaseline: true)
             #expect(rename(fixture.path, fixture.path + "~") == 0)
             let domain = fixture.domain
             let path = fixture.path
             try withBackgroundThread { mayGoOn in
-                // The editor is done once the store has missed the file.
+                // The editor finishes once the store has noticed that the file is missing.
                 while mayGoOn() {
                     guard store.state.withLock({ $0.domains[domain]?.missingSince != nil }) else { continue }
                     try? RawFile.write("{list = (one); other = 6;}", to: path)
@@ -67,11 +67,11 @@ struct ConditionalEditTests {
         }
     }
 
-    @Test("is judged by what the file holds when no other store can come between")
+    @Test("A conditional edit is checked against the file while the lock keeps other stores out")
     func committed() throws {
         try withStoreFixture { fixture in
             let stores = [fixture.store(), fixture.store()]
-            for store in stores { _ = try store.lookAtAll(isBaseline: true) }
+            for store in stores { _ = try store.reloadAll(isBaseline: true) }
             _ = try stores[0].commit(request(fixture, ["a": 1], expecting: ["a": nil]))
             let error = #expect(throws: DefaultsError.self) {
                 try stores[1].commit(request(fixture, ["a": 2], expecting: ["a": nil]))

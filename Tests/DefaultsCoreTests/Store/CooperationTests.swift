@@ -7,29 +7,29 @@ import Testing
 
 @Suite("Stores that share a directory")
 struct CooperationTests {
-    @Test("A key that one removes doesn't come back by another that had loaded nothing, or less")
+    @Test("A key removed by one store isn't restored by another that had loaded less")
     func removal() throws {
         try withStoreFixture { fixture in
             let first = fixture.store()
             let second = fixture.store()
-            _ = try first.lookAtAll(isBaseline: true)
+            _ = try first.reloadAll(isBaseline: true)
             fixture.look(first)
             fixture.edit(second, ["a": 1])
-            try second.publish(fixture.domain)
+            try second.save(fixture.domain)
             fixture.look(first)
             fixture.edit(second, ["a": nil, "b": 2])
-            try second.publish(fixture.domain)
+            try second.save(fixture.domain)
             fixture.look(first)
             #expect(fixture.values(first) == ["b": 2])
             fixture.edit(first, ["c": 3])
-            try first.publish(fixture.domain)
+            try first.save(fixture.domain)
             fixture.look(second)
             #expect(fixture.values(second) == ["b": 2, "c": 3])
             #expect(try DomainValues.read(fixture.path) == ["b": 2, "c": 3])
         }
     }
 
-    @Test("The directory that a domain's link leads into is locked, too, while the domain is saved")
+    @Test("The directory that a domain's link leads to is locked, too, while the domain is saved")
     func linkedDirectory() throws {
         try withStoreFixture { fixture in
             let elsewhere = fixture.directory + "-elsewhere"
@@ -41,31 +41,32 @@ struct CooperationTests {
             fixture.edit(store, ["b": 2])
             do {
                 let lock = try DirectoryLock(PreferencesDirectory(path: elsewhere))
-                let error = #expect(throws: DefaultsError.self) { try store.publish(fixture.domain, .report) }
+                let error = #expect(throws: DefaultsError.self) { try store.save(fixture.domain, .report) }
                 #expect(error?.code == .locked)
                 _ = consume lock
             }
-            try store.publish(fixture.domain, .report)
+            try store.save(fixture.domain, .report)
             #expect(try DomainValues.read(fixture.path) == ["a": "1", "b": 2])
         }
     }
 
-    @Test("A file that a foreign writer changes after it was published is a foreign writer's")
+    @Test("A saved file that a foreign writer changes counts as the foreign writer's")
     func foreign() throws {
         try withStoreFixture { fixture in
             let first = fixture.store()
             fixture.edit(first, ["a": 1, "b": 1])
-            try first.publish(fixture.domain)
+            try first.save(fixture.domain)
             fixture.edit(first, ["c": 1])
-            try first.publish(fixture.domain)
-            // Truncated in place, it keeps the mark of what it held; its writer had loaded the first version.
+            try first.save(fixture.domain)
+            // The file is truncated in place, so it keeps the mark of its old contents. Its writer had loaded the
+            // first version.
             try RawFile.write(PropertyListValue.dictionary(["a": 1, "b": 2]).write(as: .xml), to: fixture.path)
             fixture.look(first)
             #expect(fixture.values(first) == ["a": 1, "b": 2, "c": 1])
         }
     }
 
-    @Test("An edit that one takes while another publishes an earlier one stands")
+    @Test("An edit in one store survives the save of an earlier edit by another store")
     func meanwhile() throws {
         try withStoreFixture { fixture in
             let first = fixture.store()
@@ -75,9 +76,9 @@ struct CooperationTests {
             let later = Timestamp(nanoseconds: earlier.nanoseconds + 1)
             fixture.edit(first, ["a": 1, "b": 1], at: earlier)
             fixture.edit(second, ["a": 2], at: later)
-            // The file comes to be only now.
-            try first.publish(fixture.domain)
-            try second.publish(fixture.domain)
+            // The file is created only now.
+            try first.save(fixture.domain)
+            try second.save(fixture.domain)
             #expect(fixture.values(second) == ["a": 2, "b": 1])
             #expect(try DomainValues.read(fixture.path) == ["a": 2, "b": 1])
         }

@@ -4,19 +4,19 @@ import Testing
 
 @testable import DefaultsCore
 
-/// What is published can be read again, whatever is edited.
-@Suite("A file that is published")
+/// A saved file can always be read again, regardless of the edits in it.
+@Suite("Readability of saved files")
 struct ReadableFileTests {
-    /// Arrays in each other.
+    /// Returns nested arrays.
     private func nested(_ depth: Int) -> PropertyListValue {
         (1..<depth).reduce(.array([])) { value, _ in .array([value]) }
     }
 
-    @Test("has no more containers nested than are read; an edit with more is refused")
+    @Test("An edit nested more deeply than a file may be is rejected, and one at the limit can be read again")
     func depth() throws {
         try withStoreFixture { fixture in
-            let store = fixture.store(limits: DomainFile.standardLimits)
-            let most = DomainFile.standardLimits.depth - 1
+            let store = fixture.store(limits: PropertyListLimits.domainFile)
+            let most = PropertyListLimits.domainFile.depth - 1
             for depth in [most + 1, 5_000] {
                 let error = #expect(throws: DefaultsError.self) {
                     try store.commit(
@@ -25,28 +25,28 @@ struct ReadableFileTests {
                 #expect(error?.code == .invalidValue)
             }
             _ = try store.commit(EditRequest(domain: fixture.domain, values: ["deep": nested(most)], writer: .testApp))
-            let other = fixture.store(limits: DomainFile.standardLimits)
+            let other = fixture.store(limits: PropertyListLimits.domainFile)
             fixture.look(other)
             #expect(fixture.values(other) == ["deep": nested(most)])
         }
     }
 
-    @Test("is no larger than what is read: it is binary where XML is too large, and else stays as it was")
+    @Test("A file is saved as binary if XML is too large, and a save that exceeds the limit fails")
     func size() throws {
         try withStoreFixture { fixture in
             let limits = PropertyListLimits(bytes: 2_000)
             let store = fixture.store(limits: limits)
             fixture.edit(store, ["text": .data([UInt8](repeating: 7, count: 1_700))])
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             #expect(try PropertyListValue.read(RawFile.read(fixture.path)).format == .binary)
             let before = try RawFile.read(fixture.path)
             fixture.edit(store, ["more": .string(String(repeating: "x", count: 1_000))])
-            let error = #expect(throws: DefaultsError.self) { try store.publish(fixture.domain) }
+            let error = #expect(throws: DefaultsError.self) { try store.save(fixture.domain) }
             #expect(error?.code == .notSaved)
             #expect(try RawFile.read(fixture.path) == before)
-            // The edit is kept, and saved once there is room.
+            // The edit stays pending and is saved once there is room.
             fixture.edit(store, ["text": nil])
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             let other = fixture.store(limits: limits)
             fixture.look(other)
             #expect(fixture.values(other).keys.sorted() == ["more"])

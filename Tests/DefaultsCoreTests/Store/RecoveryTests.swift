@@ -1,14 +1,15 @@
 import Glibc
+import Linux
 import PropertyList
 import TestSupport
 import Testing
 
 @testable import DefaultsCore
 
-@Suite("Recovery of what a crash left behind")
+@Suite("Recovery after a crash")
 struct RecoveryTests {
     @Test(
-        "After a crash, what was never published or was rightly replaced is removed, and a foreign version is kept",
+        "Recovery removes unsaved and properly replaced versions and keeps a foreign writer's version",
         .enabled(if: ForeignProcess.hasPython))
     func leftovers() throws {
         try withStoreFixture { fixture in
@@ -17,16 +18,17 @@ struct RecoveryTests {
             for (number, bytes) in contents.enumerated() {
                 var temporary = TemporaryFile(
                     for: fixture.path, new: ContentHash(contents[0]), expected: ContentHash(contents[1]))
-                // Five crashes, at five versions; each file is told apart by its content, and the torn one by its mark.
+                // Five crashes, at five versions. Recovery recognizes a file by its contents, and the torn one by its
+                // mark.
                 if number == 2 { temporary.new = ContentHash(value: 2) }
                 if number >= 3 { temporary.new = ContentHash(value: UInt64(number)) }
                 if number == 1 { temporary.new = ContentHash(value: 1) }
                 let path = "\(fixture.directory)/\(temporary.name)"
                 try RawFile.write(number >= 3 ? Array(bytes.dropLast(3)) : bytes, to: path)
                 if number != 3 { continue }
-                PublicationMark(hash: temporary.new, newest: nil).set(on: try FileDescriptor(opening: path, O_RDWR))
+                SaveMark(hash: temporary.new, newest: nil).set(on: try FileDescriptor(opening: path, O_RDWR))
             }
-            // One that a living process has locked is none of ours to touch.
+            // A file that a live process has locked must stay.
             let living = TemporaryFile(for: fixture.path, new: ContentHash(value: 9), expected: nil)
             try RawFile.write("{ b = 1; }", to: "\(fixture.directory)/\(living.name)")
             let owner = try ForeignProcess(
@@ -40,9 +42,9 @@ struct RecoveryTests {
             #expect(owner.line() == "locked")
 
             let store = fixture.store()
-            _ = try store.lookAtAll(isBaseline: true)
+            _ = try store.reloadAll(isBaseline: true)
             fixture.edit(store, ["b": 1])
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             _ = store.examineDisplaced()
             #expect(
                 namesOfFiles(in: fixture.directory)
@@ -52,26 +54,26 @@ struct RecoveryTests {
             #expect(kept == [contents[2], Array(contents[4].dropLast(3))])
             #expect(try DomainValues.read(fixture.path) == ["a": "current", "b": 1])
 
-            // Once that process has ended, without having let it go, it is a leftover, too.
+            // Once that process has ended without removing its file, the file is a leftover, too.
             try owner.remainder()
             #expect(!store.examineDisplaced())
             #expect(try RawFile.read(fixture.path + ".displaced-3") == Array("{ b = 1; }".utf8))
         }
     }
 
-    /// Publishes an edit by a store that begins as after a crash, and gives the names that are left.
+    /// Saves an edit with a new store, as after a crash, and returns the names that are left.
     private func recover(_ fixture: StoreFixture, limits: PropertyListLimits = PropertyListLimits()) throws -> [String]
     {
         let store = fixture.store(limits: limits)
-        _ = try store.lookAtAll(isBaseline: true)
+        _ = try store.reloadAll(isBaseline: true)
         fixture.edit(store, ["edited": 1])
-        try store.publish(fixture.domain)
+        try store.save(fixture.domain)
         _ = store.examineDisplaced()
         return namesOfFiles(in: fixture.directory)
     }
 
     @Test(
-        "A version that was being written in place when the writing broke off is kept, unless the file is whole",
+        "A version whose write in place was interrupted is kept, unless the file is intact",
         .enabled(if: ForeignProcess.hasPython), arguments: [true, false])
     func brokenOffInPlace(isWhole: Bool) throws {
         try withStoreFixture { fixture in
@@ -82,13 +84,13 @@ struct RecoveryTests {
             try RawFile.write(isWhole ? "{ a = later; }" : "{ a = new; b =", to: fixture.path)
             let names = try recover(fixture)
             let name = "org.example.app.plist"
-            #expect(names == (isWhole ? [name] : [name, "\(name).damaged-1", "\(name).unpublished-1"]))
-            if !isWhole { #expect(try RawFile.read("\(fixture.path).unpublished-1") == new) }
+            #expect(names == (isWhole ? [name] : [name, "\(name).damaged-1", "\(name).unsaved-1"]))
+            if !isWhole { #expect(try RawFile.read("\(fixture.path).unsaved-1") == new) }
         }
     }
 
     @Test(
-        "A foreign version that is too large to be read is kept all the same, unread",
+        "A foreign version that is too large to read is kept without being read",
         .enabled(if: ForeignProcess.hasPython))
     func tooLarge() throws {
         try withStoreFixture { fixture in
@@ -97,7 +99,7 @@ struct RecoveryTests {
             try RawFile.write("{ a = current; }", to: fixture.path)
             let path = "\(fixture.directory)/\(temporary.name)"
             try RawFile.write("{ a = foreign; }", to: path)
-            // Sparse: it takes no room, but would fill the memory.
+            // A sparse file takes no space on the disk, but would fill the memory.
             #expect(truncate(path, 1 << 40) == 0)
             var limits = PropertyListLimits()
             limits.bytes = 1_000
@@ -108,7 +110,7 @@ struct RecoveryTests {
     }
 
     @Test(
-        "Leftovers beside a file that a link leads to are found; those of files that aren't ours are left alone",
+        "Leftovers are found beside a link's target, and other files' leftovers there are left alone",
         .enabled(if: ForeignProcess.hasPython))
     func behindLink() throws {
         try withStoreFixture { fixture in
@@ -132,8 +134,8 @@ struct RecoveryTests {
     }
 
     @Test(
-        "Leftovers beside a file that a link leads to are that link's, also from the directory to ByHost and back",
-        .enabled(if: ForeignProcess.hasPython), arguments: [true, false], ["displaced", "unpublished"])
+        "Leftovers beside a link's target belong to the link, even between the directory and ByHost",
+        .enabled(if: ForeignProcess.hasPython), arguments: [true, false], ["displaced", "unsaved"])
     func linkedAcross(toHosts: Bool, kind: String) throws {
         try withStoreFixture { fixture in
             let hosts = "\(fixture.directory)/ByHost"
@@ -153,7 +155,7 @@ struct RecoveryTests {
     }
 
     @Test(
-        "After a crash, a version that a program still has open is kept until it has closed it",
+        "A leftover version that a program still has open is kept until the program closes it",
         .enabled(if: ForeignProcess.hasPython))
     func openLeftover() throws {
         try withStoreFixture { fixture in
@@ -166,21 +168,21 @@ struct RecoveryTests {
             let store = fixture.store()
             for number in 1...2 {
                 fixture.edit(store, ["b": .integer(Int64(number))])
-                try store.publish(fixture.domain)
+                try store.save(fixture.domain)
                 #expect(store.examineDisplaced())
                 #expect(RawFile.exists(leftover))
             }
             try RawFile.write("{ a = new; }".utf8, to: writer)
             close(writer)
             fixture.edit(store, ["b": 3])
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             #expect(!store.examineDisplaced())
             #expect(!RawFile.exists(leftover))
             #expect(try RawFile.read(fixture.path + ".displaced-1") == Array("{ a = new; }".utf8))
         }
     }
 
-    @Test("What was torn while it was written in place stays in force, and is saved with the next edit")
+    @Test("A torn write in place doesn't change the values, which are saved again with the next edit")
     func torn() throws {
         try withStoreFixture { fixture in
             let whole = Array("{ keep = 1; z = short; }".utf8)
@@ -188,11 +190,11 @@ struct RecoveryTests {
             try RawFile.write(whole, to: "\(fixture.directory)/\(temporary.name)")
             try RawFile.write("{ keep = 1; z = short; }xxxxxxxx; }", to: fixture.path)
             let store = fixture.store()
-            _ = try store.lookAtAll(haste: .settle, isBaseline: true)
+            _ = try store.reloadAll(losses: .believe, isBaseline: true)
             _ = store.examineDisplaced()
             #expect(fixture.values(store) == ["keep": "1", "z": "short"])
             fixture.edit(store, ["q": 2])
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             #expect(try DomainValues.read(fixture.path) == ["keep": "1", "z": "short", "q": 2])
         }
     }

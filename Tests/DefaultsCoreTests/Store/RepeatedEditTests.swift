@@ -6,7 +6,7 @@ import Testing
 
 @testable import DefaultsCore
 
-@Suite("An edit that is sent again")
+@Suite("Repeated edits")
 struct RepeatedEditTests {
     private func edit(
         _ fixture: StoreFixture, _ number: UInt64, _ values: Difference, at time: Timestamp = .now(),
@@ -18,7 +18,7 @@ struct RepeatedEditTests {
             identity: EditIdentity(session: session, number: number), replacing: former)
     }
 
-    @Test("Is made once, whatever happened in between")
+    @Test("A repeated edit is applied only once, regardless of edits in between")
     func once() throws {
         try withStoreFixture { fixture in
             let store = fixture.store()
@@ -28,14 +28,14 @@ struct RepeatedEditTests {
             #expect(fixture.values(store) == ["a": 2])
             let before = Timestamp(nanoseconds: Timestamp.now().nanoseconds - 1_000_000_000)
             store.edit(edit(fixture, 2, ["a": 3], at: before, replacing: ["a": 1]))
-            #expect(fixture.values(store) == ["a": 2], "Younger is what someone else has set since.")
+            #expect(fixture.values(store) == ["a": 2], "The other edit is more recent.")
             store.edit(edit(fixture, 3, ["a": 4]))
             store.edit(edit(fixture, 1, ["b": 1], session: 8))
             #expect(fixture.values(store) == ["a": 4, "b": 1])
         }
     }
 
-    @Test("Is made once, even by the agent that comes after the one that made it")
+    @Test("A repeated edit is applied only once even after an agent restart")
     func onceAcrossAgents() throws {
         try withStoreFixture { fixture in
             let first = try fixture.storeWithLog()
@@ -49,14 +49,14 @@ struct RepeatedEditTests {
         }
     }
 
-    @Test("Is made where the file holds what an earlier edit of the same process set")
+    @Test("A repeated edit is applied if the file holds the value of the same process's earlier edit")
     func ownValueInBetween() throws {
         try withStoreFixture { fixture in
             let time = Timestamp(nanoseconds: Timestamp.now().nanoseconds - 1_000_000_000)
             let file: DomainValues = ["a": 2, "c": 2, "b": 9]
             try RawFile.write(PropertyListValue.dictionary(file).write(as: .xml), to: fixture.path)
             let store = fixture.store()
-            _ = try store.lookAtAll(isBaseline: true)
+            _ = try store.reloadAll(isBaseline: true)
             store.edit(
                 edit(
                     fixture, 1, ["a": 4, "c": 4, "d": 4], at: time, replacing: ["a": 1, "c": 1, "d": 1],
@@ -65,35 +65,35 @@ struct RepeatedEditTests {
         }
     }
 
-    /// What the file came to hold after the edit `a: 1 → 2` was set, and what is to be in force.
+    /// The file's values after the edit `a: 1 → 2`, and the expected values.
     static let outcomes: [(file: DomainValues, inForce: DomainValues)] = [
         (["a": 1, "b": 9], ["a": 2, "b": 9]), (["a": 3], ["a": 3]), (["b": 9], ["b": 9]), (["a": 2], ["a": 2]),
     ]
 
-    @Test("Yields to who has written the key since, and not to who wrote others", arguments: outcomes)
+    @Test("A repeated edit loses to a later write of its key, but not to writes of other keys", arguments: outcomes)
     func foreign(file: DomainValues, inForce: DomainValues) throws {
         try withStoreFixture { fixture in
             let time = Timestamp(nanoseconds: Timestamp.now().nanoseconds - 1_000_000_000)
             try RawFile.write(PropertyListValue.dictionary(file).write(as: .xml), to: fixture.path)
             let store = fixture.store()
-            _ = try store.lookAtAll(isBaseline: true)
+            _ = try store.reloadAll(isBaseline: true)
             store.edit(edit(fixture, 1, ["a": 2], at: time, replacing: ["a": 1]))
             #expect(fixture.values(store) == inForce)
         }
     }
 
-    @Test("Is made anew when the file is older than it")
+    @Test("A repeated edit is applied if the file is older than the edit")
     func olderFile() throws {
         try withStoreFixture { fixture in
             try RawFile.write(PropertyListValue.dictionary(["a": 3]).write(as: .xml), to: fixture.path)
             let store = fixture.store()
-            _ = try store.lookAtAll(isBaseline: true)
+            _ = try store.reloadAll(isBaseline: true)
             store.edit(edit(fixture, 1, ["a": 2], replacing: ["a": 1]))
             #expect(fixture.values(store) == ["a": 2])
         }
     }
 
-    @Test("Is left out when it comes so late that others have written since, unless it says what it replaces")
+    @Test("A late edit is rejected after other writes, unless it states the values that it replaces")
     func late() throws {
         try withStoreFixture { fixture in
             let store = fixture.store()
@@ -106,22 +106,22 @@ struct RepeatedEditTests {
             #expect(!isLate(edit(fixture, 1, ["b": 1], at: before)))
             #expect(!isLate(edit(fixture, 1, ["a": 1])))
             #expect(!isLate(edit(fixture, 1, ["a": 1], at: before, replacing: [:])))
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             #expect(isLate(edit(fixture, 1, ["b": 1], at: before)))
         }
     }
 
-    @Test("The ledger of edits forgets who has been silent longest, and is bounded")
+    @Test("The ledger of applied edits has a limit and forgets the session that was silent for longest")
     func ledger() {
-        var ledger = EditLedger()
-        for session in 1...UInt64(EditLedger.capacity) { ledger.note(EditIdentity(session: session, number: 3)) }
+        var ledger = AppliedEdits()
+        for session in 1...UInt64(AppliedEdits.capacity) { ledger.note(EditIdentity(session: session, number: 3)) }
         #expect(ledger.holds(EditIdentity(session: 1, number: 3)))
         #expect(!ledger.holds(EditIdentity(session: 1, number: 4)))
         ledger.note(EditIdentity(session: 1, number: 2))
         #expect(ledger.holds(EditIdentity(session: 1, number: 3)))
         ledger.note(EditIdentity(session: 100_000, number: 1))
         #expect(!ledger.holds(EditIdentity(session: 1, number: 3)))
-        #expect(ledger.holds(EditIdentity(session: UInt64(EditLedger.capacity), number: 3)))
+        #expect(ledger.holds(EditIdentity(session: UInt64(AppliedEdits.capacity), number: 3)))
         #expect(ledger.holds(EditIdentity(session: 100_000, number: 1)))
     }
 }

@@ -7,17 +7,17 @@ import Testing
 
 @testable import DefaultsCore
 
-/// Each store here is dropped without a farewell, as a crash does.
-@Suite("A store that takes up an earlier one's log")
+/// Each store here is dropped without shutting down, as in a crash.
+@Suite("Stores that resume an earlier store's log")
 struct ResumeTests {
-    @Test("An unchanged file makes no record, and the log goes on")
+    @Test("An unchanged file causes no record, and the log continues")
     func unchanged() throws {
         try withStoreFixture { fixture in
             let first = try fixture.storeWithLog()
             fixture.edit(first, ["a": 1, "b": .date(PropertyListDate(secondsSinceReferenceDate: 0.5))])
-            try first.publish(fixture.domain)
+            try first.save(fixture.domain)
             fixture.edit(first, ["a": 2])
-            try first.publish(fixture.domain)
+            try first.save(fixture.domain)
 
             let second = try fixture.resumedStore()
             #expect(second.cursor == first.cursor)
@@ -28,7 +28,7 @@ struct ResumeTests {
         }
     }
 
-    @Test("Unsaved edits are pending again, and are published once")
+    @Test("Unsaved edits are pending again after a restart and are saved once")
     func unsavedEdits() throws {
         try withStoreFixture { fixture in
             try RawFile.write(PropertyListValue.dictionary(["a": 1, "b": 1]).write(as: .xml), to: fixture.path)
@@ -40,10 +40,10 @@ struct ResumeTests {
             #expect(second.cursor == first.cursor)
             #expect(fixture.values(second) == ["a": 3, "c": 1])
             #expect(second.pending().map(\.edits) == [3])
-            // Once more, before they are published.
+            // A second restart before the edits are saved.
             let third = try fixture.resumedStore()
             #expect(third.pending().map(\.edits) == [3])
-            try third.publish(fixture.domain)
+            try third.save(fixture.domain)
             #expect(try DomainValues.read(fixture.path) == ["a": 3, "c": 1])
             #expect(third.records == first.records)
 
@@ -53,7 +53,7 @@ struct ResumeTests {
         }
     }
 
-    @Test("Who wrote the file before the crash, and writes the same again, takes no edit back")
+    @Test("A foreign writer that repeats its write after a crash reverts no edit")
     func sameAgain() throws {
         try withStoreFixture { fixture in
             let bytes = try PropertyListValue.dictionary(["a": 1, "b": 1]).write(as: .xml)
@@ -61,16 +61,16 @@ struct ResumeTests {
             fixture.edit(try fixture.storeWithLog(), ["a": 2])
 
             let second = try fixture.resumedStore()
-            try second.publish(fixture.domain)
+            try second.save(fixture.domain)
             try RawFile.write(bytes, to: fixture.path)
-            #expect(second.look(at: [fixture.domain]).isEmpty)
+            #expect(second.reload([fixture.domain]).isEmpty)
             #expect(fixture.values(second) == ["a": 2, "b": 1])
-            try second.publish(fixture.domain)
+            try second.save(fixture.domain)
             #expect(try DomainValues.read(fixture.path) == ["a": 2, "b": 1])
         }
     }
 
-    @Test("Edits of a domain that has no file yet are pending again")
+    @Test("Edits of a domain without a file are pending again after a restart")
     func newDomain() throws {
         try withStoreFixture { fixture in
             fixture.edit(try fixture.storeWithLog(), ["a": 1])
@@ -81,7 +81,7 @@ struct ResumeTests {
         }
     }
 
-    @Test("An unsaved edit stands when someone changed other keys of the file meanwhile, and not when its own")
+    @Test("An unsaved edit survives changes to other keys in the file, but not a later change to its own key")
     func otherKeysChanged() throws {
         try withStoreFixture { fixture in
             try RawFile.write(PropertyListValue.dictionary(["a": 1, "b": 1, "c": 1]).write(as: .xml), to: fixture.path)
@@ -92,12 +92,12 @@ struct ResumeTests {
             let second = try fixture.resumedStore()
             #expect(second.events.last == "unknown")
             #expect(fixture.values(second) == ["a": 2, "b": 5, "c": 5, "new": 2])
-            try second.publish(fixture.domain)
+            try second.save(fixture.domain)
             #expect(try DomainValues.read(fixture.path) == ["a": 2, "b": 5, "c": 5, "new": 2])
         }
     }
 
-    @Test("A log that can't be kept in a file goes on as another one, and leaves none behind that isn't true")
+    @Test("A log whose file can't be written gets a new epoch and leaves no outdated file behind")
     func noLogFile() throws {
         try withStoreFixture { fixture in
             let first = try fixture.storeWithLog()
@@ -117,17 +117,17 @@ struct ResumeTests {
         }
     }
 
-    /// Edits, and then crashes in the middle of publishing: the file is about to be replaced, and perhaps has been.
+    /// Simulates a crash while saving: the file is about to be replaced, or has just been replaced.
     private func crash(_ store: Store, _ fixture: StoreFixture, isReplaced: Bool) throws {
         let plan = try #require(store.state.withLock { $0.plan(for: fixture.domain) })
         let bytes = try PropertyListValue.dictionary(plan.values).write(as: .xml)
-        store.state.withLock { $0.intend(plan, for: fixture.domain, hash: ContentHash(bytes)) }
+        store.state.withLock { $0.willSave(plan, for: fixture.domain, hash: ContentHash(bytes)) }
         store.writeLog()
         if isReplaced { try RawFile.replace(fixture.path, with: bytes) }
     }
 
     @Test(
-        "A crash in the middle of publishing loses no edit, and repeats none", arguments: [true, false], [true, false])
+        "A crash while saving neither loses nor repeats an edit", arguments: [true, false], [true, false])
     func crashWhilePublishing(hasFile: Bool, isReplaced: Bool) throws {
         try withStoreFixture { fixture in
             if hasFile { try RawFile.write(PropertyListValue.dictionary(["a": 0]).write(as: .xml), to: fixture.path) }
@@ -139,19 +139,19 @@ struct ResumeTests {
             #expect(second.events == ["app: a b"])
             #expect(fixture.values(second) == ["a": 1, "b": 1])
             #expect(second.pending().count == (isReplaced ? 0 : 1))
-            try second.publish(fixture.domain)
+            try second.save(fixture.domain)
             #expect(try DomainValues.read(fixture.path) == ["a": 1, "b": 1])
         }
     }
 
-    @Test("A crash in the middle of publishing is understood when the log was written anew just then")
+    @Test("A crash while saving is recognized even if the log was rewritten just before")
     func crashAfterRewriting() throws {
         try withStoreFixture { fixture in
             let first = try fixture.storeWithLog()
             for number in Int64(0)..<50 { fixture.edit(first, ["n": .integer(number)]) }
             try crash(first, fixture, isReplaced: true)
             first.logFile.withLock { $0.file?.sizeLimit = 0 }
-            // A record of another domain makes the log's file oversized.
+            // A record of another domain makes the log's file too large.
             first.edit(EditRequest(domain: Domain(.global), values: ["x": 1], writer: .testApp))
             let count = first.records.count
             let second = try fixture.resumedStore()
@@ -160,33 +160,33 @@ struct ResumeTests {
         }
     }
 
-    @Test("What happened to a file while no agent ran is not known, and that is said")
+    @Test("A change to a file while no agent was running is reported as an unknown change")
     func changedWhileAway() throws {
         try withStoreFixture { fixture in
             let first = try fixture.storeWithLog()
             fixture.edit(first, ["a": 1])
-            try first.publish(fixture.domain)
+            try first.save(fixture.domain)
             try RawFile.write("{ a = 2; z = 3; }", to: fixture.path)
 
             let second = try fixture.resumedStore()
-            // The key that the log knows is told with its old value; of all others nobody knows.
+            // The log knows the old value of one key and reports that change. The other keys' old values are unknown.
             #expect(second.events == ["app: a", "file: a", "unknown"])
             #expect(fixture.values(second) == ["a": "2", "z": "3"])
             #expect(second.pending().isEmpty)
-            // Said once.
+            // The change is reported only once.
             #expect(try fixture.resumedStore().events == ["app: a", "file: a", "unknown"])
         }
     }
 
-    @Test("A file that was put back while no agent ran, to what it once held, stays so")
+    @Test("A file that was restored to an earlier version while no agent was running stays restored")
     func restoredWhileAway() throws {
         try withStoreFixture { fixture in
             let first = try fixture.storeWithLog()
             fixture.edit(first, ["a": 1])
-            try first.publish(fixture.domain)
+            try first.save(fixture.domain)
             let backup = try RawFile.read(fixture.path)
             fixture.edit(first, ["a": 2, "b": 2])
-            try first.publish(fixture.domain)
+            try first.save(fixture.domain)
             letTimePass()
             try RawFile.replace(fixture.path, with: backup)
 
@@ -197,7 +197,7 @@ struct ResumeTests {
         }
     }
 
-    @Test("Edits that are younger than a change while no agent ran are still published, older ones not")
+    @Test("An unsaved edit loses to a later change made while no agent was running")
     func unsavedAgainstChange() throws {
         try withStoreFixture { fixture in
             try RawFile.write("{ a = 0; }", to: fixture.path)
@@ -209,7 +209,7 @@ struct ResumeTests {
         }
     }
 
-    @Test("A file that came while no agent ran is one change set")
+    @Test("A file created while no agent was running is reported as one change set")
     func createdWhileAway() throws {
         try withStoreFixture { fixture in
             _ = try fixture.storeWithLog()
@@ -220,7 +220,7 @@ struct ResumeTests {
         }
     }
 
-    @Test("A file that came while no agent ran is merged with the edits that have no file yet")
+    @Test("A file created while no agent was running is merged with the pending edits of its domain")
     func createdBesideEdits() throws {
         try withStoreFixture { fixture in
             fixture.edit(try fixture.storeWithLog(), ["a": 1])
@@ -228,17 +228,17 @@ struct ResumeTests {
             let second = try fixture.resumedStore()
             #expect(second.events == ["app: a", "file: b"])
             #expect(fixture.values(second) == ["a": 1, "b": "2"])
-            try second.publish(fixture.domain)
+            try second.save(fixture.domain)
             #expect(try DomainValues.read(fixture.path) == ["a": 1, "b": "2"])
         }
     }
 
-    @Test("A file that was removed while no agent ran is gone, and that is said")
+    @Test("A file removed while no agent was running is reported as an unknown change")
     func removedWhileAway() throws {
         try withStoreFixture { fixture in
             let first = try fixture.storeWithLog()
             fixture.edit(first, ["a": 1])
-            try first.publish(fixture.domain)
+            try first.save(fixture.domain)
             unlink(fixture.path)
             letTimePass()
             let second = try fixture.resumedStore()
@@ -247,12 +247,12 @@ struct ResumeTests {
         }
     }
 
-    @Test("A file that was removed while no agent ran stays so, however often one starts", arguments: [true, false])
+    @Test("A file removed while no agent was running stays removed after several restarts", arguments: [true, false])
     func staysRemoved(isSaved: Bool) throws {
         try withStoreFixture { fixture in
             let first = try fixture.storeWithLog()
             fixture.edit(first, ["a": 1])
-            try first.publish(fixture.domain)
+            try first.save(fixture.domain)
             if !isSaved { fixture.edit(first, ["a": nil]) }
             unlink(fixture.path)
             for _ in 0..<4 {
@@ -261,7 +261,7 @@ struct ResumeTests {
                 #expect(next.domains().isEmpty)
                 #expect(!RawFile.exists(fixture.path))
             }
-            // What is set after that is.
+            // Later edits are applied as usual.
             fixture.edit(try fixture.resumedStore(), ["b": 2])
             let last = try fixture.resumedStore()
             #expect(fixture.values(last) == ["b": 2])
@@ -270,7 +270,7 @@ struct ResumeTests {
     }
 
     @Test(
-        "Unsaved edits survive a file that can't be taken when the next agent starts",
+        "Unsaved edits survive a file that is unusable when the next agent starts",
         arguments: ["damaged", "beingWritten", "directory"])
     func unusableFile(trouble: String) throws {
         try withStoreFixture { fixture in
@@ -289,11 +289,11 @@ struct ResumeTests {
             let second = try fixture.resumedStore()
             #expect(second.pending().map(\.edits) == [2])
             if writer >= 0 { close(writer) }
-            // And the next crash changes nothing about it.
+            // Another crash changes nothing.
             let third = try fixture.resumedStore()
             #expect(third.pending().map(\.edits) == [2])
             if trouble == "directory" { rmdir(fixture.path) }
-            try third.publish(fixture.domain)
+            try third.save(fixture.domain)
             #expect(try DomainValues.read(fixture.path) == ["a": 2])
             if trouble == "damaged" {
                 #expect(try RawFile.read(fixture.path + ".damaged-1") == Array("{ torn".utf8))
@@ -302,7 +302,7 @@ struct ResumeTests {
     }
 
     @Test(
-        "An edit stands against a program that was half through writing the file when the agent started",
+        "An edit survives a program that was in the middle of writing the file when the agent started",
         arguments: [true, false], [0, 1])
     func editWhileBeingWritten(isLogged: Bool, restarts: Int) throws {
         try withStoreFixture { fixture in
@@ -310,7 +310,7 @@ struct ResumeTests {
             if !isLogged { try RawFile.write(PropertyListValue.dictionary(loaded).write(as: .xml), to: fixture.path) }
             let first = try fixture.storeWithLog()
             if isLogged { fixture.edit(first, ["a": 1, "b": 1]) } else { fixture.edit(first, ["c": 1]) }
-            try first.publish(fixture.domain)
+            try first.save(fixture.domain)
             let writer = open(fixture.path, O_WRONLY | O_TRUNC)
             var store = try fixture.resumedStore()
             fixture.edit(store, ["a": 2])
@@ -324,13 +324,13 @@ struct ResumeTests {
             fixture.look(store)
             written["a"] = 2
             #expect(fixture.values(store) == written)
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             #expect(try DomainValues.read(fixture.path) == written)
         }
     }
 
     @Test(
-        "What an earlier agent told of as wrong is told to be over when it is",
+        "A problem reported by an earlier agent is reported as recovered once it is solved",
         arguments: ["whole", "beingWritten", "missing", "new"], [false, true])
     func recovered(file: String, hasLeftTheLog: Bool) throws {
         try withStoreFixture { fixture in
@@ -366,13 +366,13 @@ struct ResumeTests {
                 try RawFile.write("{ b = 1; }", to: fixture.path)
                 fixture.look(second)
             }
-            try second.publish(domain)
+            try second.save(domain)
             #expect(second.events.last == "recovered")
             #expect(second.events.count { $0 == "recovered" } == 1)
         }
     }
 
-    @Test("Edits of a damaged file survive a crash in the middle of replacing it")
+    @Test("Edits of a damaged file survive a crash while it is being replaced")
     func crashWhileReplacingDamage() throws {
         try withStoreFixture { fixture in
             try RawFile.write("{ torn", to: fixture.path)
@@ -384,14 +384,14 @@ struct ResumeTests {
         }
     }
 
-    /// A program that has read the file writes what it read, with a key of its own.
+    /// Simulates a program that writes the values it had read, together with a new key.
     private func rewrite(_ fixture: StoreFixture, _ loaded: DomainValues) throws {
         let values = loaded.merging(["theirs": 1]) { $1 }
         try RawFile.replace(fixture.path, with: PropertyListValue.dictionary(values).write(as: .xml))
     }
 
     @Test(
-        "A program that read the file before an edit takes nothing back, though an agent's restart comes between",
+        "A program that read the file before an edit doesn't revert the edit, even across an agent restart",
         arguments: ["after the start", "before the start"], [true, false])
     func staleWriter(writing: String, isForeignBase: Bool) throws {
         try withStoreFixture { fixture in
@@ -401,11 +401,11 @@ struct ResumeTests {
             let first = try fixture.storeWithLog()
             if !isForeignBase {
                 fixture.edit(first, ["old": 1])
-                try first.publish(fixture.domain)
+                try first.save(fixture.domain)
             }
             let loaded = try DomainValues.read(fixture.path)
             fixture.edit(first, ["mine": 1])
-            try first.publish(fixture.domain)
+            try first.save(fixture.domain)
 
             if writing == "before the start" { try rewrite(fixture, loaded) }
             let second = try fixture.resumedStore()
@@ -414,18 +414,18 @@ struct ResumeTests {
                 fixture.look(second)
             }
             #expect(fixture.values(second) == ["old": 1, "mine": 1, "theirs": 1])
-            try second.publish(fixture.domain)
+            try second.save(fixture.domain)
             #expect(try DomainValues.read(fixture.path) == ["old": 1, "mine": 1, "theirs": 1])
             #expect(!second.events.contains("file: mine"))
         }
     }
 
-    @Test("A program that removes what it read before a restart has removed it")
+    @Test("A program that removes a key it read before a restart does remove it")
     func staleRemoval() throws {
         try withStoreFixture { fixture in
             let first = try fixture.storeWithLog()
             fixture.edit(first, ["a": 1, "b": 1])
-            try first.publish(fixture.domain)
+            try first.save(fixture.domain)
             let second = try fixture.resumedStore()
             try RawFile.replace(fixture.path, with: PropertyListValue.dictionary(["b": 1]).write(as: .xml))
             fixture.look(second)
@@ -433,18 +433,18 @@ struct ResumeTests {
         }
     }
 
-    @Test("A version that was still being written when an agent ended is merged by the next one")
+    @Test("A version that was still being written when an agent ended is merged by the next agent")
     func displacedAcrossRestart() throws {
         try withStoreFixture { fixture in
             var writer: Int32 = -1
             do {
                 let first = try fixture.storeWithLog()
                 fixture.edit(first, ["old": 1])
-                try first.publish(fixture.domain)
+                try first.save(fixture.domain)
                 _ = first.examineDisplaced()
                 writer = open(fixture.path, O_RDWR | O_CLOEXEC)
                 fixture.edit(first, ["mine": 1])
-                try first.publish(fixture.domain, .override)
+                try first.save(fixture.domain, .override)
                 #expect(first.examineDisplaced())
                 #expect(first.displacedPaths.count == 1)
             }
@@ -457,30 +457,30 @@ struct ResumeTests {
             close(writer)
             #expect(eventually { second.examineDisplaced() && fixture.values(second)["theirs"] == 1 })
             #expect(fixture.values(second) == ["old": 1, "mine": 1, "theirs": 1])
-            try second.publish(fixture.domain)
+            try second.save(fixture.domain)
             #expect(eventually { !second.examineDisplaced() })
             #expect(namesOfFiles(in: fixture.directory) == ["org.example.app.plist"])
         }
     }
 
-    @Test("A replaced version that is found once more takes back nothing that was written since")
+    @Test("A displaced file that is found again reverts nothing that was written since")
     func displacedBeforeLaterWrite() throws {
         try withStoreFixture { fixture in
             do {
                 let first = try fixture.storeWithLog()
                 fixture.edit(first, ["old": 1, "theirs": 0])
-                try first.publish(fixture.domain)
+                try first.save(fixture.domain)
                 _ = first.examineDisplaced()
                 let writer = open(fixture.path, O_RDWR | O_CLOEXEC)
                 fixture.edit(first, ["mine": 1])
-                try first.publish(fixture.domain, .override)
+                try first.save(fixture.domain, .override)
                 let bytes = try PropertyListValue.dictionary(["old": 1, "theirs": 1]).write(as: .xml)
                 #expect(ftruncate(writer, 0) == 0)
                 try RawFile.write(bytes, to: writer)
                 close(writer)
                 #expect(eventually { first.examineDisplaced() && fixture.values(first)["theirs"] == 1 })
-                try first.publish(fixture.domain)
-                // The program reads the file and replaces it, and the agent is killed at that.
+                try first.save(fixture.domain)
+                // The program reads and replaces the file, and the agent is killed right after that.
                 let newer = try PropertyListValue.dictionary(["old": 1, "mine": 1, "theirs": 2]).write(as: .xml)
                 try RawFile.write(newer, to: fixture.path + ".new")
                 #expect(rename(fixture.path + ".new", fixture.path) == 0)
@@ -495,34 +495,34 @@ struct ResumeTests {
         }
     }
 
-    @Test("A program that goes on from what it wrote itself before a restart takes back nothing that was overruled")
+    @Test("A program that continues from its own version across a restart doesn't revert what overruled it")
     func overruledBeforeRestart() throws {
         try withStoreFixture { fixture in
             func write(_ values: DomainValues, _ store: Store) throws {
                 try RawFile.write(PropertyListValue.dictionary(values).write(as: .xml), to: fixture.path + ".new")
                 #expect(rename(fixture.path + ".new", fixture.path) == 0)
-                _ = store.look(at: [fixture.domain], isTold: true)
-                try store.publish(fixture.domain)
+                _ = store.reload([fixture.domain], afterEvent: true)
+                try store.save(fixture.domain)
             }
             do {
                 let first = try fixture.storeWithLog()
                 fixture.edit(first, ["c": 4, "dead": 1])
-                try first.publish(fixture.domain)
+                try first.save(fixture.domain)
                 fixture.edit(first, ["c": 5, "dead": nil])
-                try first.publish(fixture.domain)
+                try first.save(fixture.domain)
                 try write(["c": 4, "dead": 1, "f": 1], first)
                 #expect(fixture.values(first) == ["c": 5, "f": 1])
             }
             let second = try fixture.resumedStore()
             fixture.edit(second, ["c": 6])
-            try second.publish(fixture.domain)
+            try second.save(fixture.domain)
             try write(["c": 4, "dead": 1, "f": 2, "g": 1], second)
             #expect(fixture.values(second) == ["c": 6, "f": 2, "g": 1])
         }
     }
 
     @Test(
-        "What a program writes to a version that an agent replaced is merged, however often the file and agents were since",
+        "A late write to a displaced file is merged even after more saves and agent restarts",
         arguments: [1, 5], [0, 3])
     func displacedBeforeOthers(replacements: Int, restarts: Int) throws {
         try withStoreFixture { fixture in
@@ -530,12 +530,12 @@ struct ResumeTests {
             do {
                 let first = try fixture.storeWithLog()
                 fixture.edit(first, ["old": 1, "other": 1])
-                try first.publish(fixture.domain)
+                try first.save(fixture.domain)
                 _ = first.examineDisplaced()
                 writer = open(fixture.path, O_RDWR | O_CLOEXEC)
                 for number in 0...replacements {
                     fixture.edit(first, ["mine": .integer(Int64(number)), "old": .integer(Int64(number + 2))])
-                    try first.publish(fixture.domain, .override)
+                    try first.save(fixture.domain, .override)
                 }
                 #expect(first.examineDisplaced())
             }
@@ -543,12 +543,12 @@ struct ResumeTests {
             for number in 0..<restarts {
                 let next = try fixture.resumedStore()
                 fixture.edit(next, ["later": .integer(Int64(number))])
-                try next.publish(fixture.domain)
+                try next.save(fixture.domain)
                 #expect(next.examineDisplaced())
             }
             let second = try fixture.resumedStore()
             fixture.edit(second, ["later": -1])
-            try second.publish(fixture.domain)
+            try second.save(fixture.domain)
             let bytes = try PropertyListValue.dictionary(["old": 1, "other": 1, "theirs": 1]).write(as: .xml)
             #expect(ftruncate(writer, 0) == 0)
             try RawFile.write(bytes, to: writer)
@@ -560,7 +560,7 @@ struct ResumeTests {
                 "theirs": 1,
             ]
             #expect(fixture.values(second) == merged)
-            try second.publish(fixture.domain)
+            try second.save(fixture.domain)
             #expect(eventually { !second.examineDisplaced() })
             #expect(namesOfFiles(in: fixture.directory) == ["org.example.app.plist"])
         }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import DefaultsCore
 
-@Suite("The store, on real files")
+@Suite("Store with real files")
 struct StoreTests {
-    @Test("Of the domains that are asked for, those are pending that have edits")
+    @Test("Only requested domains with unsaved edits are returned as pending")
     func pendingAmong() throws {
         try withStoreFixture { fixture in
             let store = fixture.store()
@@ -17,12 +17,12 @@ struct StoreTests {
             store.edit(EditRequest(domain: other, values: ["a": 1], writer: .testApp))
             #expect(store.pending(among: [fixture.domain, unknown]) == [fixture.domain])
             #expect(store.pending(among: [other, fixture.domain]) == [fixture.domain, other])
-            try store.publish(other)
+            try store.save(other)
             #expect(store.pending(among: [other, unknown]) == [])
         }
     }
 
-    @Test("An edit is in force at once, pending until published, and then in the file")
+    @Test("An edit is in effect immediately, pending until saved, and then in the file")
     func editAndPublish() throws {
         try withStoreFixture { fixture in
             let store = fixture.store()
@@ -30,7 +30,7 @@ struct StoreTests {
             #expect(fixture.values(store) == ["a": 1, "b": "x"])
             #expect(store.pending().map(\.edits) == [2])
             #expect(!RawFile.exists(fixture.path))
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             #expect(try DomainValues.read(fixture.path) == ["a": 1, "b": "x"])
             #expect(try RawFile.read(fixture.path).starts(with: "<?xml".utf8))
             #expect(store.pending().isEmpty)
@@ -42,17 +42,17 @@ struct StoreTests {
         }
     }
 
-    @Test("The last key's removal removes the file, and what replaces all removes the rest")
+    @Test("Removing the last key removes the file, and an edit that replaces all values removes the other keys")
     func removals() throws {
         try withStoreFixture { fixture in
             let store = fixture.store()
             fixture.edit(store, ["a": 1, "b": 2])
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             store.edit(EditRequest(domain: fixture.domain, values: ["c": 3], replacesAll: true, writer: .testApp))
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             #expect(try DomainValues.read(fixture.path) == ["c": 3])
             fixture.edit(store, ["c": nil])
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             #expect(!store.examineDisplaced())
             #expect(namesOfFiles(in: fixture.directory) == [])
             #expect(store.domains() == [])
@@ -60,33 +60,33 @@ struct StoreTests {
         }
     }
 
-    @Test("A file's format is kept", arguments: [PropertyListFormat.xml, .binary])
+    @Test("Saving keeps a file's format", arguments: [PropertyListFormat.xml, .binary])
     func format(format: PropertyListFormat) throws {
         try withStoreFixture { fixture in
             try RawFile.write(PropertyListValue.dictionary(["a": 1]).write(as: format), to: fixture.path)
             let store = fixture.store()
-            _ = try store.lookAtAll(isBaseline: true)
+            _ = try store.reloadAll(isBaseline: true)
             fixture.edit(store, ["b": 2])
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             #expect(PropertyListFormat.detect(try RawFile.read(fixture.path)) == format)
             #expect(try DomainValues.read(fixture.path) == ["a": 1, "b": 2])
         }
     }
 
-    @Test("A string that XML can't hold makes the file binary, and isn't lost")
+    @Test("A string that XML can't represent makes the file binary and isn't lost")
     func controlCharacters() throws {
         try withStoreFixture { fixture in
             let store = fixture.store()
             fixture.edit(store, ["a": "one"])
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             fixture.edit(store, ["b": "two\u{1}\u{1B}[0m"])
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             #expect(PropertyListFormat.detect(try RawFile.read(fixture.path)) == .binary)
             #expect(try DomainValues.read(fixture.path) == ["a": "one", "b": "two\u{1}\u{1B}[0m"])
         }
     }
 
-    @Test("Two stores on one directory, as two processes have, lose none of 200 interleaved edits")
+    @Test("Two stores that share a directory, as two processes do, lose none of 200 interleaved edits")
     func twoStores() throws {
         try withStoreFixture { fixture in
             let stores = [fixture.store(), fixture.store()]
@@ -94,28 +94,28 @@ struct StoreTests {
             for number in 0..<Int64(200) {
                 let store = random.pick(stores)
                 fixture.edit(store, ["key \(number)": .integer(number)])
-                if random.oneIn(3) { try store.publish(fixture.domain) }
+                if random.oneIn(3) { try store.save(fixture.domain) }
             }
-            for store in stores { try store.publish(fixture.domain) }
+            for store in stores { try store.save(fixture.domain) }
             for store in stores { fixture.look(store) }
             let expected = DomainValues(uniqueKeysWithValues: (0..<Int64(200)).map { ("key \($0)", .integer($0)) })
             #expect(try DomainValues.read(fixture.path) == expected)
             #expect(stores.allSatisfy { fixture.values($0) == expected && $0.pending().isEmpty })
-            // Each passes over what the other still has in hand.
+            // Each store skips displaced files that the other still uses.
             let isDone = eventually { stores.map { $0.examineDisplaced() } == [false, false] }
             #expect(isDone)
             #expect(namesOfFiles(in: fixture.directory) == ["org.example.app.plist"])
         }
     }
 
-    @Test("Two stores that publish at once lose nothing either")
+    @Test("Two stores that save concurrently lose no edits")
     func concurrentStores() throws {
         try withStoreFixture { fixture in
             @Sendable func publishMany(_ name: String) {
                 let store = fixture.store()
                 for number in 0..<Int64(60) {
                     fixture.edit(store, ["\(name) \(number)": .integer(number)])
-                    #expect(throws: Never.self) { try store.publish(fixture.domain) }
+                    #expect(throws: Never.self) { try store.save(fixture.domain) }
                 }
             }
             withBackgroundThread { _ in
@@ -129,13 +129,13 @@ struct StoreTests {
     }
 
     @Test(
-        "A foreign writer between an edit and its publication is merged",
+        "A foreign writer's change between an edit and its save is merged",
         .enabled(if: ForeignProcess.hasPython), arguments: ["truncates", "replaces"])
     func foreignWriter(way: String) throws {
         try withStoreFixture { fixture in
             let store = fixture.store()
             fixture.edit(store, ["mine": 0, "both": 0])
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             let other = try ForeignProcess(
                 python: """
                     import os, plistlib, sys
@@ -156,7 +156,7 @@ struct StoreTests {
                 fixture.edit(store, ["mine \(number)": .integer(number)])
                 try other.send("\(number)")
                 #expect(other.line() == "done")
-                try store.publish(fixture.domain)
+                try store.save(fixture.domain)
                 expected["mine \(number)"] = .integer(number)
                 expected["theirs \(number)"] = .integer(number)
             }
@@ -171,15 +171,15 @@ struct StoreTests {
     }
 
     @Test(
-        "An uncooperative writer at full speed loses no update to us, and we none to it",
+        "A fast foreign writer without locks loses no update, and neither does the store",
         .enabled(if: ForeignProcess.hasPython))
     func uncooperativeWriter() throws {
         try withStoreFixture { fixture in
             let store = fixture.store()
             fixture.edit(store, ["start": 0])
-            try store.publish(fixture.domain)
-            // It reads and replaces without a lock, so it may itself undo what came between its read and its write; each
-            // of its own keys must survive, and so must ours, since a stale writer hasn't removed them.
+            try store.save(fixture.domain)
+            // The writer reads and replaces the file without a lock, so it may undo changes between its read and its
+            // write. Each of its own keys must survive, and so must ours, since a stale writer hasn't removed them.
             let other = try ForeignProcess(
                 python: """
                     import os, plistlib, sys
@@ -201,23 +201,23 @@ struct StoreTests {
                 expected["mine \(number)"] = .integer(number)
                 number += 1
                 do throws(DefaultsError) {
-                    try store.publish(fixture.domain)
+                    try store.save(fixture.domain)
                 } catch {
-                    // It is so quick that we never come between: then all stays pending.
+                    // The writer may be too fast for any of our saves. Then all edits stay pending.
                     #expect(error.code == .notSaved)
                 }
             }
             try other.remainder()
             fixture.look(store)
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             _ = store.examineDisplaced()
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             #expect(fixture.values(store) == expected)
             #expect(try DomainValues.read(fixture.path) == expected)
         }
     }
 
-    @Test("Publishing ends, with success, though another thread goes on editing", .timeLimit(.minutes(1)))
+    @Test("A save finishes successfully while another thread keeps editing", .timeLimit(.minutes(1)))
     func endlessEdits() throws {
         try withStoreFixture { fixture in
             let store = fixture.store()
@@ -229,81 +229,81 @@ struct StoreTests {
                     fixture.edit(store, ["counter": .integer(number)])
                 }
             } while: {
-                try store.publish(fixture.domain)
+                try store.save(fixture.domain)
             }
             #expect(try DomainValues.read(fixture.path)["mine"] == 1)
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             #expect(store.pending().isEmpty)
         }
     }
 
     @Test(
-        "What is set once more to the value in force is saved, though the file was removed, changed or damaged unseen",
+        "Setting a key to its current value saves it if the file was removed, changed or damaged unnoticed",
         arguments: [nil, "{ b = 1; }", "{ a = 2; b = 1; }", "no property list {"])
     func sameValue(file: String?) throws {
         try withStoreFixture { fixture in
             let store = fixture.store()
             fixture.edit(store, ["a": 1, "b": 1])
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             if let file { try RawFile.write(file, to: fixture.path) } else { unlink(fixture.path) }
             _ = try store.submit(EditRequest(domain: fixture.domain, values: ["a": 1], writer: .testApp))
             #expect(store.pending().map(\.domain) == [fixture.domain])
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             #expect(try DomainValues.read(fixture.path)["a"] == 1)
         }
     }
 
-    @Test("What is set once more to the value in force is not saved again while the file is as it was")
+    @Test("Setting a key to its current value saves nothing while the file is unchanged")
     func sameValueOfKnownFile() throws {
         try withStoreFixture { fixture in
             let store = fixture.store()
             fixture.edit(store, ["a": 1])
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             _ = try store.submit(EditRequest(domain: fixture.domain, values: ["a": 1, "b": nil], writer: .testApp))
             #expect(store.pending().isEmpty)
         }
     }
 
-    @Test("A version that is written late, after it was replaced, is merged when it is examined again")
+    @Test("A late write to a displaced file is merged when the file is examined again")
     func displaced() throws {
         try withStoreFixture { fixture in
             let store = fixture.store()
             fixture.edit(store, ["a": 1, "b": 1, "c": 1])
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             let late = open(fixture.path, O_RDONLY)
             defer { close(late) }
             fixture.edit(store, ["a": 2])
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             let writer = open("/proc/self/fd/\(late)", O_WRONLY | O_TRUNC)
             try RawFile.write(PropertyListValue.dictionary(["a": 1, "b": 5, "c": 1]).write(as: .xml), to: writer)
             #expect(store.examineDisplaced())
             close(writer)
-            #expect(store.examineDisplaced(), "The disk has its change nowhere else.")
+            #expect(store.examineDisplaced(), "No other file holds this change yet.")
             #expect(fixture.values(store) == ["a": 2, "b": 5, "c": 1])
             #expect(store.pending().map(\.edits) == [1])
             #expect(store.events.last == "file: b")
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             #expect(try DomainValues.read(fixture.path) == ["a": 2, "b": 5, "c": 1])
             _ = store.examineDisplaced()
             #expect(namesOfFiles(in: fixture.directory) == ["org.example.app.plist"])
         }
     }
 
-    @Test("The observer is told of records and of what is to be published, and may call the store")
+    @Test("The observer is notified of records and necessary saves, and may call the store")
     func observer() throws {
         final class Observer: StoreObserver {
             let store: Store
             let told = Mutex<[String]>([])
             init(_ store: Store) { self.store = store }
-            func storePosted(in domain: Domain) {
+            func storePublished(in domain: Domain) {
                 told.withLock { $0.append("posted \(domain) \(store.cursor.revision)") }
             }
-            func storeNeedsPublishing(_ domain: Domain, _ urgency: StoreUrgency) {
-                told.withLock { $0.append("\(domain) \(urgency) \(store.pending().count)") }
+            func storeNeedsSaving(_ domain: Domain, _ timing: SaveTiming) {
+                told.withLock { $0.append("\(domain) \(timing) \(store.pending().count)") }
             }
-            func storeTold(_ event: LogRecord.Event) { told.withLock { $0.append("\(event)") } }
+            func storeReported(_ event: LogRecord.Event) { told.withLock { $0.append("\(event)") } }
             func storeLostLog(_ error: DefaultsError) { told.withLock { $0.append("\(error)") } }
-            func storeKept(_ copy: String) { told.withLock { $0.append("kept \(copy)") } }
+            func storeKeptCopy(_ copy: String) { told.withLock { $0.append("kept \(copy)") } }
         }
         try withStoreFixture { fixture in
             let store = fixture.store()
@@ -311,12 +311,12 @@ struct StoreTests {
             store.observe(with: observer)
             fixture.edit(store, ["a": 1])
             fixture.edit(store, ["a": 1])
-            try store.publish(fixture.domain)
-            #expect(observer.told.withLock { $0 } == ["posted org.example.app 1", "org.example.app soon 1"])
+            try store.save(fixture.domain)
+            #expect(observer.told.withLock { $0 } == ["posted org.example.app 1", "org.example.app delayed 1"])
         }
     }
 
-    @Test("An edit is taken while a subscriber's filter looks at a long key", arguments: ["snapshot", "records"])
+    @Test("An edit isn't blocked while a subscriber's filter checks a long key", arguments: ["snapshot", "records"])
     func slowFilter(start: String) throws {
         try withStoreFixture { fixture in
             let store = fixture.store()
@@ -329,7 +329,7 @@ struct StoreTests {
             let edits = Mutex(0)
             withBackgroundThread { mayGoOn in
                 while mayGoOn() {
-                    // No change, and so no record.
+                    // This edit changes nothing, so it adds no record.
                     fixture.edit(store, ["k": 1])
                     edits.withLock { $0 += 1 }
                 }
@@ -337,7 +337,7 @@ struct StoreTests {
                 #expect(eventually { edits.withLock { $0 } > 0 })
                 let before = edits.withLock { $0 }
                 _ = store.next(for: &subscription)
-                // One may have been under way at each end.
+                // One edit may have been in progress at each end.
                 #expect(edits.withLock { $0 } > before + 2)
             }
         }
@@ -356,12 +356,12 @@ struct StoreTests {
                 portions.append(store.next(for: &subscription).events.count { $0.summary.hasPrefix("record") })
             }
             #expect(portions.reduce(0, +) == 20)
-            // Each record has the value before, too.
+            // Each record also contains the old value.
             #expect(portions.allSatisfy { (1...6).contains($0) }, "\(portions)")
         }
     }
 
-    @Test("A subscriber's snapshot and the records after it lead to the values in force")
+    @Test("A subscriber's snapshot and the records after it add up to the current values")
     func snapshotThenStream() throws {
         try withStoreFixture { fixture in
             let store = fixture.store()

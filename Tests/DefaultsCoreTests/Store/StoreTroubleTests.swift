@@ -6,22 +6,22 @@ import Testing
 
 @testable import DefaultsCore
 
-@Suite("The store, when something is wrong")
+@Suite("Store with problems")
 struct StoreTroubleTests {
-    @Test("A damaged file is told once for each state of it, and the last good values are kept")
+    @Test("A damaged file is reported once per version, and the last good values are kept")
     func damaged() throws {
         try withStoreFixture { fixture in
             try RawFile.write("{ a = 1; }", to: fixture.path)
             let store = fixture.store()
-            _ = try store.lookAtAll(isBaseline: true)
+            _ = try store.reloadAll(isBaseline: true)
             try RawFile.write("{ a = ", to: fixture.path)
-            #expect(store.look(at: [fixture.domain]).doubtful == [fixture.domain])
+            #expect(store.reload([fixture.domain]).unconfirmed == [fixture.domain])
             #expect(store.events == [])
             for _ in 0..<3 { fixture.look(store) }
             #expect(store.events == ["damaged"])
             #expect(fixture.values(store) == ["a": "1"])
             #expect(store.failures().map(\.error.code) == [.damaged])
-            // Once it is old, its times are trusted; that makes it no other state.
+            // Once the file is old, its times are trusted. That doesn't make it a different version.
             let status = try RawFile.status(fixture.path)
             #expect(eventually { !FileIdentity(status).isFresh(at: .now()) })
             fixture.look(store)
@@ -37,12 +37,12 @@ struct StoreTroubleTests {
         }
     }
 
-    @Test("A file that is mended to what it was is no change, and no damage any more")
+    @Test("A file repaired to its earlier contents has recovered, without a change")
     func mended() throws {
         try withStoreFixture { fixture in
             try RawFile.write("{ a = 1; }", to: fixture.path)
             let store = fixture.store()
-            _ = try store.lookAtAll(isBaseline: true)
+            _ = try store.reloadAll(isBaseline: true)
             for text in ["", "{ a = 1; }"] {
                 try RawFile.write(text, to: fixture.path)
                 fixture.look(store)
@@ -53,16 +53,16 @@ struct StoreTroubleTests {
     }
 
     @Test(
-        "A damaged file is copied aside, byte by byte, before edits replace it",
+        "A damaged file is copied byte for byte before edits replace it",
         arguments: ["{ a = ", "", "bplist00\u{1}"])
     func copiedAside(text: String) throws {
         try withStoreFixture { fixture in
             try RawFile.write("{ a = 1; }", to: fixture.path)
             let store = fixture.store()
-            _ = try store.lookAtAll(isBaseline: true)
+            _ = try store.reloadAll(isBaseline: true)
             fixture.edit(store, ["b": 2])
             try RawFile.write(text, to: fixture.path)
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             #expect(try DomainValues.read(fixture.path) == ["a": "1", "b": 2])
             #expect(try RawFile.read(fixture.path + ".damaged-1") == Array(text.utf8))
             #expect(store.failures().isEmpty)
@@ -72,18 +72,18 @@ struct StoreTroubleTests {
         }
     }
 
-    @Test("A file with keys that differ only in normalization is taken, and copied aside before edits replace it")
+    @Test("A file with keys that differ only in normalization is read, and copied before edits replace it")
     func equivalentKeys() throws {
         try withStoreFixture { fixture in
             let text = "{ \"e\u{301}\" = 1; \"\u{E9}\" = 2; a = { \"\u{E9}\" = 3; }; }"
             try RawFile.write(text, to: fixture.path)
             let store = fixture.store()
-            _ = try store.lookAtAll(isBaseline: true)
+            _ = try store.reloadAll(isBaseline: true)
             #expect(fixture.values(store) == ["\u{E9}": "2", "a": ["\u{E9}": "3"]])
             #expect(store.failures().isEmpty)
             for number in 1...3 {
                 fixture.edit(store, ["b": .integer(Int64(number))])
-                try store.publish(fixture.domain)
+                try store.save(fixture.domain)
             }
             let copy = fixture.path + ".equivalent-keys-1"
             #expect(try RawFile.read(copy) == Array(text.utf8))
@@ -92,16 +92,16 @@ struct StoreTroubleTests {
                 namesOfFiles(in: fixture.directory)
                     == ["org.example.app.plist", "org.example.app.plist.equivalent-keys-1"])
 
-            // Other bytes of that kind are another file to lose, at whatever depth the keys are.
+            // Different bytes of that kind need another copy, regardless of the depth of the keys.
             let deeper = "{ b = 3; c = ({ \"\u{E9}\" = 1; \"e\u{301}\" = 2; }); }"
             try RawFile.write(deeper, to: fixture.path)
             fixture.edit(store, ["b": 4])
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             #expect(try RawFile.read(fixture.path + ".equivalent-keys-2") == Array(deeper.utf8))
         }
     }
 
-    @Test("A key of more combining marks in a row than a file may have is refused")
+    @Test("A key with more consecutive combining marks than a file may have is rejected")
     func markRuns() throws {
         try withStoreFixture { fixture in
             let store = fixture.store()
@@ -115,7 +115,7 @@ struct StoreTroubleTests {
     }
 
     @Test(
-        "A date outside the years 0 to 9999 is refused, at whatever depth",
+        "A date outside the years 0 to 9999 is rejected at any depth",
         arguments: [252_423_993_600, -63_145_526_401, 1e300, -.infinity, .nan])
     func datesBeyondCalendar(seconds: Double) throws {
         try withStoreFixture { fixture in
@@ -131,17 +131,17 @@ struct StoreTroubleTests {
         }
     }
 
-    @Test("A file that isn't there for a moment keeps its values until that is settled")
+    @Test("A file that is missing briefly keeps its values until the loss is confirmed")
     func vanished() throws {
         try withStoreFixture { fixture in
             try RawFile.write("{ a = 1; }", to: fixture.path)
             let store = fixture.store()
-            _ = try store.lookAtAll(isBaseline: true)
+            _ = try store.reloadAll(isBaseline: true)
             rename(fixture.path, fixture.path + "~")
-            #expect(store.look(at: [fixture.domain]).doubtful == [fixture.domain])
+            #expect(store.reload([fixture.domain]).unconfirmed == [fixture.domain])
             #expect(fixture.values(store) == ["a": "1"])
             rename(fixture.path + "~", fixture.path)
-            #expect(store.look(at: [fixture.domain]).isEmpty)
+            #expect(store.reload([fixture.domain]).isEmpty)
             #expect(store.events == [])
             unlink(fixture.path)
             fixture.look(store)
@@ -151,30 +151,30 @@ struct StoreTroubleTests {
     }
 
     @Test(
-        "An edit made about when the directory went away is kept, and saved in the directory that takes its place",
+        "An edit made around the disappearance of the directory is saved in its replacement",
         arguments: ["before", "noticed", "unnoticed"])
     func directoryReplaced(edited: String) throws {
         try withStoreFixture { fixture in
             try RawFile.write("{ a = 1; c = 1; }", to: fixture.path)
             let store = fixture.store()
-            _ = try store.lookAtAll(isBaseline: true)
+            _ = try store.reloadAll(isBaseline: true)
             if edited == "before" { fixture.edit(store, ["a": 2, "b": 2]) }
             #expect(rename(fixture.directory, fixture.directory + "-away") == 0)
             if edited == "unnoticed" {
                 fixture.edit(store, ["a": 2, "b": 2])
-                #expect(throws: DefaultsError.self) { try store.publish(fixture.domain) }
+                #expect(throws: DefaultsError.self) { try store.save(fixture.domain) }
             }
-            #expect(throws: DefaultsError.self) { try store.lookAtAll() }
+            #expect(throws: DefaultsError.self) { try store.reloadAll() }
             if edited == "noticed" { fixture.edit(store, ["a": 2, "b": 2]) }
             try RawFile.makeDirectory(fixture.directory)
-            _ = try store.lookAtAll(haste: .settle)
+            _ = try store.reloadAll(losses: .believe)
             #expect(fixture.values(store) == ["a": 2, "b": 2])
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             #expect(try DomainValues.read(fixture.path) == ["a": 2, "b": 2])
         }
     }
 
-    @Test("A directory for hosts that can't be read keeps no domain for any host from being saved")
+    @Test("An unreadable ByHost directory doesn't prevent saving domains for any host")
     func unreadableHosts() throws {
         try withStoreFixture { fixture in
             let hosts = fixture.directory + "/ByHost"
@@ -185,7 +185,7 @@ struct StoreTroubleTests {
             defer { chmod(hosts, 0o755) }
             let store = fixture.store()
             fixture.edit(store, ["a": 1])
-            let failures = asUnprivileged { store.publishAll().map(\.error) }
+            let failures = asUnprivileged { store.saveAll().map(\.error) }
             #expect(failures == [])
             #expect(store.directory.problem == nil || geteuid() != 0)
             #expect(asUnprivileged { store.directory.problem }?.description.contains(hosts) == true)
@@ -193,18 +193,18 @@ struct StoreTroubleTests {
         }
     }
 
-    @Test("What can't be published stays pending, is reported, and is published when the cause is gone")
+    @Test("Edits that can't be saved stay pending, are reported, and are saved once the cause is gone")
     func readOnlyDirectory() throws {
         try withStoreFixture { fixture in
             let store = fixture.store()
             try RawFile.write("{ a = 1; }", to: fixture.path)
-            _ = try store.lookAtAll(isBaseline: true)
+            _ = try store.reloadAll(isBaseline: true)
             fixture.edit(store, ["b": 2])
             let parent = Path.directory(of: fixture.directory)
             chmod(parent, 0o755)
             chmod(fixture.directory, 0o555)
             for _ in 0..<2 {
-                let failures = asUnprivileged { store.publishAll().map(\.error) }
+                let failures = asUnprivileged { store.saveAll().map(\.error) }
                 #expect(failures.map(\.code) == [.notSaved])
                 #expect(failures.map(\.errno) == [EACCES])
                 #expect(store.failures().map(\.error) == failures)
@@ -215,14 +215,14 @@ struct StoreTroubleTests {
             #expect(namesOfFiles(in: fixture.directory) == ["org.example.app.plist"])
             chmod(fixture.directory, 0o755)
             #expect(store.events == ["app: b", "unsaved"])
-            #expect(store.publishAll().isEmpty)
+            #expect(store.saveAll().isEmpty)
             #expect(store.failures().isEmpty)
             #expect(store.events == ["app: b", "unsaved", "recovered"])
             #expect(try DomainValues.read(fixture.path) == ["a": "1", "b": 2])
         }
     }
 
-    @Test("Where the directory can't be made durable the edits stay pending, and the replaced version is examined")
+    @Test("Edits stay pending if the directory can't be synchronized, and the displaced file is examined")
     func directoryNotDurable() throws {
         try withStoreFixture { fixture in
             let elsewhere = fixture.directory + "-elsewhere"
@@ -230,12 +230,12 @@ struct StoreTroubleTests {
             try RawFile.write("{ a = 1; }", to: elsewhere + "/real")
             symlink("../d-elsewhere/real", fixture.path)
             let store = fixture.store()
-            _ = try store.lookAtAll(isBaseline: true)
+            _ = try store.reloadAll(isBaseline: true)
             fixture.edit(store, ["b": 2])
             for path in [Path.directory(of: fixture.directory), fixture.directory] { chmod(path, 0o755) }
-            // Names may be changed in it, but it can't be opened, and so can't be synchronized.
+            // Names in it may be changed, but it can't be opened, and therefore can't be synchronized.
             chmod(elsewhere, 0o333)
-            let failures = asUnprivileged { store.publishAll().map(\.error) }
+            let failures = asUnprivileged { store.saveAll().map(\.error) }
             chmod(elsewhere, 0o755)
             #expect(failures.map(\.code) == [.notSaved])
             #expect(failures.map(\.errno) == [EACCES])
@@ -243,41 +243,41 @@ struct StoreTroubleTests {
             #expect(eventually { !store.examineDisplaced() })
             #expect(namesOfFiles(in: elsewhere) == ["real"])
             #expect(try DomainValues.read(fixture.path) == ["a": "1", "b": 2])
-            // What isn't known to be durable isn't taken for it when it is seen again.
+            // A version that may not be durable doesn't count as saved when it is read again.
             fixture.look(store)
             #expect(store.pending().map(\.edits) == [1])
             let inode = try RawFile.status(elsewhere + "/real").st_ino
-            #expect(store.publishAll().isEmpty)
+            #expect(store.saveAll().isEmpty)
             #expect(try RawFile.status(elsewhere + "/real").st_ino != inode)
             #expect(store.pending().isEmpty)
             #expect(store.events == ["app: b", "unsaved", "recovered"])
         }
     }
 
-    @Test("A directory in the file's place is left alone, and the edits wait until it is gone")
+    @Test("A directory in the file's place is left alone, and the edits stay pending until it is gone")
     func directoryInPlace() throws {
         try withStoreFixture { fixture in
             let store = fixture.store()
             try RawFile.makeDirectory(fixture.path)
             fixture.edit(store, ["a": 1])
-            let error = #expect(throws: DefaultsError.self) { try store.publish(fixture.domain) }
+            let error = #expect(throws: DefaultsError.self) { try store.save(fixture.domain) }
             #expect(error?.code == .notSaved)
-            #expect(error?.description.contains("is no regular file") == true)
+            #expect(error?.description.contains("is not a regular file") == true)
             #expect(store.pending().count == 1)
             rmdir(fixture.path)
-            try store.publish(fixture.domain)
+            try store.save(fixture.domain)
             #expect(try DomainValues.read(fixture.path) == ["a": 1])
             #expect(store.failures().isEmpty)
         }
     }
 
-    @Test("An edit that someone else's write has settled is no failure any more")
+    @Test("A failure ends when another program writes the same value as the pending edit")
     func settledElsewhere() throws {
         try withStoreFixture { fixture in
             let store = fixture.store()
             try RawFile.makeDirectory(fixture.path)
             fixture.edit(store, ["a": 1])
-            #expect(throws: DefaultsError.self) { try store.publish(fixture.domain) }
+            #expect(throws: DefaultsError.self) { try store.save(fixture.domain) }
             rmdir(fixture.path)
             try RawFile.write(PropertyListValue.dictionary(["a": 1]).write(as: .xml), to: fixture.path)
             fixture.look(store)
@@ -286,7 +286,7 @@ struct StoreTroubleTests {
         }
     }
 
-    @Test("A directory that was named and isn't there is an error; the usual one is made")
+    @Test("A missing directory is an error if it was named explicitly, and is created if it is the default")
     func missingDirectory() throws {
         try withTemporaryDirectory { path in
             let domain = try Domain("a")
@@ -295,10 +295,10 @@ struct StoreTroubleTests {
                 let store = Store(directory: directory)
                 store.edit(EditRequest(domain: domain, values: ["a": 1], writer: .testApp))
                 if isExplicit {
-                    let error = #expect(throws: DefaultsError.self) { try store.publish(domain) }
+                    let error = #expect(throws: DefaultsError.self) { try store.save(domain) }
                     #expect(error?.code == .directory)
                 } else {
-                    try store.publish(domain)
+                    try store.save(domain)
                     #expect(try RawFile.status(path + "/none").st_mode & 0o777 == 0o700)
                 }
             }

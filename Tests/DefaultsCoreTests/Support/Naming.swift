@@ -3,7 +3,7 @@ import PropertyList
 import TestSupport
 
 extension FileReading {
-    /// The case's name.
+    /// The name of the case.
     var kind: String {
         switch self {
         case .missing: "missing"
@@ -15,22 +15,22 @@ extension FileReading {
     }
 }
 
-extension Publication {
+extension SaveResult {
     /// Whether the new version is in place.
     var isDone: Bool {
-        if case .done = self { true } else { false }
+        if case .saved = self { true } else { false }
     }
 }
 
 extension Domain {
-    /// A domain for any host, by a name that is known to be right.
+    /// Creates a domain for any host from a name that is known to be valid.
     init(_ name: StaticString) throws {
         self.init(try DomainName("\(name)"))
     }
 }
 
 extension DomainValues {
-    /// What a file holds.
+    /// Returns the values in a file.
     static func read(_ path: String) throws -> DomainValues {
         guard case .dictionary(let values) = try PropertyListValue(parsing: RawFile.read(path)) else { return [:] }
         return values
@@ -38,6 +38,6 @@ extension DomainValues {
 }
 
 extension Writer {
-    /// An app, for tests that need one.
+    /// An app, for tests that need a writer.
     static let testApp = Writer.app(AppIdentity(pid: 7, executable: "/bin/app"))
 }

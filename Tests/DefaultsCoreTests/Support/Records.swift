@@ -4,7 +4,7 @@ import TestSupport
 @testable import DefaultsCore
 
 extension LogRecord.Event {
-    /// A change of one key, by an app.
+    /// Returns a change to one key by an app.
     static func change(
         _ domain: Domain, _ key: String, from old: PropertyListValue?, to new: PropertyListValue?
     ) -> LogRecord.Event {
@@ -13,7 +13,7 @@ extension LogRecord.Event {
 }
 
 extension ChangeLog {
-    /// Adds changes that count a key up, one record each.
+    /// Appends one record per number, each of which sets the key to that number.
     mutating func count(_ domain: Domain, _ numbers: ClosedRange<Int64>, key: String = "n") {
         for number in numbers {
             let old: PropertyListValue? = number == 1 ? nil : .integer(number - 1)
@@ -23,7 +23,7 @@ extension ChangeLog {
 }
 
 extension SubscriptionEvent {
-    /// The event in a word, with its revision where it has one.
+    /// The kind of the event, with its revision if it has one.
     var summary: String {
         switch self {
         case .record(let record, _): "record \(record.revision)"

@@ -7,7 +7,7 @@ import Testing
 
 @testable import DefaultsCore
 
-/// One directory with one domain, and the stores that use it.
+/// A directory with one domain, and the stores that use it.
 struct StoreFixture {
     let directory: String
     let domain: Domain
@@ -17,24 +17,24 @@ struct StoreFixture {
         self.domain = try Domain("org.example.app")
     }
 
-    /// The domain's file.
+    /// The path of the domain's file.
     var path: String { "\(directory)/org.example.app.plist" }
-    /// The log's file, out of the preferences directory.
+    /// The path of the log's file, outside the preferences directory.
     var logPath: String { directory + ".log" }
 
     func store(limits: PropertyListLimits = PropertyListLimits()) -> Store {
         Store(directory: PreferencesDirectory(path: directory), limits: limits)
     }
 
-    /// A store that has read what is there, and keeps its log in a file.
+    /// Returns a store that has read the directory and keeps its log in a file.
     func storeWithLog(sizeLimit: Int = 1 << 20) throws -> Store {
         let store = Store(directory: PreferencesDirectory(path: directory))
         try store.keepLog(at: logPath, sizeLimit: sizeLimit)
-        _ = try store.lookAtAll(isBaseline: true)
+        _ = try store.reloadAll(isBaseline: true)
         return store
     }
 
-    /// A store that takes up what one with a log has left, as an agent does after a crash.
+    /// Returns a store that resumes the log of an earlier store, as an agent does after a crash.
     func resumedStore() throws -> Store {
         guard let recovered = ChangeLogFile.recover(from: logPath, limits: PropertyListLimits()) else {
             throw DefaultsError(.damaged, "The log wasn't recovered.")
@@ -51,13 +51,14 @@ struct StoreFixture {
         store.edit(EditRequest(domain: domain, values: values, time: time, writer: .testApp))
     }
 
-    /// Looks at the domain's file, and believes bad news at once.
+    /// Reloads the domain's file and confirms losses immediately.
     func look(_ store: Store) {
-        _ = store.look(at: [domain], haste: .settle)
+        _ = store.reload([domain], losses: .believe)
     }
 
-    /// Writes the file as a foreign writer does, with a time that is later than this moment: the clock of files moves in
-    /// ticks, and lags by up to one.
+    /// Writes the file as a foreign writer does, with a change time later than now.
+    ///
+    /// File times advance in ticks and lag by up to one tick, so this may take several attempts.
     func writeLater(_ values: DomainValues) throws {
         let now = Timestamp.now()
         let bytes = try PropertyListValue.dictionary(values).write(as: .xml)
@@ -72,7 +73,7 @@ struct StoreFixture {
     func values(_ store: Store) -> DomainValues { store.snapshot(of: domain).values }
 }
 
-/// Makes a directory with a domain, and removes it and the log afterwards.
+/// Runs a test with a directory and a domain, and removes them and the log afterwards.
 func withStoreFixture(_ body: (StoreFixture) throws -> Void) throws {
     try withTemporaryDirectory { path in
         let directory = path + "/d"
@@ -82,10 +83,10 @@ func withStoreFixture(_ body: (StoreFixture) throws -> Void) throws {
 }
 
 extension Store {
-    /// All records of the log.
+    /// All records in the log.
     var records: [LogRecord] { state.withLock { $0.log.records(after: $0.log.oldest - 1) ?? [] } }
 
-    /// The records in a word each.
+    /// A short text for each record.
     var events: [String] {
         records.map { record in
             switch record.event {
@@ -100,7 +101,7 @@ extension Store {
     }
 }
 
-/// Waits until what happens to a file bears a later time than what happened before.
+/// Waits until new file times are later than all earlier ones.
 func letTimePass() {
     let now = Timestamp.now()
     #expect(eventually { Timestamp.now().nanoseconds > now.nanoseconds + 20_000_000 })

@@ -1,4 +1,4 @@
-"""Makes MacColor.plist: preferences with a colour as NSKeyedArchiver on a Mac archives an NSColor, and one in a tree."""
+"""Makes MacColor.plist: preferences with an NSColor as NSKeyedArchiver on a Mac archives it, as data and as a tree."""
 import plistlib
 from plistlib import UID
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An object that does what a test says when it is encoded.
+/// An object that is encoded as a test specifies.
 final class Box: NSObject, NSSecureCoding {
     static let supportsSecureCoding = true
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A colour as an object, with secure coding.
+/// A color as an object with secure coding.
 final class Color: NSObject, NSSecureCoding {
     static let supportsSecureCoding = true
 

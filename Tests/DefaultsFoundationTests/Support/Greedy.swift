@@ -1,10 +1,10 @@
 import Foundation
 
-/// An object that asks a coder for everything it may be asked for, whatever the archive holds.
+/// An object that makes one of all possible calls of a coder for each of its keys, whatever the archive contains.
 final class Greedy: NSObject, NSSecureCoding {
     static let supportsSecureCoding = true
 
-    /// What the archive holds for each key it asks for.
+    /// The contents of the archive by key.
     private static var objects: [String: NSObject] {
         [
             "text": "a" as NSString, "number": NSNumber(value: 1.5), "list": ["a", 1] as NSArray,
@@ -12,7 +12,7 @@ final class Greedy: NSObject, NSSecureCoding {
         ]
     }
 
-    /// The number of the call that it makes in decoding.
+    /// The index of the call that it makes while decoding.
     @TaskLocal static var call = 0
 
     private static let calls: [@Sendable (NSCoder, String) -> Void] = [
@@ -39,7 +39,7 @@ final class Greedy: NSObject, NSSecureCoding {
         },
     ]
 
-    /// How many calls there are.
+    /// The number of different calls.
     static var numberOfCalls: Int { calls.count }
 
     override init() {}

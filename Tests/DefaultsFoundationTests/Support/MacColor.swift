@@ -1,6 +1,6 @@
 import Foundation
 
-/// A colour as a Mac archives it.
+/// A color as archived by a Mac.
 final class MacColor: NSObject, NSSecureCoding {
     static let supportsSecureCoding = true
 

@@ -1,10 +1,10 @@
 import Foundation
 
-/// An object that holds one of each of Foundation's classes that can be had back, and asks for everything as everything.
+/// An object that contains one object of each supported Foundation class, and decodes every value as every type.
 final class Palette: NSObject, NSSecureCoding {
     static let supportsSecureCoding = true
 
-    /// What it holds.
+    /// The contents.
     private(set) var objects: [String: NSObject] = [
         "dictionary": ["k": NSDate(timeIntervalSinceReferenceDate: 0.5)] as NSDictionary,
         "set": NSSet(array: ["q" as NSString]),
@@ -34,7 +34,7 @@ final class Palette: NSObject, NSSecureCoding {
         coder.encode(true, forKey: "flag")
         coder.encode(7, forKey: "count")
         coder.encode([1, 2], count: 2, forKey: "bytes")
-        // In order, so that the same archive is made every time.
+        // Sorted, so that the archive is the same every time.
         for (key, object) in objects.sorted(by: { $0.key < $1.key }) { coder.encode(object, forKey: key) }
     }
 
@@ -46,7 +46,7 @@ final class Palette: NSObject, NSSecureCoding {
         else { return nil }
         for key in objects.keys {
             objects[key] = coder.decodeObject(of: Self.classes, forKey: key) as? NSObject
-            // As they would be used: shown, compared and, in an array, made values of Swift's.
+            // Used as a program would: described, compared and, in an array, bridged to Swift values.
             let list = NSArray(array: [objects[key]].compactMap(\.self))
             _ = ("\(list)", list.hash, list.isEqual(list))
         }

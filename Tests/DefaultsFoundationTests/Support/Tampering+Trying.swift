@@ -5,7 +5,7 @@ import PropertyList
 import TestSupport
 
 extension Tampering {
-    /// Has each archive of an object that was tampered with in one place tried, under the key "tampered".
+    /// Tries every variant of an object's archive that differs in one place, under the key "tampered".
     static func tryAll(
         of object: some NSObject & NSSecureCoding, _ attempt: (DefaultsKit.UserDefaults) -> Void
     ) throws {
@@ -17,7 +17,7 @@ extension Tampering {
         }
     }
 
-    /// Has so many that were tampered with in two places tried, and so many of which some bytes differ.
+    /// Tries random variants of an object's archive: some that differ in two places, and some with different bytes.
     static func tryAtRandom(
         of object: some NSObject & NSSecureCoding, _ count: Int, seed: UInt64,
         _ attempt: (DefaultsKit.UserDefaults) -> Void
@@ -26,7 +26,7 @@ extension Tampering {
         let bytes = try archive.write(as: .binary)
         var random = PseudoRandom(seed: seed)
         for number in 0..<count {
-            // What ended the process can be found again.
+            // Printed so that a crash can be reproduced.
             print("seed \(seed), number \(number)")
             let twice = somewhere(in: somewhere(in: archive, using: &random), using: &random)
             for tampered in [try? twice.write(as: .binary), somewhere(in: bytes, using: &random)].compactMap(\.self) {
@@ -39,7 +39,7 @@ extension Tampering {
     private static func archive(
         of object: some NSObject & NSSecureCoding
     ) throws -> (DefaultsKit.UserDefaults, PropertyListValue) {
-        DefaultsKit.UserDefaults.onProblem { _ in }
+        DefaultsKit.UserDefaults.setProblemHandler { _ in }
         let defaults = DefaultsKit.UserDefaults(inMemory: [:])
         defaults.set(archiving: object, forKey: "tampered")
         return (defaults, try PropertyListValue(parsing: [UInt8](defaults.data(forKey: "tampered") ?? Data())))

@@ -1,13 +1,13 @@
 import PropertyList
 
-/// Property lists that differ from another in a place or two.
+/// Property lists that differ from another in one or two places.
 enum Tampering {
     private static let replacements: [PropertyListValue] = [
         .uid(0), .uid(1), .uid(2), .uid(9_999), 5, -1, "text", .data([0, 1]), [], [.uid(1)], [5], [:], ["a": 1], true,
         1.5,
     ]
 
-    /// Numbers that don't fit, and names of classes that there are but that weren't archived.
+    /// Numbers that don't fit, and names of existing classes that weren't archived.
     private static let cunning: [PropertyListValue] =
         [
             .uid(.max), .integer(.min), .integer(.max), .unsigned(.max), .real(.nan), .real(.infinity), .real(1e300),
@@ -24,7 +24,7 @@ enum Tampering {
             "DefaultsFoundationTests.Color", "DefaultsFoundationTests.Palette",
         ].map { .string($0) }
 
-    /// Each value replaced by each of some others, and each entry left out.
+    /// Returns all variants with one value replaced or one entry removed.
     static func each(of value: PropertyListValue) -> [PropertyListValue] {
         var all = replacements
         switch value {
@@ -51,7 +51,7 @@ enum Tampering {
         return all
     }
 
-    /// A value replaced by another, or an entry left out, somewhere.
+    /// Returns a variant with a value replaced or an entry removed at a random place.
     static func somewhere(
         in value: PropertyListValue, using random: inout some RandomNumberGenerator
     ) -> PropertyListValue {
@@ -62,7 +62,7 @@ enum Tampering {
                 values[index] = somewhere(in: values[index], using: &random)
                 return .array(values)
             case .dictionary(var fields):
-                // In order, so that a seed gives the same every time.
+                // Sorted, so that a seed has the same result every time.
                 guard let key = fields.keys.sorted().randomElement(using: &random) else { break }
                 fields[key] =
                     Int.random(in: 0..<8, using: &random) == 0
@@ -71,12 +71,12 @@ enum Tampering {
             default: break
             }
         }
-        // References above all: they are what an archive is made of.
+        // Mostly references, which make up the structure of an archive.
         if Bool.random(using: &random) { return .uid(.random(in: 0..<64, using: &random)) }
         return (replacements + cunning).randomElement(using: &random) ?? 0
     }
 
-    /// Bytes of which some differ.
+    /// Returns a variant with some different bytes.
     static func somewhere(in bytes: [UInt8], using random: inout some RandomNumberGenerator) -> [UInt8] {
         var copy = bytes
         for _ in 0..<Int.random(in: 1...3, using: &random) {

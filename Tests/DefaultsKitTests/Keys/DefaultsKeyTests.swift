@@ -10,24 +10,24 @@ extension DefaultsKey where Value == String? {
     fileprivate static var name: Self { Self("name") }
 }
 
-@Suite("A key")
+@Suite("Typed keys")
 struct DefaultsKeyTests {
-    /// Stands in for what takes a key in UserDefaults.
+    /// Takes a key, like the typed functions of UserDefaults.
     private func read<Value>(_ key: DefaultsKey<Value>) -> Value { key.defaultValue }
 
-    @Test("is named by a static member of its value's type")
+    @Test("A key can be a static member that is found by the type of its value")
     func members() {
         #expect(read(.quality) == 0.8)
         #expect(read(.name) == nil)
         #expect(DefaultsKey.quality.name == "quality")
     }
 
-    @Test("of an Optional may have a default other than nil")
+    @Test("A key with an optional type may have a default other than nil")
     func optionalDefault() {
         #expect(DefaultsKey<String?>("name", default: "Ada").defaultValue == "Ada")
     }
 
-    @Test("makes its default anew at each read")
+    @Test("A key evaluates its default at each read")
     func laziness() {
         let calls = Atomic(0)
         let key = DefaultsKey("count", default: calls.wrappingAdd(1, ordering: .relaxed).newValue)

@@ -3,14 +3,14 @@ import Foundation
 import PropertyList
 import Testing
 
-@Suite("A type that a key may have")
+@Suite("Types of keys' values")
 struct DefaultsValueTests {
     enum Theme: String, DefaultsValue, CodingKeyRepresentable { case light, dark }
     enum Level: Int, Codable, DefaultsValue { case low = 1, high }
     struct Window: Codable, Hashable, DefaultsValue { var x = 0, title: String?, ratio = 0.5 }
     struct Flags: OptionSet, DefaultsValue { let rawValue: Int }
 
-    /// Stores and reads back.
+    /// Checks that a value is stored as expected and reads back.
     private func roundTrip<Value: DefaultsValue & Equatable>(
         _ value: Value, _ stored: PropertyListValue?, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
@@ -20,7 +20,7 @@ struct DefaultsValueTests {
         #expect(Value(propertyListValue: written) == value, sourceLocation: sourceLocation)
     }
 
-    @Test("is stored as what it is, and reads back")
+    @Test("A value is stored in its natural form and reads back")
     func roundTrips() throws {
         try roundTrip(true, true)
         try roundTrip(Int.max, .integer(.max))
@@ -52,7 +52,7 @@ struct DefaultsValueTests {
         try roundTrip(Window(), ["x": 0, "ratio": 0.5])
     }
 
-    @Test("is removed when it is nil, left out of a dictionary, and kept in its place in an array")
+    @Test("A nil value is removed, left out of a dictionary, and kept in its place in an array")
     func optionals() throws {
         try roundTrip(Int?.none, nil)
         try roundTrip(Int??.some(.none), nil)
@@ -64,13 +64,13 @@ struct DefaultsValueTests {
         #expect(Int?(propertyListValue: "abc") == nil)
     }
 
-    @Test("keeps a 32-bit real through a format of one width")
+    @Test("A 32-bit real keeps its value in a format with only one width")
     func floatInXML() {
         let stored = PropertyListValue.real32(12.34).asStored(in: .xml)
         #expect(Float(propertyListValue: stored) == 12.34)
     }
 
-    @Test("gives equal arrays for equal sets")
+    @Test("Equal sets are stored as equal arrays")
     func sets() throws {
         let first = try Set(0..<100).propertyListValue
         let second = try Set((0..<100).reversed()).propertyListValue
@@ -78,7 +78,7 @@ struct DefaultsValueTests {
         #expect(Set<Int>(propertyListValue: [1, 1, 2]) == [1, 2])
     }
 
-    @Test("is read from the string that the command writes")
+    @Test("A value is read from a string as stored by the `defaults` command")
     func strings() {
         #expect(Int(propertyListValue: "5") == 5)
         #expect(Int(propertyListValue: " -5\n") == -5)
@@ -103,7 +103,7 @@ struct DefaultsValueTests {
         #expect(Window(propertyListValue: ["x": "7", "ratio": "0.25"]) == Window(x: 7, ratio: 0.25))
     }
 
-    @Test("is read from numbers of another kind when they fit")
+    @Test("A number is read as another numeric type if it fits")
     func numbers() {
         #expect(Int(propertyListValue: 5.0) == 5)
         #expect(Int(propertyListValue: 5.5) == nil)
@@ -122,7 +122,7 @@ struct DefaultsValueTests {
         #expect(String(propertyListValue: 1.0) == "1")
     }
 
-    @Test("isn't made of what is something else")
+    @Test("A value isn't read from an incompatible type")
     func others() {
         #expect(String(propertyListValue: .data([1])) == nil)
         #expect(Int(propertyListValue: []) == nil)

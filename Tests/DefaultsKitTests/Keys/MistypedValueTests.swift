@@ -1,3 +1,4 @@
+import DefaultsBindings
 import DefaultsKit
 import PropertyList
 import Synchronization
@@ -9,19 +10,19 @@ extension DefaultsKey where Value == Theme {
     fileprivate static var theme: Self { Self("theme", default: .light) }
 }
 
-/// The problems that a process of its own was told of, since the handler is the process's.
+/// The problems reported in a separate process, since the handler belongs to the process.
 private final class Told: Sendable {
     private let problems = Mutex<[DefaultsProblem]>([])
 
-    init() { UserDefaults.onProblem { problem in self.problems.withLock { $0.append(problem) } } }
+    init() { UserDefaults.setProblemHandler { problem in self.problems.withLock { $0.append(problem) } } }
 
     var count: Int { problems.withLock(\.count) }
     var last: DefaultsProblem? { problems.withLock(\.last) }
 }
 
-@Suite("A stored value of another type than its key's", .timeLimit(.minutes(1)))
+@Suite("Stored values with the wrong type for their key", .timeLimit(.minutes(1)))
 struct MistypedValueTests {
-    @Test("A value of another type is reported once, with its domain and its kind, and gives the default")
+    @Test("A value of the wrong type is reported once, with its domain and kind, and reads as the default")
     func once() async {
         await #expect(processExitsWith: .success) {
             let told = Told()
@@ -31,13 +32,13 @@ struct MistypedValueTests {
             #expect(told.count == 1)
             #expect(
                 told.last?.description
-                    == "\"theme\" of org.example.mistyped is a whole number that can't be read as Theme; the key's default "
-                    + "is used. Set the key again, or remove it.")
+                    == "\"theme\" of org.example.mistyped is a whole number that can't be read as Theme; "
+                    + "the key's default is used. Set the key again, or remove it.")
             #expect(defaults.integer(forKey: "theme") == 5)
         }
     }
 
-    @Test("Another wrong value of the same key is reported again, and a good one never")
+    @Test("A different value of the wrong type is reported again, and a valid one isn't")
     func again() async {
         await #expect(processExitsWith: .success) {
             let told = Told()
@@ -54,7 +55,7 @@ struct MistypedValueTests {
         }
     }
 
-    @Test("A value of another type is reported by streams, snapshots, transactions and controllers, all together once")
+    @Test("A value of the wrong type is reported once across streams, transactions and controllers")
     func everywhere() async {
         await #expect(processExitsWith: .success) {
             let told = Told()
@@ -64,18 +65,18 @@ struct MistypedValueTests {
             #expect(told.count == 1)
             var both = defaults.updates(of: .theme, .theme).makeAsyncIterator()
             #expect(await both.next()?.0 == .light)
-            defaults.transaction { values in #expect(values[.theme] == .light) }
+            defaults.withTransaction { values in #expect(values[.theme] == .light) }
             #expect(UserDefaultsController(defaults: defaults).values[.theme] == .light)
             #expect(told.count == 1)
         }
     }
 
-    @Test("The handler may read the key that it is told of")
+    @Test("The problem handler may read the key of the reported problem")
     func reentrant() async {
         await #expect(processExitsWith: .success) {
             let defaults = UserDefaults(inMemory: ["theme": 5])
             let count = Atomic(0)
-            UserDefaults.onProblem { _ in
+            UserDefaults.setProblemHandler { _ in
                 count.add(1, ordering: .relaxed)
                 #expect(defaults[.theme] == .light)
             }

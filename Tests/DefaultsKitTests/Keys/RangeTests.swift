@@ -2,13 +2,13 @@ import DefaultsKit
 import PropertyList
 import Testing
 
-@Suite("A range as a stored value")
+@Suite("Ranges as values")
 struct RangeTests {
     private let defaults = UserDefaults(inMemory: [:])
     private let hours = DefaultsKey("hours", default: 9..<17)
     private let volume = DefaultsKey("volume", default: 0.0...1.0)
 
-    @Test("A range is an array of its bounds, which reads back as the same")
+    @Test("A range is stored as an array of its bounds and reads back")
     func bothWays() throws {
         defaults[hours] = 8..<8
         defaults[volume] = 0.25...0.5
@@ -18,13 +18,13 @@ struct RangeTests {
         #expect(try PropertyListValue(encoding: 8..<9) == (8..<9).propertyListValue)
     }
 
-    @Test("Bounds are read from text, as the command stores them")
+    @Test("A range's bounds are read from text as stored by the `defaults` command")
     func text() {
         defaults.set(["8", "12"], forKey: "hours")
         #expect(defaults[hours] == 8..<12)
     }
 
-    @Test("Ranges are elements of Optionals, arrays and dictionaries, and bounds may be strings")
+    @Test("Ranges may be nested in optionals, arrays and dictionaries, and their bounds may be strings")
     func nested() {
         let spans = DefaultsKey<[ClosedRange<String>]>("spans", default: [])
         defaults[spans] = ["a"..."f", "g"..."z"]
@@ -38,7 +38,7 @@ struct RangeTests {
     }
 
     @Test(
-        "What isn't two bounds in order gives the default, and ends no process",
+        "A value that isn't an array of two ordered bounds reads as the default without a crash",
         arguments: [[], [1], [1, 2, 3], [17, 9], ["a", 9], "9..<17", [.real(.nan), 1], ["lower": 1]]
             as [PropertyListValue])
     func broken(value: PropertyListValue) {

@@ -27,8 +27,8 @@ private struct Name: Codable, DefaultsValue, Equatable {
     }
 }
 
-/// `Codable` values as other typed-keys libraries store them: JSON in a string, or as data.
-@Suite("A Codable value stored as JSON")
+/// `Codable` values as stored by other libraries with typed keys: JSON in a string or in data.
+@Suite("Codable values stored as JSON")
 struct StoredJSONTests {
     private let window = Window(x: 5, title: "main", opened: Date(timeIntervalSinceReferenceDate: 60))
 
@@ -38,7 +38,7 @@ struct StoredJSONTests {
         .string(String(decoding: try json(value), as: UTF8.self))
     }
 
-    @Test("A value in JSON text or JSON data is read")
+    @Test("A Codable value stored as JSON text or data is read")
     func textAndData() throws {
         let key = DefaultsKey("window", default: Window())
         for value in [try text(window), .data([UInt8](try json(window)))] {
@@ -47,7 +47,7 @@ struct StoredJSONTests {
         }
     }
 
-    @Test("A value in JSON text inside an array, a dictionary or an Optional is read")
+    @Test("A Codable value stored as JSON text in an array, dictionary or optional is read")
     func nested() throws {
         let value = try text(window)
         let defaults = UserDefaults(inMemory: ["list": [value, value], "table": ["a": value], "one": value])
@@ -56,16 +56,16 @@ struct StoredJSONTests {
         #expect(defaults[DefaultsKey<Window?>("one")] == window)
     }
 
-    @Test("An enumeration in JSON text is read, with and without raw values")
+    @Test("An enumeration stored as JSON text is read, with or without raw values")
     func enumerations() throws {
         let defaults = UserDefaults(inMemory: ["tool": try text(Tool.pen(width: 2)), "pace": try text([Pace.fast])])
         #expect(defaults[DefaultsKey("tool", default: Tool.eraser)] == .pen(width: 2))
-        // A fragment, as it is written without the array around it.
+        // A JSON fragment, written without the array around it.
         defaults.set("\"fast\"", forKey: "pace")
         #expect(defaults[DefaultsKey("pace", default: Pace.slow)] == .fast)
     }
 
-    @Test("An edit of a value in JSON text keeps what the value held, and stores a native tree")
+    @Test("Editing a value stored as JSON text keeps its other properties and stores a property list")
     func edited() throws {
         let defaults = UserDefaults(inMemory: ["window": try text(window)])
         defaults[DefaultsKey("window", default: Window())].x += 1
@@ -74,7 +74,7 @@ struct StoredJSONTests {
                 == ["x": 6, "title": "main", "opened": .date(PropertyListDate(secondsSinceReferenceDate: 60))])
     }
 
-    @Test("A string that is the value itself is not taken for JSON")
+    @Test("A string that is the value itself isn't parsed as JSON")
     func plainText() {
         let defaults = UserDefaults(inMemory: [:])
         let key = DefaultsKey("name", default: Name(""))
@@ -85,7 +85,7 @@ struct StoredJSONTests {
     }
 
     @Test(
-        "Text and data that hold no such value give the default",
+        "Text and data that aren't a matching JSON value read as the default",
         arguments: [
             "", "{", "{}x", "[1, 2]", "null", "\"x\"", .data([]), .data([0x7B]), .data([0xFF, 0xFE]),
             .string(String(repeating: "[", count: 100_000)),

@@ -1,9 +1,10 @@
+import DefaultsClient
 import PropertyList
 import Testing
 
 @testable import DefaultsKit
 
-@Suite("Changes", .timeLimit(.minutes(1)))
+@Suite("Streams of changes", .timeLimit(.minutes(1)))
 struct ChangesTests {
     private let defaults = UserDefaults(inMemory: ["a": 1])
 
@@ -11,36 +12,36 @@ struct ChangesTests {
         if case .change(let change)? = event { change } else { nil }
     }
 
-    @Test("tell old and new values, who made them, and in which domain")
+    @Test("A change states its old and new values, source and domain")
     func oldAndNew() async throws {
         var changes = defaults.changes(in: .application).makeAsyncIterator()
         defaults.set(2, forKey: "a")
         defaults.removeObject(forKey: "a")
         defaults.set("x", forKey: "b")
         var seen: [DefaultsChange] = []
-        for _ in 0..<3 { seen.append(try #require(change(await changes.next()))) }
-        #expect(seen.map { $0.keys.map(\.name) } == [["a"], ["a"], ["b"]])
-        #expect(seen.map { $0.keys[0].old } == [1, 2, nil])
-        #expect(seen.map { $0.keys[0].new } == [2, nil, "x"])
+        for _ in 0..<3 { seen.append(try #require(change(try await changes.next()))) }
+        #expect(seen.map { $0.changes.map(\.key) } == [["a"], ["a"], ["b"]])
+        #expect(seen.map { $0.changes[0].oldValue } == [1, 2, nil])
+        #expect(seen.map { $0.changes[0].newValue } == [2, nil, "x"])
         #expect(seen.allSatisfy { $0.source == .thisProcess })
         #expect(seen[0].domain.name == UserDefaults.applicationIdentifier)
         #expect(Set(seen.map(\.cursor)).count == 3)
     }
 
-    @Test("tell a transaction as one, with its keys in order, and not what was so already")
+    @Test("A transaction is one change with sorted keys and without unchanged ones")
     func transaction() async throws {
         var changes = defaults.changes(in: .application).makeAsyncIterator()
         defaults.set(1, forKey: "a")
-        defaults.transaction { values in
+        defaults.withTransaction { values in
             values.set(1, forKey: "a")
             for key in ["z", "m", "b"] { values.set(.string(key), forKey: key) }
             values.removeObject(forKey: "none")
         }
-        let event = try #require(change(await changes.next()))
-        #expect(event.keys.map(\.name) == ["b", "m", "z"])
+        let event = try #require(change(try await changes.next()))
+        #expect(event.changes.map(\.key) == ["b", "m", "z"])
     }
 
-    @Test("are of the domains that were asked for")
+    @Test("Changes are delivered only for the requested domains")
     func scopes() async throws {
         var own = defaults.changes(in: .application).makeAsyncIterator()
         var other = defaults.changes(in: .domain("other")).makeAsyncIterator()
@@ -48,62 +49,71 @@ struct ChangesTests {
         defaults.setPersistentDomain(["k": 1], forName: "other")
         defaults.setPersistentDomain(["k": 2], forName: UserDefaults.globalDomain)
         defaults.set(3, forKey: "k")
-        #expect(change(await own.next())?.keys.first?.new == 3)
-        #expect(change(await other.next())?.keys.first?.new == 1)
-        #expect(change(await all.next())?.keys.first?.new == 2)
-        #expect(change(await all.next())?.keys.first?.new == 3)
+        #expect(change(try await own.next())?.changes.first?.newValue == 3)
+        #expect(change(try await other.next())?.changes.first?.newValue == 1)
+        #expect(change(try await all.next())?.changes.first?.newValue == 2)
+        #expect(change(try await all.next())?.changes.first?.newValue == 3)
     }
 
-    @Test("that who is slow has missed are a gap, after which the newest come")
+    @Test("A slow consumer gets a gap for missed changes and then the latest ones")
     func gap() async throws {
         var changes = defaults.changes(in: .application).makeAsyncIterator()
         for number in 1...1_024 { defaults.set(-number, forKey: "k") }
-        #expect(change(await changes.next())?.keys.first?.new == -1)
-        for number in 2...1_024 { #expect(change(await changes.next())?.keys.first?.new == .integer(Int64(-number))) }
+        #expect(change(try await changes.next())?.changes.first?.newValue == -1)
+        for number in 2...1_024 {
+            #expect(change(try await changes.next())?.changes.first?.newValue == .integer(Int64(-number)))
+        }
         for number in 1...1_030 { defaults.set(number, forKey: "k") }
-        let event = await changes.next()
+        let event = try await changes.next()
         guard case .gap? = event else {
-            Issue.record("\(String(describing: event)) is no gap")
+            Issue.record("\(String(describing: event)) isn't a gap")
             return
         }
-        var last = try #require(change(await changes.next())?.keys.first?.new)
-        while last != 1_030 { last = try #require(change(await changes.next())?.keys.first?.new) }
+        var last = try #require(change(try await changes.next())?.changes.first?.newValue)
+        while last != 1_030 { last = try #require(change(try await changes.next())?.changes.first?.newValue) }
     }
 
-    @Test("end when the task is cancelled")
-    func cancellation() async {
+    @Test("A stream of changes ends when its task is canceled")
+    func cancellation() async throws {
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let task = Task { [defaults] in
             let changes = defaults.changes(in: .application)
             var iterator = changes.makeAsyncIterator()
             begin.yield()
             var count = 0
-            while await iterator.next() != nil { count += 1 }
+            while try await iterator.next() != nil { count += 1 }
             return count
         }
         for await _ in begun { break }
         task.cancel()
-        #expect(await task.value == 0)
+        #expect(try await task.value == 0)
     }
 
-    @Test("of a domain that can't be are none, and told")
+    @Test("The stream for a domain that is in no file ends with an error")
     func badName() async {
-        let task = Task { [defaults] in
-            for await _ in defaults.changes(in: .domain(UserDefaults.argumentDomain)) { return false }
-            return true
+        let problem = await #expect(throws: DefaultsProblem.self) {
+            for try await _ in defaults.changes(in: .domain(UserDefaults.argumentDomain)) {}
         }
-        task.cancel()
-        #expect(await task.value)
+        #expect(problem?.code == .name)
     }
 
-    @Test("let go of who has ended")
-    func release() async {
+    @Test("A cursor is created from its text, and from no other text")
+    func cursors() async throws {
+        var changes = defaults.changes(in: .application).makeAsyncIterator()
+        defaults.set(2, forKey: "a")
+        let cursor = try #require(change(try await changes.next())).cursor
+        #expect(DefaultsChange.Cursor("\(cursor)") == cursor)
+        #expect(DefaultsChange.Cursor("\(cursor)x") == nil)
+    }
+
+    @Test("A released stream is no longer observed")
+    func release() async throws {
         do {
             var changes = defaults.changes(in: .application).makeAsyncIterator()
             defaults.set(2, forKey: "a")
-            _ = await changes.next()
-            #expect(defaults.live.isObserved)
+            _ = try await changes.next()
+            #expect(defaults.client.isObserved)
         }
-        #expect(defaults.live.isObserved == false)
+        #expect(defaults.client.isObserved == false)
     }
 }

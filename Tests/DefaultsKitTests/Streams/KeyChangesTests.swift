@@ -1,19 +1,22 @@
 import PropertyList
 import Testing
 
+@testable import DefaultsClient
 @testable import DefaultsKit
 
 extension DefaultsKey where Value == Int {
     fileprivate static var width: Self { Self("width", default: 1) }
 }
 
-@Suite("The changes of one key", .timeLimit(.minutes(1)))
+@Suite("Changes to one key", .timeLimit(.minutes(1)))
 struct KeyChangesTests {
     private let defaults = UserDefaults(inMemory: [:])
 
-    private func expect(_ old: Int, _ new: Int) -> DefaultsKeyChange<Int> { DefaultsKeyChange(old: old, new: new) }
+    private func expect(_ old: Int, _ new: Int) -> KeyChange<Int> {
+        KeyChange(key: "width", oldValue: old, newValue: new)
+    }
 
-    @Test("A consumer gets each value of a key, with the one before, and not only the newest")
+    @Test("A consumer gets every value of a key together with the previous one")
     func each() async {
         var changes = defaults.changes(of: .width).makeAsyncIterator()
         for width in 2...100 { defaults[.width] = width }
@@ -24,7 +27,7 @@ struct KeyChangesTests {
         #expect(await changes.next() == expect(100, 1))
     }
 
-    @Test("A change in any layer that the search finds is one, and a hidden one is none")
+    @Test("A change in any layer is reported unless a layer with precedence hides it")
     func layers() async {
         var changes = defaults.changes(of: .width).makeAsyncIterator()
         defaults.register(defaults: ["width": 3])
@@ -39,7 +42,7 @@ struct KeyChangesTests {
         #expect(await changes.next() == expect(6, 7))
     }
 
-    @Test("A value that was there before the iteration is no change, even if nobody has read it")
+    @Test("A value from before the iteration isn't a change, even if it was never read")
     func beginning() async {
         let defaults = UserDefaults(inMemory: ["width": 5])
         var changes = defaults.changes(of: .width).makeAsyncIterator()
@@ -47,7 +50,7 @@ struct KeyChangesTests {
         #expect(await changes.next() == expect(5, 6))
     }
 
-    @Test("Changes by several threads come in an unbroken chain")
+    @Test("Changes by several threads form an unbroken chain")
     func concurrent() async {
         var changes = defaults.changes(of: .width).makeAsyncIterator()
         let defaults = defaults
@@ -59,13 +62,13 @@ struct KeyChangesTests {
         var last = 1
         for _ in 0..<800 {
             let change = await changes.next()
-            #expect(change?.old == last)
-            last = change?.new ?? 0
+            #expect(change?.oldValue == last)
+            last = change?.newValue ?? 0
         }
         #expect(last == defaults[.width])
     }
 
-    @Test("A consumer that is too slow gets the changes beyond the bound as one, up to the newest value")
+    @Test("A slow consumer gets the changes beyond the limit as one, up to the latest value")
     func bounded() async {
         var changes = defaults.changes(of: .width).makeAsyncIterator()
         for width in 2...5_000 { defaults[.width] = width }
@@ -75,7 +78,7 @@ struct KeyChangesTests {
         #expect(await changes.next() == expect(5_000, 7))
     }
 
-    @Test("A cancelled task's stream ends")
+    @Test("A stream of a key's changes ends when its task is canceled")
     func cancelled() async {
         let defaults = defaults
         let reader = Task {

@@ -1,3 +1,4 @@
+import DefaultsClient
 import PropertyList
 import Testing
 
@@ -8,11 +9,11 @@ extension DefaultsKey where Value == Int {
     fileprivate static var height: Self { Self("height", default: 2) }
 }
 
-@Suite("Updates", .timeLimit(.minutes(1)))
+@Suite("Streams of updates", .timeLimit(.minutes(1)))
 struct UpdatesTests {
     private let defaults = UserDefaults(inMemory: [:])
 
-    @Test("of a key begin with its value, and go on with each change")
+    @Test("A key's updates begin with its value and continue with each change")
     func oneKey() async {
         var updates = defaults.updates(of: .width).makeAsyncIterator()
         #expect(await updates.next() == 1)
@@ -22,7 +23,7 @@ struct UpdatesTests {
         #expect(await updates.next() == 1)
     }
 
-    @Test("leave out what doesn't change the value")
+    @Test("A key's updates omit changes that don't affect its value")
     func unchanged() async {
         var updates = defaults.updates(of: .width).makeAsyncIterator()
         #expect(await updates.next() == 1)
@@ -30,7 +31,7 @@ struct UpdatesTests {
         #expect(await updates.next() == 5)
         defaults[.width] = 5
         defaults[.height] = 7
-        // Hidden by the application's own value.
+        // The application's own value hides this one.
         defaults.register(defaults: ["width": 6])
         defaults[.width] = 8
         defaults[.width] = 5
@@ -38,7 +39,7 @@ struct UpdatesTests {
         #expect(await updates.next() == 9)
     }
 
-    @Test("come of the effective value, from whichever layer")
+    @Test("Updates deliver the effective value from any layer")
     func layers() async {
         var updates = defaults.updates(of: .width).makeAsyncIterator()
         #expect(await updates.next() == 1)
@@ -56,7 +57,7 @@ struct UpdatesTests {
         #expect(await updates.next() == 4)
     }
 
-    @Test("keep only the newest for who is slow")
+    @Test("A slow consumer of updates gets only the latest value")
     func newest() async {
         var updates = defaults.updates(of: .width).makeAsyncIterator()
         #expect(await updates.next() == 1)
@@ -66,12 +67,12 @@ struct UpdatesTests {
         #expect(await updates.next() == 3)
     }
 
-    @Test("of several keys are of one moment")
+    @Test("Updates of several keys are consistent with each other")
     func severalKeys() async {
         let updates = defaults.updates(of: .width, .height)
         let writer = Task.detached { [defaults] in
             for number in 1...2_000 {
-                defaults.transaction { values in
+                defaults.withTransaction { values in
                     values[.width] = number
                     values[.height] = -number
                 }
@@ -84,7 +85,7 @@ struct UpdatesTests {
         await writer.value
     }
 
-    @Test("end when the task is cancelled, while it waits and before")
+    @Test("A stream of updates ends when its task is canceled, before or during the wait")
     func cancellation() async {
         let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let task = Task { [defaults] in
@@ -107,7 +108,7 @@ struct UpdatesTests {
         #expect(await late.value == 0)
     }
 
-    @Test("are the same for each who iterates, and let go of who has ended")
+    @Test("All iterators get the same updates, and released ones are no longer observed")
     func iterations() async {
         let updates = defaults.updates(of: .width)
         do {
@@ -122,7 +123,7 @@ struct UpdatesTests {
         #expect(defaults.list.isObserved == false)
     }
 
-    @Test("come to who sets the same key in the loop")
+    @Test("Setting a key inside the loop over its updates causes the next update")
     func settingInside() async {
         for await width in defaults.updates(of: .width) {
             if width == 100 { break }
@@ -131,11 +132,11 @@ struct UpdatesTests {
         #expect(defaults[.width] == 100)
     }
 
-    @Test("of all keys are snapshots of one moment")
+    @Test("Snapshots contain all keys consistently")
     func snapshots() async {
         var snapshots = defaults.snapshots().makeAsyncIterator()
         #expect(await snapshots.next()?.values == [:])
-        defaults.transaction { values in
+        defaults.withTransaction { values in
             values[.width] = 3
             values[.height] = 4
         }
@@ -149,7 +150,7 @@ struct UpdatesTests {
         #expect(last?[.width] == 1)
     }
 
-    @Test("of a value that isn't equal to itself come once")
+    @Test("An update to a value that isn't equal to itself is delivered once")
     func notANumber() async {
         let key = DefaultsKey("real", default: 0.0)
         var updates = defaults.updates(of: key).makeAsyncIterator()

@@ -2,18 +2,18 @@ import DefaultsKit
 import FoundationEssentials
 import Testing
 
-@Suite("The calls that any object takes on Apple's systems")
+@Suite("NSObject methods of UserDefaults")
 struct ObjectiveCCallsTests {
     private let defaults = UserDefaults(inMemory: ["name": "Ada", "count": 3])
 
-    @Test("A value is found by value(forKey:) as by object(forKey:)")
+    @Test("`value(forKey:)` returns the same value as `object(forKey:)`")
     func value() {
         #expect(defaults.value(forKey: "name") as? String == "Ada")
         #expect(defaults.value(forKey: "count") as? Int == 3)
         #expect(defaults.value(forKey: "missing") == nil)
     }
 
-    @Test("A value is set, and removed, by setValue(_:forKey:)")
+    @Test("`setValue(_:forKey:)` sets and removes values")
     func setValue() {
         defaults.setValue([1, 2], forKey: "list")
         #expect(defaults.array(forKey: "list") as? [Int] == [1, 2])
@@ -25,7 +25,7 @@ struct ObjectiveCCallsTests {
         #expect(defaults.values() == ["name": "Ada", "count": 3])
     }
 
-    @Test("An instance is equal to itself alone")
+    @Test("An instance is equal only to itself")
     func isEqual() {
         #expect(defaults.isEqual(defaults))
         #expect(defaults.isEqual(defaults as UserDefaults?))
@@ -34,7 +34,7 @@ struct ObjectiveCCallsTests {
         #expect(!defaults.isEqual("name"))
     }
 
-    @Test("An instance describes itself by its domain's name")
+    @Test("An instance's description contains its domain's name")
     func description() {
         #expect(UserDefaults(suiteName: "org.example.suite")?.description == "<UserDefaults: org.example.suite>")
     }

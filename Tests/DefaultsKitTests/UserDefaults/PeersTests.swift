@@ -1,19 +1,21 @@
+import DefaultsClient
 import DefaultsCore
 import Foundation
 import ProgramSupport
 import PropertyList
 import TestSupport
 import Testing
+
 import class DefaultsKit.UserDefaults
 
 @testable import DefaultsKit
 
-/// What other implementations get wrong, each a test; found in `research/preference-systems.md` §2.2 and §3.
-@Suite("Unlike peers, UserDefaults")
+/// Tests of what other implementations of UserDefaults get wrong.
+@Suite("Differences from other implementations")
 struct PeersTests {
     private let defaults = UserDefaults(inMemory: [:])
 
-    @Test("keep the largest integers", arguments: [Int.max, .max - 1, .min])
+    @Test("The largest and smallest integers are kept", arguments: [Int.max, .max - 1, .min])
     func largeIntegers(number: Int) {
         defaults.set(number, forKey: "key")
         #expect(defaults.integer(forKey: "key") == number)
@@ -22,7 +24,7 @@ struct PeersTests {
         #expect(defaults.bool(forKey: "key"))
     }
 
-    @Test("keep unsigned integers beyond Int.max")
+    @Test("Unsigned integers beyond Int.max are kept")
     func unsigned() {
         defaults.set(UInt64.max as Any, forKey: "key")
         #expect(defaults.object(forKey: "key") as? UInt64 == .max)
@@ -31,15 +33,15 @@ struct PeersTests {
         #expect(defaults.bool(forKey: "key"))
     }
 
-    @Test("keep the largest integers in the file, in both formats")
+    @Test("The largest integers are kept in files of both formats")
     func storedIntegers() throws {
         try ScratchPlace.with { place in
             for format in [PropertyListFormat.xml, .binary] {
                 let path = "\(place.preferences)/app.plist"
                 try RawFile.write(try PropertyListValue.dictionary(["old": 1]).write(as: format), to: path)
-                let live = try place.live()
-                defer { live.close() }
-                let defaults = try #require(UserDefaults(suiteName: "app", in: live))
+                let client = try place.client()
+                defer { client.close() }
+                let defaults = try #require(UserDefaults(suiteName: "app", in: client))
                 defaults.set(Int.max, forKey: "max")
                 defaults.set(UInt64.max as Any, forKey: "unsigned")
                 #expect(defaults.synchronize())
@@ -49,13 +51,13 @@ struct PeersTests {
         }
     }
 
-    @Test("write a whole real without a fraction")
+    @Test("A whole real is converted to a string without a fraction")
     func wholeReal() {
         defaults.set(1.0, forKey: "key")
         #expect(defaults.string(forKey: "key") == "1")
     }
 
-    @Test("clamp a large real instead of turning it over")
+    @Test("A large real is clamped to the range of an integer")
     func largeReal() {
         defaults.set(1e300, forKey: "key")
         #expect(defaults.integer(forKey: "key") == .max)
@@ -65,14 +67,14 @@ struct PeersTests {
         #expect(defaults.integer(forKey: "key") == 0)
     }
 
-    @Test("keep an http URL")
+    @Test("An http URL is kept")
     func webURL() {
         let url = URL(string: "http://example.com/a?b")
         defaults.set(url, forKey: "key")
         #expect(defaults.url(forKey: "key") == url)
     }
 
-    @Test("read no URL from data that is none, and live")
+    @Test("Data that isn't a URL reads as no URL, without a crash")
     func dataAsURL() {
         for bytes in [Data(), Data([1, 2, 3]), Data("bplist00".utf8), Data(repeating: 0xFF, count: 200)] {
             defaults.set(bytes, forKey: "key")
@@ -80,7 +82,7 @@ struct PeersTests {
         }
     }
 
-    @Test("return arrays and dictionaries without Optional in them")
+    @Test("Arrays and dictionaries are returned without optionals in them")
     func noOptionals() throws {
         defaults.set(["a": [1, "x"] as [Any]] as [String: Any], forKey: "key")
         let dictionary = try #require(defaults.dictionary(forKey: "key"))
@@ -89,14 +91,14 @@ struct PeersTests {
         #expect(type(of: array[0]) == Int.self)
     }
 
-    @Test("keep fractions of a second")
+    @Test("Fractions of a second are kept")
     func subseconds() {
         let date = Date(timeIntervalSinceReferenceDate: 0.25)
         defaults.set(date, forKey: "key")
         #expect(defaults.object(forKey: "key") as? Date == date)
     }
 
-    @Test("keep a value that no property list holds out, and live")
+    @Test("A value that a property list can't hold is ignored without a crash")
     func unstorable() {
         struct Mine {}
         let before = "before"
@@ -107,12 +109,12 @@ struct PeersTests {
         }
     }
 
-    @Test("keep control characters in a string readable by others")
+    @Test("A string with control characters is saved so that other programs can read it")
     func controlCharacters() throws {
         try ScratchPlace.with { place in
-            let live = try place.live()
-            defer { live.close() }
-            let defaults = try #require(UserDefaults(suiteName: "app", in: live))
+            let client = try place.client()
+            defer { client.close() }
+            let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             defaults.set("a\u{1}b", forKey: "key")
             #expect(defaults.synchronize())
             let data = Data(try RawFile.read("\(place.preferences)/app.plist"))
@@ -121,20 +123,20 @@ struct PeersTests {
         }
     }
 
-    @Test("accept any text as a key", arguments: ["", ".", "a.b.c", "@count", "ключ", "a\nb", "-x"])
+    @Test("Any text is accepted as a key", arguments: ["", ".", "a.b.c", "@count", "ключ", "a\nb", "-x"])
     func keys(key: String) {
         defaults.set(1, forKey: key)
         #expect(defaults.integer(forKey: key) == 1)
         #expect(defaults.dictionaryRepresentation()[key] as? Int == 1)
     }
 
-    @Test("write the global domain where every program reads it")
+    @Test("The global domain is saved where every program reads it")
     func globalDomain() throws {
         try ScratchPlace.with { place in
-            let live = try place.live()
-            defer { live.close() }
-            let global = try #require(UserDefaults(suiteName: "NSGlobalDomain", in: live))
-            let application = try #require(UserDefaults(suiteName: "app", in: live))
+            let client = try place.client()
+            defer { client.close() }
+            let global = try #require(UserDefaults(suiteName: "NSGlobalDomain", in: client))
+            let application = try #require(UserDefaults(suiteName: "app", in: client))
             #expect(application.object(forKey: "key") == nil)
             global.set("everywhere", forKey: "key")
             #expect(application.string(forKey: "key") == "everywhere")
@@ -145,13 +147,13 @@ struct PeersTests {
         }
     }
 
-    @Test("share values at once between instances of one name")
+    @Test("Instances with the same name share values immediately")
     func sharedAtOnce() throws {
         try ScratchPlace.with { place in
-            let live = try place.live()
-            defer { live.close() }
-            let first = try #require(UserDefaults(suiteName: UserDefaults.applicationIdentifier, in: live))
-            let second = try #require(UserDefaults(suiteName: nil, in: live))
+            let client = try place.client()
+            defer { client.close() }
+            let first = try #require(UserDefaults(suiteName: UserDefaults.applicationIdentifier, in: client))
+            let second = try #require(UserDefaults(suiteName: nil, in: client))
             first.set(1, forKey: "key")
             #expect(second.integer(forKey: "key") == 1)
             second.removeObject(forKey: "key")
@@ -159,47 +161,47 @@ struct PeersTests {
         }
     }
 
-    @Test("see an edit by another program without being asked to")
+    @Test("An edit by another program is seen without a call to synchronize")
     func foreignEdit() throws {
         try ScratchPlace.with { place in
             let path = "\(place.preferences)/app.plist"
             try place.write(["key": "old"], to: path)
-            let live = try place.live()
-            defer { live.close() }
-            let defaults = try #require(UserDefaults(suiteName: "app", in: live))
+            let client = try place.client()
+            defer { client.close() }
+            let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             #expect(defaults.string(forKey: "key") == "old")
             try place.write(["key": "new"], to: path)
             #expect(eventually { defaults.string(forKey: "key") == "new" })
         }
     }
 
-    @Test("list in the representation what they search: arguments, suites, the global domain, registered values")
+    @Test("The dictionary representation includes arguments, suites, the global domain and registered values")
     func representation() throws {
         try ScratchPlace.with { place in
             try place.write(["global": 1], to: "\(place.preferences)/.GlobalPreferences.plist")
             try place.write(["suite": 1], to: "\(place.preferences)/suite.plist")
-            let live = try place.live(arguments: ["-argument", "1"])
-            defer { live.close() }
-            let defaults = try #require(UserDefaults(suiteName: "app", in: live))
+            let client = try place.client(arguments: ["-argument", "1"])
+            defer { client.close() }
+            let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             defaults.addSuite(named: "suite")
             defaults.register(defaults: ["registered": 1])
             #expect(Set(defaults.dictionaryRepresentation().keys) == ["global", "suite", "argument", "registered"])
         }
     }
 
-    @Test("take a negative number as an argument's value")
+    @Test("A negative number is accepted as an argument's value")
     func negativeArgument() throws {
         try ScratchPlace.with { place in
-            let live = try place.live(arguments: ["-offset", "-5", "--long", "x", "-list", "(1, 2)"])
-            defer { live.close() }
-            let defaults = try #require(UserDefaults(suiteName: "app", in: live))
+            let client = try place.client(arguments: ["-offset", "-5", "--long", "x", "-list", "(1, 2)"])
+            defer { client.close() }
+            let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             #expect(defaults.integer(forKey: "offset") == -5)
             #expect(defaults.stringArray(forKey: "list") == ["1", "2"])
             #expect(defaults.object(forKey: "-long") == nil)
         }
     }
 
-    @Test("replace a volatile domain, and search none but the arguments' and the registered one")
+    @Test("A volatile domain is replaced, and searched only if it is the argument or registration domain")
     func volatileDomains() {
         defaults.setVolatileDomain(["a": 1], forName: "mine")
         defaults.setVolatileDomain(["b": 2], forName: "mine")
@@ -216,7 +218,7 @@ struct PeersTests {
         #expect(defaults.volatileDomain(forName: "mine").isEmpty)
     }
 
-    @Test("have no persistent domain where there is none, and replace all keys of one")
+    @Test("A missing persistent domain is nil, and setting one replaces all of its keys")
     func persistentDomains() {
         #expect(defaults.persistentDomain(forName: "none") == nil)
         defaults.setPersistentDomain(["a": 1, "b": 2], forName: "some")
@@ -226,13 +228,13 @@ struct PeersTests {
         #expect(defaults.persistentDomain(forName: "some") == nil)
     }
 
-    @Test("make no file of a volatile domain's name", arguments: ["NSArgumentDomain", "NSRegistrationDomain"])
+    @Test("A volatile domain's name never leads to a file", arguments: ["NSArgumentDomain", "NSRegistrationDomain"])
     func volatileNames(name: String) throws {
         try ScratchPlace.with { place in
-            let live = try place.live()
-            defer { live.close() }
-            #expect(UserDefaults(suiteName: name, in: live)?.domain.name.description != name)
-            let defaults = try #require(UserDefaults(suiteName: "app", in: live))
+            let client = try place.client()
+            defer { client.close() }
+            #expect(UserDefaults(suiteName: name, in: client)?.domain.name.description != name)
+            let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             defaults.setPersistentDomain(["a": 1], forName: name)
             #expect(defaults.persistentDomain(forName: name) == nil)
             #expect(defaults.synchronize())
@@ -240,7 +242,7 @@ struct PeersTests {
         }
     }
 
-    @Test("UserDefaults takes any text for a suite's name", arguments: ["", "a/b", ".hidden", "a\0b"])
+    @Test("Any text is accepted as a suite's name", arguments: ["", "a/b", ".hidden", "a\0b"])
     func names(name: String) {
         defaults.addSuite(named: name)
         defaults.setPersistentDomain(["a": 1], forName: name)
@@ -251,17 +253,17 @@ struct PeersTests {
         #expect(defaults.objectIsForced(forKey: "a", inDomain: name) == false)
     }
 
-    @Test("remove a file that has no keys left")
+    @Test("A file is removed with its last key")
     func emptyFile() throws {
         try ScratchPlace.with { place in
-            let live = try place.live()
-            defer { live.close() }
-            let defaults = try #require(UserDefaults(suiteName: "app", in: live))
+            let client = try place.client()
+            defer { client.close() }
+            let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             defaults.set(1, forKey: "key")
             #expect(defaults.synchronize())
             defaults.removeObject(forKey: "key")
             #expect(defaults.synchronize())
-            let again = try place.live()
+            let again = try place.client()
             defer { again.close() }
             let other = try #require(UserDefaults(suiteName: "app", in: again))
             #expect(other.persistentDomain(forName: "app") == nil)

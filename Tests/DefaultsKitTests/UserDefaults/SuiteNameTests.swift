@@ -1,3 +1,4 @@
+import DefaultsClient
 import DefaultsCore
 import ProgramSupport
 import PropertyList
@@ -6,8 +7,8 @@ import Testing
 
 @testable import DefaultsKit
 
-/// The names that Foundation's class takes for a suite on Linux, whatever they are.
-@Suite("A suite of any name", .timeLimit(.minutes(1)))
+/// Names that Foundation's class accepts for a suite on Linux, without exception.
+@Suite("Suites with any name", .timeLimit(.minutes(1)))
 struct SuiteNameTests {
     static let names = [
         "MyTests/FileTests.swift", "", ".", "..", ".hidden", "../up", "./here", "~/home", "a/", "a\0b", "100%/a",
@@ -15,18 +16,18 @@ struct SuiteNameTests {
         UserDefaults.argumentDomain, UserDefaults.registrationDomain,
     ]
 
-    @Test("A suite of any name is read, set and saved in a file of the preferences directory", arguments: names)
+    @Test("A suite with any name can be read, set and saved in the preferences directory", arguments: names)
     func anyName(name: String) throws {
         try ScratchPlace.with { place in
-            let live = try place.live()
-            defer { live.close() }
-            let defaults = try #require(UserDefaults(suiteName: name, in: live))
+            let client = try place.client()
+            defer { client.close() }
+            let defaults = try #require(UserDefaults(suiteName: name, in: client))
             defaults.set("value", forKey: "key")
             #expect(defaults.string(forKey: "key") == "value")
             #expect(defaults.synchronize())
             let listed = try PreferencesDirectory(path: place.preferences).domains()
             #expect(listed == [defaults.domain])
-            let other = try place.live()
+            let other = try place.client()
             defer { other.close() }
             #expect(UserDefaults(suiteName: name, in: other)?.string(forKey: "key") == "value")
             let shown = defaults.domain.name.description
@@ -34,32 +35,32 @@ struct SuiteNameTests {
         }
     }
 
-    @Test("The domain calls and the streams reach a suite of any name")
+    @Test("Domain calls and streams work for a suite with any name")
     func domainCalls() async throws {
         let defaults = UserDefaults(inMemory: [:])
         let name = "MyTests/FileTests.swift"
         var changes = defaults.changes(in: .domain(name)).makeAsyncIterator()
         defaults.setPersistentDomain(["a": 1], forName: name)
         #expect(defaults.persistentDomain(forName: name)?["a"] as? Int == 1)
-        #expect(try PreferencesDomain(name).keys(in: defaults) == ["a"])
+        #expect(try defaults.domain(name).keys == ["a"])
         defaults.addSuite(named: name)
         #expect(defaults.integer(forKey: "a") == 1)
         defaults.removeSuite(named: name)
         #expect(defaults.object(forKey: "a") == nil)
-        guard case .change(let change)? = await changes.next() else {
-            Issue.record("The edit should be a change.")
+        guard case .change(let change)? = try await changes.next() else {
+            Issue.record("The edit wasn't reported as a change.")
             return
         }
         #expect(change.domain.name == "MyTests%2FFileTests.swift")
     }
 
-    @Test("An absolute path is that file, and what others write to it is seen")
+    @Test("A suite named by an absolute path uses that file and sees other programs' changes to it")
     func path() throws {
         try ScratchPlace.with { place in
-            let live = try place.live()
-            defer { live.close() }
+            let client = try place.client()
+            defer { client.close() }
             let path = place.root + "/FileTests.swift"
-            let defaults = try #require(UserDefaults(suiteName: path, in: live))
+            let defaults = try #require(UserDefaults(suiteName: path, in: client))
             defaults.set("value", forKey: "key")
             defaults[DefaultsKey("count", default: 0)] += 1
             #expect(defaults.string(forKey: "key") == "value")
@@ -69,56 +70,56 @@ struct SuiteNameTests {
             try place.write(["key": "theirs"], to: path + ".plist")
             #expect(defaults.synchronize())
             #expect(defaults.string(forKey: "key") == "theirs")
-            // Another instance of the file, by the file's own name.
-            let other = try #require(UserDefaults(suiteName: path + ".plist", in: live))
+            // Another instance for the file, with the file's own name.
+            let other = try #require(UserDefaults(suiteName: path + ".plist", in: client))
             other.set(5, forKey: "key")
             #expect(defaults.integer(forKey: "key") == 5)
-            #expect(defaults.explain("key").map(\.kind.path) == [path + ".plist"])
+            #expect(defaults.layers(holding: "key").map(\.kind.path) == [path + ".plist"])
         }
     }
 
-    @Test("The domain calls reach the file of an absolute path from any instance, and other names from the file's")
+    @Test("Domain calls reach the file of an absolute path, and that file's instance reaches other domains")
     func pathCalls() throws {
         try ScratchPlace.with { place in
-            let live = try place.live()
-            defer { live.close() }
+            let client = try place.client()
+            defer { client.close() }
             let path = place.root + "/file"
-            let app = try #require(UserDefaults(suiteName: "app", in: live))
+            let app = try #require(UserDefaults(suiteName: "app", in: client))
             app.setPersistentDomain(["a": 1], forName: path)
             #expect(app.persistentDomain(forName: path)?["a"] as? Int == 1)
-            let defaults = try #require(UserDefaults(suiteName: path, in: live))
+            let defaults = try #require(UserDefaults(suiteName: path, in: client))
             #expect(defaults.values() == ["a": 1])
             defaults.resetAll()
             #expect(app.persistentDomain(forName: path) == nil)
             defaults.set(2, forKey: "a")
             app.removePersistentDomain(forName: path)
             #expect(defaults.object(forKey: "a") == nil)
-            // It can't be searched along with others, which is reported, and ends nothing.
+            // The file can't be added to a search list. The call reports that and does nothing else.
             app.addSuite(named: path)
             app.removeSuite(named: path)
         }
     }
 
-    @Test("An absolute path into the preferences directory is the domain of that file")
+    @Test("An absolute path to a file in the preferences directory is that file's domain")
     func pathOfDomain() throws {
         try ScratchPlace.with { place in
-            let live = try place.live()
-            defer { live.close() }
-            let defaults = try #require(UserDefaults(suiteName: place.preferences + "/app", in: live))
+            let client = try place.client()
+            defer { client.close() }
+            let defaults = try #require(UserDefaults(suiteName: place.preferences + "/app", in: client))
             defaults.set(1, forKey: "a")
-            #expect(UserDefaults(suiteName: "app", in: live)?.integer(forKey: "a") == 1)
-            let global = UserDefaults(suiteName: place.preferences + "/.GlobalPreferences.plist", in: live)
+            #expect(UserDefaults(suiteName: "app", in: client)?.integer(forKey: "a") == 1)
+            let global = UserDefaults(suiteName: place.preferences + "/.GlobalPreferences.plist", in: client)
             #expect(global?.domain.name == .global)
         }
     }
 
-    @Test("A path that can't be a domain's file, or has no directory, keeps its values in the process at least")
+    @Test("A suite whose path is unusable keeps its values within the process")
     func unusablePaths() throws {
         try ScratchPlace.with { place in
-            let live = try place.live()
-            defer { live.close() }
+            let client = try place.client()
+            defer { client.close() }
             for path in ["/", place.root + "/", place.root + "/.hidden", place.root + "/none/file", "/a\0b"] {
-                let defaults = try #require(UserDefaults(suiteName: path, in: live))
+                let defaults = try #require(UserDefaults(suiteName: path, in: client))
                 defaults.set(1, forKey: "a")
                 #expect(defaults.integer(forKey: "a") == 1)
                 #expect(defaults.synchronize() != path.hasSuffix("/none/file"))

@@ -31,13 +31,13 @@ private enum Preferences {
 }
 
 private struct Settings {
-    @Stored var retries: Int
-    @Stored var theme: Theme
-    @Stored("nick", store: .memory) var nick: String? = nil
+    @DefaultsStored var retries: Int
+    @DefaultsStored var theme: Theme
+    @DefaultsStored("nick", store: .memory) var nick: String? = nil
 
     init(_ store: UserDefaults) {
-        _retries = Stored(wrappedValue: 3, "retries", store: store)
-        _theme = Stored(.theme, store: store)
+        _retries = DefaultsStored(wrappedValue: 3, "retries", store: store)
+        _theme = DefaultsStored(.theme, store: store)
     }
 }
 
@@ -45,11 +45,11 @@ extension UserDefaults {
     fileprivate static let memory = UserDefaults(inMemory: [:])
 }
 
-@Suite("A typed key")
+@Suite("Access by typed keys")
 struct TypedKeysTests {
     private let defaults = UserDefaults(inMemory: ["quality": 0.5])
 
-    @Test("reads and sets, and has its default when it is unset or isn't of its type")
+    @Test("A typed key reads and sets values, and has its default if the value is missing or has another type")
     func readsAndSets() {
         #expect(defaults[.quality] == 0.5)
         defaults[.quality] += 0.25
@@ -60,7 +60,7 @@ struct TypedKeysTests {
         #expect(defaults[.quality] == 0.8)
     }
 
-    @Test("of an enumeration is its raw value")
+    @Test("An enumeration is stored as its raw value")
     func enumeration() {
         #expect(defaults[.theme] == .light)
         defaults[.theme] = .dark
@@ -71,7 +71,7 @@ struct TypedKeysTests {
         #expect(defaults.stringArray(forKey: "themes") == ["dark", "light"])
     }
 
-    @Test("of an Optional is removed by nil")
+    @Test("Setting an optional key to nil removes it")
     func optional() {
         #expect(defaults[Preferences.name] == nil)
         defaults[Preferences.name] = "Ada"
@@ -80,7 +80,7 @@ struct TypedKeysTests {
         #expect(defaults.object(forKey: "name") == nil)
     }
 
-    @Test("of a Codable type is a native tree, changed in place")
+    @Test("A Codable value is stored as a property list and can be changed in place")
     func tree() {
         defaults[.window] = Window(x: 1, y: 2, title: "T", tags: ["a": [1.5]])
         #expect(defaults.propertyListValue(forKey: "window") == ["x": 1, "y": 2, "title": "T", "tags": ["a": [1.5]]])
@@ -90,7 +90,7 @@ struct TypedKeysTests {
         #expect(defaults[.window] == Window(x: 7, y: 8))
     }
 
-    @Test("is reset to what the next domain has, or to its default")
+    @Test("Resetting a key reveals the next domain's value or the key's default")
     func reset() {
         defaults.register(defaults: ["quality": 0.25])
         defaults[.theme] = .dark
@@ -103,7 +103,7 @@ struct TypedKeysTests {
         #expect(defaults.values() == ["quality": 0.25])
     }
 
-    @Test("is a property with @Stored")
+    @Test("A property with @DefaultsStored reads and sets its key")
     func stored() {
         let settings = Settings(defaults)
         #expect(settings.retries == 3)
@@ -118,7 +118,7 @@ struct TypedKeysTests {
         #expect(settings.$nick.key.name == "nick")
     }
 
-    @Test("that can't be stored is told of, and left")
+    @Test("A value that can't be encoded leaves the stored value unchanged")
     func unstorable() {
         struct Refusing: Codable, DefaultsValue {
             func encode(to encoder: any Encoder) throws { throw CancellationError() }
@@ -127,13 +127,13 @@ struct TypedKeysTests {
         defaults.set(1, forKey: "key")
         defaults[key] = Refusing()
         #expect(defaults.integer(forKey: "key") == 1)
-        defaults.transaction { $0[key] = Refusing() }
+        defaults.withTransaction { $0[key] = Refusing() }
         #expect(defaults.integer(forKey: "key") == 1)
     }
 
-    @Test("is set in a transaction with others, which reads its own")
+    @Test("A transaction sets several keys and reads its own changes")
     func transaction() {
-        let sum = defaults.transaction { values in
+        let sum = defaults.withTransaction { values in
             values[.quality] += 0.25
             values[.theme] = .dark
             values.set("raw", forKey: "raw")
@@ -146,10 +146,10 @@ struct TypedKeysTests {
         #expect(defaults.values() == ["quality": 0.75, "theme": "dark", "raw": "raw"])
     }
 
-    @Test("is not set by a transaction that throws")
+    @Test("A transaction that throws sets nothing")
     func throwingTransaction() {
         #expect(throws: CancellationError.self) {
-            try defaults.transaction { values in
+            try defaults.withTransaction { values in
                 values[.quality] = 1
                 throw CancellationError()
             }
@@ -157,14 +157,14 @@ struct TypedKeysTests {
         #expect(defaults[.quality] == 0.5)
     }
 
-    @Test("is explained: who holds it, the winner first")
+    @Test("The layers that hold a key are listed in search order")
     func explain() throws {
         defaults.register(defaults: ["quality": 0.1])
-        let layers = defaults.explain(.quality)
+        let layers = defaults.layers(holding: .quality)
         #expect(layers.map(\.value) == [0.5, 0.1])
         #expect(layers.last?.kind == .volatile(UserDefaults.registrationDomain))
-        let own = try PreferencesDomain(UserDefaults.applicationIdentifier)
+        let own = try defaults.domain(UserDefaults.applicationIdentifier)
         #expect(layers.first?.kind == .persistent(own, path: nil))
-        #expect(defaults.explain("missing").isEmpty)
+        #expect(defaults.layers(holding: "missing").isEmpty)
     }
 }

@@ -1,3 +1,4 @@
+import DefaultsClient
 import Dispatch
 import ProgramSupport
 import PropertyList
@@ -18,7 +19,7 @@ extension DefaultsKey where Value == [Int] {
     fileprivate static var numbers: Self { Self("numbers", default: []) }
 }
 
-/// A failure that a test's body throws.
+/// An error thrown by a test's body.
 private struct Stop: Error {}
 
 @Suite("Updates based on the current value")
@@ -29,9 +30,9 @@ struct UpdatingTests {
         DispatchQueue.concurrentPerform(iterations: 8) { _ in for _ in 0..<rounds { body(inMemory) } }
         #expect(inMemory[.count] == 8 * rounds)
         try ScratchPlace.with { place in
-            let live = try place.live()
-            defer { live.close() }
-            let inFiles = try #require(UserDefaults(suiteName: "app", in: live))
+            let client = try place.client()
+            defer { client.close() }
+            let inFiles = try #require(UserDefaults(suiteName: "app", in: client))
             DispatchQueue.concurrentPerform(iterations: 8) { _ in for _ in 0..<rounds { body(inFiles) } }
             #expect(inFiles[.count] == 8 * rounds)
             #expect(inFiles.synchronize())
@@ -39,22 +40,22 @@ struct UpdatingTests {
         }
     }
 
-    @Test("Eight threads that add to a key lose nothing")
+    @Test("Eight threads that increment a key lose nothing")
     func threads() throws {
         try eightThreads { $0[.count] += 1 }
     }
 
-    @Test("Eight threads that add to a stored property lose nothing")
+    @Test("Eight threads that increment a stored property lose nothing")
     func storedProperty() throws {
         try eightThreads { defaults in
-            let stored = Stored(.count, store: defaults)
+            let stored = DefaultsStored(.count, store: defaults)
             stored.wrappedValue += 1
         }
     }
 
-    @Test("Eight threads that read and set in a transaction lose nothing")
+    @Test("Eight threads that read and set a key in transactions lose nothing")
     func transactions() throws {
-        try eightThreads(50) { defaults in defaults.transaction { $0[.count] += 1 } }
+        try eightThreads(50) { defaults in defaults.withTransaction { $0[.count] += 1 } }
     }
 
     @Test("Eight threads that update a key lose nothing")
@@ -64,7 +65,7 @@ struct UpdatingTests {
         }
     }
 
-    @Test("A change of one key inside the change of another goes through")
+    @Test("A change to one key inside the change to another works")
     func nested() {
         let defaults = UserDefaults(inMemory: [:])
         func addBoth(_ count: inout Int) {
@@ -75,7 +76,7 @@ struct UpdatingTests {
         #expect(defaults[.count] == 1 && defaults[.total] == 1)
     }
 
-    @Test("A change in place that throws keeps what it has changed and releases the lock")
+    @Test("A change in place that throws keeps its result and releases the lock")
     func throwingChange() {
         func change(_ count: inout Int) throws {
             count = 5
@@ -100,12 +101,12 @@ struct UpdatingTests {
         #expect(defaults.object(forKey: "count") == nil)
     }
 
-    @Test("An update returns what its body returns, and is in the file by then")
+    @Test("An update returns its body's result after the file has been saved")
     func result() throws {
         try ScratchPlace.with { place in
-            let live = try place.live()
-            defer { live.close() }
-            let defaults = try #require(UserDefaults(suiteName: "app", in: live))
+            let client = try place.client()
+            defer { client.close() }
+            let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             defaults[.numbers] = [1]
             let count = try defaults.update(.numbers) { numbers in
                 numbers.append(2)
@@ -117,12 +118,12 @@ struct UpdatingTests {
         }
     }
 
-    @Test("The body of an update runs again when another program has changed the key meanwhile")
+    @Test("An update's body runs again if another program has changed the key in the meantime")
     func changedMeanwhile() throws {
         try ScratchPlace.with { place in
-            let live = try place.live()
-            defer { live.close() }
-            let defaults = try #require(UserDefaults(suiteName: "app", in: live))
+            let client = try place.client()
+            defer { client.close() }
+            let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             defaults[.count] = 1
             #expect(defaults.synchronize())
             var seen: [Int] = []
@@ -136,12 +137,12 @@ struct UpdatingTests {
         }
     }
 
-    @Test("An update finds a file that another program has made since it was looked for")
+    @Test("An update finds a file that another program has created since the last read")
     func newFile() throws {
         try ScratchPlace.with { place in
-            let live = try place.live()
-            defer { live.close() }
-            let defaults = try #require(UserDefaults(suiteName: "app", in: live))
+            let client = try place.client()
+            defer { client.close() }
+            let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             #expect(defaults[.count] == 0)
             try place.write(["count": 41], to: place.preferences + "/app.plist")
             try defaults.update(.count) { $0 += 1 }
@@ -150,16 +151,16 @@ struct UpdatingTests {
         }
     }
 
-    @Test("The body of a transaction runs again when another program has changed a key that it read")
+    @Test("A transaction's body runs again if another program has changed a key that it read")
     func changedTransaction() throws {
         try ScratchPlace.with { place in
-            let live = try place.live()
-            defer { live.close() }
-            let defaults = try #require(UserDefaults(suiteName: "app", in: live))
+            let client = try place.client()
+            defer { client.close() }
+            let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             defaults[.count] = 1
             #expect(defaults.synchronize())
             var seen: [Int] = []
-            try defaults.transaction { values in
+            try defaults.withTransaction { values in
                 seen.append(values[.count])
                 if seen.count == 1 {
                     try place.write(["count": 10, "total": 3], to: place.preferences + "/app.plist")
@@ -171,14 +172,14 @@ struct UpdatingTests {
         }
     }
 
-    @Test("A transaction that only sets does not wait for others' changes of its keys")
+    @Test("A transaction that only sets keys doesn't run again after other changes to them")
     func onlySetting() throws {
         try ScratchPlace.with { place in
-            let live = try place.live()
-            defer { live.close() }
-            let defaults = try #require(UserDefaults(suiteName: "app", in: live))
+            let client = try place.client()
+            defer { client.close() }
+            let defaults = try #require(UserDefaults(suiteName: "app", in: client))
             var times = 0
-            defaults.transaction { values in
+            defaults.withTransaction { values in
                 times += 1
                 values[.count] = 1
                 defaults[.count] = 5
@@ -189,16 +190,16 @@ struct UpdatingTests {
         }
     }
 
-    @Test("An update of a key from another layer sets it in its own domain")
+    @Test("An update of a key from another layer sets it in the application's domain")
     func otherLayer() throws {
         let defaults = UserDefaults(inMemory: [:])
         defaults.register(defaults: ["count": 7])
         try defaults.update(.count) { $0 += 1 }
         #expect(defaults[.count] == 8)
-        #expect(defaults.explain("count").count == 2)
+        #expect(defaults.layers(holding: "count").count == 2)
     }
 
-    @Test("Threads that use += and update on one key lose nothing")
+    @Test("Threads that mix += and update on one key lose nothing")
     func mixed() throws {
         try eightThreads(40) { defaults in
             if defaults[.count] % 2 == 0 {
@@ -209,7 +210,7 @@ struct UpdatingTests {
         }
     }
 
-    @Test("An observer may wait for another thread that changes a value, too")
+    @Test("An observer may wait for another thread that changes a value")
     func observer() async {
         await #expect(processExitsWith: .success) {
             let defaults = UserDefaults(inMemory: ["total": "no number"])
@@ -221,16 +222,16 @@ struct UpdatingTests {
                 }
                 done.wait()
             }
-            LocalEdits.observe { edit in if edit.keys == ["count"] { addElsewhere() } }
-            UserDefaults.onProblem { _ in addElsewhere() }
+            OwnChanges.observe { edit in if edit.keys == ["count"] { addElsewhere() } }
+            UserDefaults.setProblemHandler { _ in addElsewhere() }
             defaults[.count] += 1
             try defaults.update(.count) { $0 += 1 }
-            // Once more for the text that it had, which is reported.
+            // One increment comes from the handler, which was called for the text in "total".
             #expect(defaults[.total] == 3)
         }
     }
 
-    @Test("A thread that updates all the time keeps no other waiting")
+    @Test("A thread that updates continuously doesn't block other threads")
     func fairness() throws {
         let defaults = UserDefaults(inMemory: [:])
         try withBackgroundThread { mayGoOn in

@@ -4,7 +4,7 @@ import Foundation
 import PropertyList
 import Testing
 
-@Suite("A value of type Any")
+@Suite("Values of type Any")
 struct AnyTests {
     struct Foo: Sendable {}
     private enum Theme: String, DefaultsValue { case dark }
@@ -25,7 +25,7 @@ struct AnyTests {
         try PropertyListValue(any: value, forKey: "a")
     }
 
-    @Test("is stored as what it is")
+    @Test("A value of type Any is stored in its natural form")
     func conversions() throws {
         let date = Date(timeIntervalSinceReferenceDate: 0.25)
         let cases: [(Any, PropertyListValue)] = [
@@ -47,7 +47,7 @@ struct AnyTests {
         }
     }
 
-    @Test("is looked through when it is optional, at any depth")
+    @Test("Optionals are unwrapped at any depth")
     func optionals() throws {
         let some: Int? = 5
         let deep: Int??? = 5
@@ -77,7 +77,7 @@ struct AnyTests {
         (Set(["x"] as [Character]), "\"a\" is a Set<Character>, which no property list can hold."),
     ]
 
-    @Test("that no property list can hold is refused with its path and type", arguments: refused.indices)
+    @Test("A value that a property list can't hold is rejected with its path and type", arguments: refused.indices)
     func refusals(index: Int) {
         let (value, sentence) = Self.refused[index]
         let error = #expect(throws: DefaultsError.self) { try convert(value) }
@@ -85,27 +85,27 @@ struct AnyTests {
         #expect(error?.description == sentence)
     }
 
-    @Test("is not taken for another type by what Foundation bridges")
+    @Test("Values that Foundation could bridge are rejected, not converted by guesswork")
     func bridging() {
-        // Without a conformance of its own, an NSObject is refused, not guessed at. (DefaultsFoundation, which is in the
-        // tests' process too, gives one to NSNumber, which would otherwise be a Bool or an Int, as it comes, and to
-        // others.)
+        // An NSObject without a conformance is rejected rather than converted by guesswork. DefaultsFoundation, which
+        // is linked into the test process, makes some classes conform, such as NSNumber, which would otherwise arrive
+        // as a Bool or an Int.
         let object = NSObject()
         let values: [Any] = [object, [object], ["k": object], NSArray(array: [object]), NSSet(), NSOrderedSet()]
         for value in values { #expect(throws: DefaultsError.self, "\(value)") { try convert(value) } }
     }
 
-    @Test("that is nested too deep is refused, whatever the stack")
+    @Test("A value that is nested too deeply is rejected, regardless of the stack size")
     func depth() {
         var value: Any = 1
         for _ in 0..<100_000 { value = [value] }
         let error = #expect(throws: DefaultsError.self) { try convert(value) }
         #expect(error?.description.hasSuffix("is nested deeper than a property list may be.") == true)
-        // Freeing recurses.
+        // Releasing the nested arrays would recurse too deeply, so this unwraps them one by one.
         while let outer = value as? [Any], let inner = outer.first { value = inner }
     }
 
-    @Test("comes back as native Swift values")
+    @Test("A property list value is returned as a native Swift value")
     func anyValue() throws {
         #expect(PropertyListValue.string("a").anyValue as? String == "a")
         #expect(type(of: PropertyListValue.integer(.max).anyValue) == Int.self)
@@ -123,7 +123,7 @@ struct AnyTests {
         #expect(dictionary["a"] as? [Int] == [1])
     }
 
-    @Test("goes in and out unchanged, object numbers of archives included")
+    @Test("A property list value survives conversion to Any and back, including UIDs")
     func roundTrip() throws {
         let value: PropertyListValue = [
             "s": "text", "i": .integer(.max), "u": .unsigned(.max), "r": 0.1, "f": .real32(12.34), "b": true,

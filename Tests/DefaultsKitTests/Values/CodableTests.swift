@@ -4,7 +4,7 @@ import Foundation
 import PropertyList
 import Testing
 
-@Suite("A Codable value")
+@Suite("Codable values")
 struct CodableTests {
     struct Inner: Codable, Hashable { var name = "inner", list: [Int?] = [1, nil, 3], map = ["k": 1.5] }
     enum Shape: Codable, Hashable { case point, circle(radius: Double), box(Int, Int) }
@@ -19,13 +19,13 @@ struct CodableTests {
         var byNumber = [1: "a"], ordered = ["a", "b"], set: Set = ["one"], uuid = UUID()
     }
 
-    @Test("reads back as it was")
+    @Test("A Codable value reads back unchanged")
     func roundTrip() throws {
         let value = Everything()
         #expect(try PropertyListValue(encoding: value).decode(Everything.self) == value)
     }
 
-    @Test("becomes the tree that Foundation's encoder writes")
+    @Test("A Codable value is encoded as Foundation's encoder encodes it")
     func foundationTree() throws {
         let value = Everything()
         let encoder = PropertyListEncoder()
@@ -35,17 +35,17 @@ struct CodableTests {
         #expect(ours == foundation)
     }
 
-    @Test("is read by Foundation's decoder from our tree", arguments: [PropertyListFormat.binary, .xml])
+    @Test("Foundation's decoder reads an encoded value", arguments: [PropertyListFormat.binary, .xml])
     func decodedByFoundation(format: PropertyListFormat) throws {
         var value = Everything()
-        // XML has whole seconds.
+        // XML stores only whole seconds.
         value.date = Date(timeIntervalSinceReferenceDate: 5)
         let bytes = try PropertyListValue(encoding: value).write(as: format)
         #expect(try PropertyListDecoder().decode(Everything.self, from: Data(bytes)) == value)
     }
 
     @Test(
-        "is read from the documents of Foundation's encoder",
+        "A document from Foundation's encoder is decoded",
         arguments: [PropertyListSerialization.PropertyListFormat.binary, .xml])
     func encodedByFoundation(format: PropertyListSerialization.PropertyListFormat) throws {
         var value = Everything()
@@ -56,7 +56,7 @@ struct CodableTests {
         #expect(try tree.decode(Everything.self) == value)
     }
 
-    @Test("may be a scalar by itself")
+    @Test("A single scalar can be encoded and decoded")
     func scalars() throws {
         #expect(try PropertyListValue(encoding: 5) == 5)
         #expect(try PropertyListValue(encoding: Float(12.34)) == .real32(12.34))
@@ -72,7 +72,7 @@ struct CodableTests {
         #expect(throws: DecodingError.self) { try PropertyListValue.integer(-5).decode(UInt128.self) }
     }
 
-    @Test("leaves nil out of a keyed container, which Foundation fills with a string")
+    @Test("A nil value is omitted from a keyed container, where Foundation writes a string")
     func nilByKey() throws {
         #expect(try PropertyListValue(encoding: ["a": nil, "b": 1] as [String: Int?]) == ["b": 1])
         let foundation = try PropertyListValue(parsing: [UInt8](PropertyListEncoder().encode(["a": Int?.none])))
@@ -82,7 +82,7 @@ struct CodableTests {
 
     struct Place: Codable, Equatable { var url: URL }
 
-    @Test("stores a URL as the URL accessors do, and reads Foundation's two strings as well")
+    @Test("A URL in a Codable value is stored as the URL accessors store it, and Foundation's form is decoded")
     func urls() throws {
         let web = Place(url: try #require(URL(string: "http://example.com/a?b")))
         let file = Place(url: URL(filePath: "/a b", directoryHint: .notDirectory))
@@ -149,7 +149,7 @@ struct CodableTests {
         }
     }
 
-    @Test("uses containers of every kind, nested and of its superclass")
+    @Test("Containers of all kinds can be encoded and decoded, nested and for superclasses")
     func containers() throws {
         let dog = Dog()
         dog.legs = 3
@@ -172,7 +172,7 @@ struct CodableTests {
         func encode(to encoder: any Encoder) {}
     }
 
-    @Test("that encodes nothing is an empty dictionary")
+    @Test("A value that encodes nothing becomes an empty dictionary")
     func nothing() throws {
         #expect(try PropertyListValue(encoding: [Nothing()]) == [[:]])
         #expect(try PropertyListValue(encoding: Nothing()) == [:])
@@ -194,11 +194,11 @@ struct CodableTests {
         }
     }
 
-    @Test("is stored only as deep as its file can be read again")
+    @Test("A value is stored only if it isn't nested too deeply for its file to be read again")
     func depth() throws {
         let deepest = try PropertyListValue(storing: Nested(levels: 499), forKey: "a")
         let bytes = try PropertyListValue.dictionary(["a": #require(deepest)]).write(as: .binary)
-        let file = try PropertyListValue(parsing: bytes, limits: DomainFile.standardLimits)
+        let file = try PropertyListValue(parsing: bytes, limits: PropertyListLimits.domainFile)
         #expect(file == ["a": try #require(deepest)])
         #expect(try deepest?.decode(Nested.self).levels == 499)
         let tooDeep = #expect(throws: DefaultsError.self) {
@@ -238,7 +238,7 @@ struct CodableTests {
         }
     }
 
-    @Test("that encodes itself wrongly is an error, not a trap")
+    @Test("A value that encodes itself incorrectly causes an error, not a trap")
     func wrong() {
         for value in [["k": [Twice()]], ["k": [TwoKinds()]]] as [[String: [any Encodable]]] {
             let error = #expect(throws: EncodingError.self) { try PropertyListValue(encoding: Erased(value)) }
@@ -254,7 +254,7 @@ struct CodableTests {
                 == "The value nests more than the 499 containers that can be stored.")
     }
 
-    /// Encodes a dictionary of arrays of anything.
+    /// Encodes a dictionary of arrays with elements of any type.
     struct Erased: Encodable {
         let values: [String: [any Encodable]]
 
@@ -302,7 +302,7 @@ struct CodableTests {
         ([1], "Expected a dictionary, but found an array.", []),
     ]
 
-    @Test("that doesn't fit is an error that says where and why", arguments: unfit)
+    @Test("The error for a mismatched value states where and why", arguments: unfit)
     func mistakes(value: PropertyListValue, sentence: String, path: [String]) throws {
         let error = try #require(throws: DecodingError.self) { try value.decode(Size.self) }
         let context: DecodingError.Context
@@ -317,7 +317,7 @@ struct CodableTests {
         #expect(names == path)
     }
 
-    @Test("that asks an array for more than it has is an error")
+    @Test("Decoding more elements than an array has causes an error")
     func end() throws {
         struct Pair: Decodable {
             init(from decoder: any Decoder) throws {

@@ -51,7 +51,7 @@ struct CoercionTests {
         Row(.uid(1), nil, 0, 0, false),
     ]
 
-    @Test("gives what Apple's accessors give", arguments: rows)
+    @Test("A value is coerced as by Apple's accessors", arguments: rows)
     func table(_ row: Row) {
         #expect(row.stored.coercedString == row.string)
         #expect(row.stored.coercedInteger == row.integer)
@@ -61,7 +61,7 @@ struct CoercionTests {
         #expect(float == Float(row.double) || row.double.isNaN && float.isNaN)
     }
 
-    @Test("reads back the text of any real", arguments: 1...200)
+    @Test("A real's text reads back as the same number", arguments: 1...200)
     func shortestText(seed: UInt64) throws {
         var random = PseudoRandom(seed: seed)
         let number = Double(bitPattern: random.next())
@@ -72,7 +72,7 @@ struct CoercionTests {
         #expect(PropertyListValue.string(text).coercedDouble == number)
     }
 
-    /// Texts that NSString and we read alike.
+    /// Texts that NSString and this library read alike.
     static let texts = [
         "", " ", "1", " 1", "\t1", "\u{A0}1", "\u{3000}1", "+ 1", "- 1", "+1", "-1", "--1", "+-1", "12abc", "1e3",
         "1E3",
@@ -87,7 +87,7 @@ struct CoercionTests {
         "01", "0.5", "1e3x", "12 cm",
     ]
 
-    @Test("reads numbers in strings as NSString does", arguments: texts)
+    @Test("A number in a string is read as NSString reads it", arguments: texts)
     func oracle(text: String) {
         let foundation = NSString(string: text)
         let value = PropertyListValue.string(text)
@@ -97,24 +97,24 @@ struct CoercionTests {
         #expect(value.coercedBool == foundation.boolValue)
     }
 
-    @Test("differs from corelibs' NSString where that breaks its own rules")
+    @Test("Strings that corelibs' NSString reads inconsistently are read by Apple's rules")
     func differences() {
-        // Its doubleValue passes no line ends, and its integerValue does.
+        // In corelibs, integerValue skips line breaks, but doubleValue doesn't.
         #expect(NSString("\n1").doubleValue == 0)
         #expect(PropertyListValue.string("\n1").coercedDouble == 1)
-        // A number followed by what is no exponent after all is still a number, as it is for strtod.
+        // A number with an incomplete exponent is still a number, as for strtod.
         for text in ["1e", "1e+", "1e x"] {
             #expect(NSString(string: text).doubleValue == 0)
             #expect(PropertyListValue.string(text).coercedDouble == 1)
         }
-        // Its scanner skips space between the zeros and the rest; its integerValue of this is 0.
+        // The scanner of corelibs skips space between the zeros and the rest. integerValue returns 0 for this text.
         #expect(NSString("0 1").boolValue)
         #expect(!PropertyListValue.string("0 1").coercedBool)
-        // corelibs' NSNumber says that 0.5 is false; any number but zero is true.
+        // In corelibs, an NSNumber of 0.5 is false. Here, any number except zero is true.
         #expect(PropertyListValue.real(0.5).coercedBool)
     }
 
-    @Test("reads generated strings as NSString does", arguments: 1...20)
+    @Test("Generated strings are read as NSString reads them", arguments: 1...20)
     func generated(seed: UInt64) throws {
         var random = PseudoRandom(seed: seed)
         for _ in 0..<500 {
@@ -123,7 +123,7 @@ struct CoercionTests {
             let foundation = NSString(string: text)
             let value = PropertyListValue.string(text)
             #expect(value.coercedInteger == foundation.integerValue, "\(text.debugDescription)")
-            // The differences above.
+            // Skips the differences tested above.
             let hasNoExponent = try Regex("^ *[+-]? *[0-9.]+[eE][+-]?([^0-9]|$)")
             if text.firstMatch(of: hasNoExponent) == nil {
                 #expect(value.coercedDouble == foundation.doubleValue, "\(text.debugDescription)")
@@ -136,7 +136,7 @@ struct CoercionTests {
         }
     }
 
-    @Test("takes a text of a million digits in its stride")
+    @Test("A text with a million digits is read without trouble")
     func longNumber() {
         let value = PropertyListValue.string(String(repeating: "9", count: 1_000_000))
         #expect(value.coercedInteger == .max)
@@ -144,7 +144,7 @@ struct CoercionTests {
         #expect(value.coercedBool)
     }
 
-    @Test("makes an array of strings of strings only")
+    @Test("An array of strings is returned only if all elements are strings")
     func stringArray() {
         #expect(PropertyListValue.array(["a", "b"]).coercedStringArray == ["a", "b"])
         #expect(PropertyListValue.array([]).coercedStringArray == [])

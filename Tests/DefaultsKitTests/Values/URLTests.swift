@@ -5,12 +5,12 @@ import Testing
 
 @testable import DefaultsKit
 
-@Suite("A stored URL")
+@Suite("Stored URLs")
 struct URLTests {
     private let home = HomeDirectory(path: "/home/ada/")
 
     @Test(
-        "is a path with a tilde when it is a file's",
+        "A file URL is stored as a path, with a tilde for the home directory",
         arguments: [
             ("file:///home/ada/a.txt", "~/a.txt"), ("file:///home/ada", "~"), ("file:///home/ada/", "~/"),
             ("file:///home/adam/a", "/home/adam/a"), ("file:///tmp/a%20b/%C3%A9", "/tmp/a b/é"),
@@ -29,7 +29,7 @@ struct URLTests {
         "relative/path?x", "file://host/share/x", "file:///a?x#y", "file:///a/b%2Fc", "http://%5B", "data:,x",
     ]
 
-    @Test("of another kind is data that Foundation unarchives", arguments: others)
+    @Test("A URL that isn't a plain path is stored as data that Foundation unarchives", arguments: others)
     func archives(text: String) throws {
         let url = try #require(URL(string: text))
         let value = try PropertyListValue(url: url)
@@ -43,7 +43,7 @@ struct URLTests {
     }
 
     @Test(
-        "is read from what Foundation archived", arguments: others,
+        "A URL archived by Foundation is read", arguments: others,
         [PropertyListSerialization.PropertyListFormat.binary, .xml])
     func foundationArchives(text: String, format: PropertyListSerialization.PropertyListFormat) throws {
         let url = try #require(NSURL(string: text))
@@ -55,12 +55,12 @@ struct URLTests {
         #expect(value.url()?.absoluteString == text)
     }
 
-    @Test("keeps its base, both ways")
+    @Test("A relative URL keeps its base in both directions")
     func relative() throws {
         let base = try #require(URL(string: "http://example.com/x/"))
         let url = try #require(URL(string: "a/b?c", relativeTo: base))
         guard case .data(let bytes) = try PropertyListValue(url: url) else {
-            Issue.record("no archive")
+            Issue.record("The URL wasn't stored as an archive.")
             return
         }
         let foundation = try NSKeyedUnarchiver.unarchivedObject(ofClass: NSURL.self, from: Data(bytes))
@@ -74,7 +74,7 @@ struct URLTests {
         #expect(read.baseURL == base)
     }
 
-    @Test("is read from a string as a path, and as a URL when it has a scheme")
+    @Test("A string is read as a path, or as a URL if it has a scheme")
     func strings() {
         #expect(PropertyListValue.string("~/x").url(home: home)?.path == "/home/ada/x")
         #expect(PropertyListValue.string("~").url(home: home)?.path == "/home/ada")
@@ -93,7 +93,7 @@ struct URLTests {
         .data(Array("{ $archiver = NSKeyedArchiver; }".utf8)), .date(PropertyListDate(secondsSinceReferenceDate: 0)),
     ]
 
-    @Test("is nil when it is something else", arguments: broken)
+    @Test("A value of another kind is read as no URL", arguments: broken)
     func otherValues(value: PropertyListValue) {
         #expect(value.url() == nil)
     }
@@ -107,7 +107,7 @@ struct URLTests {
     private static let text: PropertyListValue = "http://example.com"
 
     static let hostile: [PropertyListValue] = [
-        // A URL that is its own base; two that are each other's.
+        // A URL that is its own base, and two URLs that are each other's base.
         archive(
             ["$null", urlClass, text, ["$class": .uid(1), "NS.relative": .uid(2), "NS.base": .uid(3)]], root: .uid(3)),
         archive(
@@ -115,7 +115,7 @@ struct URLTests {
                 "$null", urlClass, text, ["$class": .uid(1), "NS.relative": .uid(2), "NS.base": .uid(4)],
                 ["$class": .uid(1), "NS.relative": .uid(2), "NS.base": .uid(3)],
             ], root: .uid(3)),
-        // Numbers of no object.
+        // Invalid object numbers.
         archive(["$null", urlClass, text], root: .uid(3)),
         archive(["$null", urlClass, text], root: .uid(.max)),
         archive(["$null", urlClass, text], root: ["CF$UID": -1]),
@@ -123,7 +123,7 @@ struct URLTests {
         archive(["$null", urlClass, text, ["$class": .uid(1), "NS.relative": .uid(9)]], root: .uid(3)),
         archive(
             ["$null", urlClass, text, ["$class": .uid(1), "NS.relative": .uid(2), "NS.base": .uid(9)]], root: .uid(3)),
-        // Things that aren't what they should be.
+        // Objects of the wrong kind.
         archive(["$null", urlClass, 5, ["$class": .uid(1), "NS.relative": .uid(2)]], root: .uid(3)),
         archive(["$null", "NSURL", text, ["$class": .uid(1), "NS.relative": .uid(2)]], root: .uid(3)),
         archive(
@@ -138,13 +138,13 @@ struct URLTests {
         [],
     ]
 
-    @Test("is nil when the archive is hostile", arguments: hostile, [PropertyListFormat.binary, .xml])
+    @Test("A hostile archive is read as no URL", arguments: hostile, [PropertyListFormat.binary, .xml])
     func hostileArchives(archive: PropertyListValue, format: PropertyListFormat) throws {
         let bytes = try archive.write(as: format)
         #expect(PropertyListValue.data(bytes).url() == nil)
     }
 
-    @Test("never traps on an archive with changed bytes", arguments: 1...20)
+    @Test("An archive with changed bytes never causes a trap", arguments: 1...20)
     func mutations(seed: UInt64) throws {
         var random = PseudoRandom(seed: seed)
         let url = try #require(URL(string: "a/b", relativeTo: URL(string: "http://example.com/x/")))

@@ -1,10 +1,10 @@
-/// What is in a binary property list, found without a reader.
+/// The properties of a binary property list that explain differences, found without using a reader.
 struct BinaryObjects {
     /// Whether some dictionary has a key more than once.
     private(set) var haveEqualKeys = false
     /// Whether some object is a set.
     private(set) var haveSet = false
-    /// Whether the offset of some object is none, be it one that nothing refers to.
+    /// Whether some object's offset is invalid, even if nothing refers to the object.
     private(set) var haveStrayOffset = false
     /// Whether an ASCII string has a byte that isn't ASCII.
     private(set) var haveBytesBeyondASCII = false
@@ -33,7 +33,7 @@ struct BinaryObjects {
         }
     }
 
-    /// A text's bytes in UTF-16.
+    /// Returns a string's bytes in UTF-16.
     private func text(at offset: Int) -> [UInt8]? {
         guard offset < bytes.count, let (start, length) = content(at: offset) else { return nil }
         let width = bytes[offset] >> 4 == 6 ? 2 : 1
@@ -42,7 +42,7 @@ struct BinaryObjects {
         return width == 2 ? Array(content) : content.flatMap { [0, $0] }
     }
 
-    /// Where an object's content begins, and how many parts it has.
+    /// Returns the offset of an object's content, and the number of its parts.
     private func content(at offset: Int) -> (start: Int, count: Int)? {
         guard bytes[offset] & 0x0F == 0x0F else { return (offset + 1, Int(bytes[offset] & 0x0F)) }
         guard offset + 1 < bytes.count else { return nil }

@@ -1,20 +1,21 @@
 import PropertyList
 
-/// A text document as a person might have written it: with comments, in any order, indented anyhow, with spellings that no
-/// writer of ours uses.
+/// A text document as a person might have written it.
+///
+/// It has comments, keys in any order, arbitrary indentation, and spellings that our writers don't use.
 struct DecoratedDocument {
-    /// An entry with what is around it.
+    /// An entry with the text around it.
     struct Entry {
         var key: String
         /// Comments and empty lines before it.
         var before: String
         var indentation: String
-        /// The key and what is between it and the value.
+        /// The key and the text between it and the value.
         var opening: String
         var value: String
-        /// What ends the value.
+        /// The text that ends the value.
         var closing: String
-        /// A comment on its last line, and the line's end.
+        /// A comment on its last line, and the line ending.
         var after: String
     }
 
@@ -71,7 +72,7 @@ struct DecoratedDocument {
         }
     }
 
-    /// The value that a reader makes of it; nil when it refuses it.
+    /// The value that a reader returns; `nil` if it refuses the document.
     var value: [String: PropertyListValue]? {
         guard case .dictionary(let values)? = try? PropertyListValue(parsing: Array(text.utf8)) else { return nil }
         return values

@@ -1,6 +1,6 @@
 import PropertyList
 
-/// The bytes of an XML document with the given body in `<plist>`.
+/// Returns the bytes of an XML document with a body inside `<plist>`.
 func xml(_ body: String) -> [UInt8] {
     Array("<plist version=\"1.0\">\(body)</plist>".utf8)
 }
@@ -10,7 +10,7 @@ func parse(_ text: String) throws(PropertyListError) -> PropertyListValue {
     try PropertyListValue(parsing: Array(text.utf8))
 }
 
-/// The error that reading throws; nil if there is none.
+/// Returns the error that reading throws; `nil` if there is none.
 func errorOfReading(
     _ bytes: [UInt8], limits: PropertyListLimits = PropertyListLimits()
 ) -> PropertyListError? {
@@ -22,7 +22,7 @@ func errorOfReading(
     }
 }
 
-/// A binary property list of the given objects, the first being the outermost, with references of one byte.
+/// Returns a binary property list of objects, with references of one byte; the first object is the outermost one.
 func binary(_ objects: [[UInt8]]) -> [UInt8] {
     var bytes = Array("bplist00".utf8)
     var offsets: [UInt8] = []

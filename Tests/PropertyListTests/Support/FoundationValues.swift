@@ -2,7 +2,7 @@ import Foundation
 import PropertyList
 
 extension PropertyListValue {
-    /// The value as Foundation's classes.
+    /// The value as an object of Foundation's classes.
     var foundationObject: Any {
         switch self {
         case .string(let string): NSString(string: string)
@@ -19,7 +19,7 @@ extension PropertyListValue {
         }
     }
 
-    /// The value of what Foundation has read; nil if it is nothing that a property list holds.
+    /// Converts an object that Foundation has read; fails if a property list can't contain it.
     init?(foundationObject object: Any) {
         switch object {
         case let flag as Bool where type(of: object) == Bool.self: self = .boolean(flag)
@@ -49,7 +49,7 @@ extension PropertyListValue {
     }
 }
 
-/// What Foundation makes of a document; nil if it refuses it.
+/// Reads a document with Foundation; returns `nil` if Foundation refuses it.
 func readByFoundation(_ bytes: [UInt8]) -> PropertyListValue? {
     guard let object = try? PropertyListSerialization.propertyList(from: Data(bytes), options: [], format: nil) else {
         return nil
@@ -57,7 +57,7 @@ func readByFoundation(_ bytes: [UInt8]) -> PropertyListValue? {
     return PropertyListValue(foundationObject: object)
 }
 
-/// What Foundation writes for a value.
+/// Writes a value with Foundation.
 func writtenByFoundation(
     _ value: PropertyListValue, _ format: PropertyListSerialization.PropertyListFormat
 ) throws -> [UInt8] {
@@ -65,7 +65,7 @@ func writtenByFoundation(
 }
 
 extension PropertyListValue {
-    /// The value with each 32-bit real widened, for oracles that know one width only.
+    /// The value with each 32-bit real widened, for oracles that have only one width.
     var widened: PropertyListValue {
         switch self {
         case .real32(let number): .real(Double(number))

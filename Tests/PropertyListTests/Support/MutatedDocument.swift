@@ -1,6 +1,6 @@
 import PropertyList
 
-/// A document that was whole, and then changed at random; the same one for the same seed.
+/// A valid document that was then changed at random; the same seed gives the same document.
 struct MutatedDocument {
     let seed: UInt64
     let bytes: [UInt8]
@@ -20,7 +20,7 @@ struct MutatedDocument {
         _ bytes: inout [UInt8], _ other: [UInt8], _ format: PropertyListFormat, _ generator: inout SeededGenerator
     ) {
         func below(_ bound: Int) -> Int { Int.random(in: 0..<max(1, bound), using: &generator) }
-        // Most of a text's head, and a binary's trailer, decide whether there is any document at all; so they are hit seldom.
+        // A text's head and a binary's trailer decide whether there is any document at all, so most changes spare them.
         let first = format == .xml && below(10) > 0 ? min(bytes.count, 160) : 0
         let place = first + below(bytes.count - first)
         guard place < bytes.count else { return }
@@ -43,7 +43,7 @@ struct MutatedDocument {
                     [0, 1, 8, 9, 0x0F, 0x10, 0x13, 0x23, 0x33, 0x4F, 0x5F, 0x6F, 0x7F, 0xAF, 0xDF, 0xFF][below(16)]
                 return
             }
-            // Beside markup, where it may mean something.
+            // Next to markup, where the token may have a meaning.
             let markup = bytes[place...].firstIndex { $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: ">") } ?? place
             bytes.insert(contentsOf: token.utf8, at: bytes[markup] == UInt8(ascii: ">") ? markup + 1 : markup)
         }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Programs of others that read and write property lists.
+/// Other programs that read and write property lists.
 enum Programs {
     static let python = find("python3")
     static let plistutil = find("plistutil")
@@ -10,7 +10,7 @@ enum Programs {
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// Runs a program to its end and returns its exit status.
+    /// Runs a program until it exits, and returns its exit status.
     static func run(_ program: String?, _ arguments: [String]) throws -> Int32 {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program ?? "/nonexistent")
@@ -21,7 +21,7 @@ enum Programs {
     }
 }
 
-/// Runs the body with a new directory, which is deleted afterwards.
+/// Runs a closure with a new directory, which is deleted afterwards.
 func withTemporaryDirectory<Result>(_ body: (URL) throws -> Result) throws -> Result {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("plist-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -1,7 +1,7 @@
 import Foundation
 import PropertyList
 
-/// What python's plistlib makes of documents, or the exception for each that it refuses.
+/// Reads documents with Python's plistlib; returns the value or the exception for each.
 func readByPython(
     _ documents: [[UInt8]], _ format: PropertyListFormat
 ) throws -> [(value: PropertyListValue?, refusal: String?)] {
@@ -41,7 +41,7 @@ func readByPython(
 }
 
 extension PropertyListValue {
-    /// The value of what the script says.
+    /// Converts a value from the script's output.
     fileprivate init?(python object: Any) {
         guard let parts = object as? [Any], let kind = parts.first as? String else { return nil }
         let text = parts.dropFirst().first as? String ?? ""

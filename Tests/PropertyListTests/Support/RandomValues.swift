@@ -1,6 +1,6 @@
 import PropertyList
 
-/// SplitMix64: the same numbers for the same seed, everywhere.
+/// The SplitMix64 generator, which gives the same numbers for the same seed everywhere.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
@@ -17,9 +17,9 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// Makes property lists of every kind of value, within what a given reader can take.
+/// A generator of property lists with every kind of value that a given reader accepts.
 struct RandomValues {
-    /// What to leave out, for the sake of an oracle.
+    /// The kinds of values to leave out for an oracle.
     struct Exclusions: OptionSet {
         let rawValue: Int
         /// Object numbers of archives.
@@ -36,7 +36,7 @@ struct RandomValues {
         static let unsigned = Exclusions(rawValue: 32)
         /// Reals of any width.
         static let reals = Exclusions(rawValue: 64)
-        /// Characters beyond the basic plane, which sort differently in UTF-16.
+        /// Characters beyond the Basic Multilingual Plane, which sort differently in UTF-16.
         static let astral = Exclusions(rawValue: 128)
     }
 

@@ -2,13 +2,13 @@ import Foundation
 import PropertyList
 import Testing
 
-/// What two readers make of one document.
+/// The results of two readers for one document.
 struct ReadingComparison {
     let document: MutatedDocument
     let ours: PropertyListValue?
     let error: PropertyListError?
     let theirs: PropertyListValue?
-    /// Why the other reader refuses it, where it says so.
+    /// The other reader's reason for refusing the document, if it gives one.
     let refusal: String?
 
     init(_ document: MutatedDocument, theirs: PropertyListValue?, refusal: String? = nil) {
@@ -24,25 +24,25 @@ struct ReadingComparison {
         }
     }
 
-    /// The document, as far as it is text.
+    /// The document decoded as text.
     var text: String { String(decoding: document.bytes, as: UTF8.self) }
 
-    /// Where the two differ that both have read, and what each has there.
+    /// The first difference if both readers accept the document, as our value and theirs.
     var difference: (ours: PropertyListValue, theirs: PropertyListValue)? {
         guard let ours, let theirs else { return nil }
         return ours.difference(from: theirs)
     }
 
-    /// How the readers differ, in a way that isn't known; `nil` where they agree.
+    /// Returns a description of an unknown difference; `nil` if the readers agree or the difference is known.
     func problem(_ known: [KnownDifference]) -> String? {
         let what: String
         switch (ours, theirs) {
         case (nil, nil): return nil
         case (nil, _?): what = "refused: \(error.map { "\($0)" } ?? "")"
-        case (_?, nil): what = "taken by us alone, refused for \(refusal ?? "a reason of its own")"
+        case (_?, nil): what = "accepted by us alone, refused for \(refusal ?? "a reason of its own")"
         case (_?, _?):
             guard let difference else { return nil }
-            what = "taken as \(difference.ours), by the other as \(difference.theirs)"
+            what = "read as \(difference.ours), by the other as \(difference.theirs)"
         }
         if known.contains(where: { $0.holds(self) }) { return nil }
         return "Seed \(document.seed): \(what): \(text.debugDescription)"
@@ -50,7 +50,7 @@ struct ReadingComparison {
 }
 
 extension PropertyListValue {
-    /// The first place where another reader took something else, as exactly as it can tell.
+    /// Returns the first difference from another reader's value, as far as that reader's types allow.
     fileprivate func difference(
         from other: PropertyListValue
     ) -> (ours: PropertyListValue, theirs: PropertyListValue)? {

@@ -1,13 +1,13 @@
 import FoundationEssentials
 import PropertyList
 
-/// A type that an encoder writes as one value, and doesn't ask to encode itself.
+/// A type that an encoder writes as one value, instead of asking it to encode itself.
 ///
-/// Its `init(propertyListValue:)` reads text as well; `exact` doesn't, as Foundation's `PropertyListDecoder`.
+/// Its `init(propertyListValue:)` also reads text; `exact(_:)` doesn't, like Foundation's `PropertyListDecoder`.
 protocol CodingScalar: DefaultsValue {
-    /// The value, if it is stored as what it is, and fits.
+    /// Returns the value if it is stored as this type and fits.
     static func exact(_ value: PropertyListValue) -> Self?
-    /// What an error says was expected.
+    /// The expected kind of value, as an error message names it.
     static var expectation: String { get }
 }
 
@@ -64,7 +64,7 @@ extension Date: CodingScalar {
 }
 
 extension URL: CodingScalar {
-    /// The URL, also from the dictionary that Foundation's `PropertyListEncoder` makes of one.
+    /// Returns the URL, also from the dictionary that Foundation's `PropertyListEncoder` makes of one.
     static func exact(_ value: PropertyListValue) -> Self? {
         guard case .dictionary(let fields) = value else { return value.url() }
         guard case .string(let relative)? = fields["relative"] else { return nil }
@@ -72,4 +72,48 @@ extension URL: CodingScalar {
         return exact(base).flatMap { URL(string: relative, relativeTo: $0) }
     }
     static var expectation: String { "a URL" }
+}
+
+/// A dictionary's key in a coding path.
+struct NameKey: CodingKey {
+    let stringValue: String
+
+    init(_ name: String) { stringValue = name }
+
+    init?(stringValue: String) { self.init(stringValue) }
+
+    init?(intValue: Int) { self.init(String(intValue)) }
+
+    /// The number in the name, for dictionaries whose keys are numbers.
+    var intValue: Int? { Int(stringValue) }
+}
+
+/// An array's index in a coding path.
+struct IndexKey: CodingKey {
+    let index: Int
+
+    init(_ index: Int) { self.index = index }
+
+    init?(stringValue: String) { nil }
+
+    init?(intValue: Int) { self.init(intValue) }
+
+    var stringValue: String { "Index \(index)" }
+    var intValue: Int? { index }
+}
+
+extension [any CodingKey] {
+    /// The path as a sentence names it: ` at "window.size[2]"`, or nothing for the outermost value.
+    var place: String {
+        guard !isEmpty else { return "" }
+        var text = ""
+        for key in self {
+            if let key = key as? IndexKey {
+                text += "[\(key.index)]"
+            } else {
+                text += (text.isEmpty ? "" : ".") + key.stringValue
+            }
+        }
+        return " at \"\(text)\""
+    }
 }

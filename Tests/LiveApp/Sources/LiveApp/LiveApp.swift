@@ -19,12 +19,12 @@ struct LiveApp {
         }
     }
 
-    /// The newest value, as a stream.
+    /// Shows the latest value from a stream.
     static func showUpdates() async {
         for await message in UserDefaults.standard.updates(of: .message) { show(message) }
     }
 
-    /// What a view does that is drawn anew when something changes that it has read.
+    /// Shows the value as a view does, which is redrawn when a value that it has read changes.
     static func showObserved() async {
         while true {
             let (changes, change) = AsyncStream.makeStream(of: Void.self)
@@ -38,7 +38,7 @@ struct LiveApp {
         }
     }
 
-    /// Foundation's own class, which one line makes live.
+    /// Shows the value of Foundation's own class, which one line makes live.
     static func showFoundation() async {
         let defaults = Foundation.UserDefaults.standard
         let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

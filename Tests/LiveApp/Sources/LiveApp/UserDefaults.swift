@@ -1,4 +1,4 @@
 import DefaultsKit
 
-/// The line that replaces Foundation's class, in the whole module.
+/// The line that replaces Foundation's class in the whole module.
 typealias UserDefaults = DefaultsKit.UserDefaults

@@ -1,0 +1,169 @@
+import DefaultsClient
+import DefaultsCore
+public import DefaultsKit
+import PropertyList
+
+extension UserDefaultsController {
+    /// Binds a property of an object to a typed key, in both directions.
+    ///
+    /// The property has the key's value when the call returns. Later changes to the key, by any process, set the
+    /// property on the actor that called this method. An edit of the property goes to the controller: on the actor's
+    /// next turn if the property is observable, otherwise on the binding's `commit()`. If both change at the same time,
+    /// the property's edit wins.
+    ///
+    /// ```swift
+    /// @MainActor @Observable final class Player { var quality = 0.0 }
+    /// let binding = controller.bind(player, \.quality, to: .quality)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - object: The object, which is held weakly.
+    ///   - property: The property to bind.
+    ///   - key: The key.
+    ///   - commit: The time at which edits go to the controller.
+    ///   - isolation: The actor that the object belongs to, which must be the caller's.
+    /// - Returns: The binding, which ends when its last reference is released.
+    public func bind<Object: AnyObject, Value>(
+        _ object: Object, _ property: ReferenceWritableKeyPath<Object, Value>, to key: DefaultsKey<Value>,
+        commit: Binding.Commit = .continuously, isolation: isolated (any Actor) = #isolation
+    ) -> Binding {
+        bind(
+            object, property, key.name,
+            ObjectProperty<Object, Value>.Conversion(
+                present: { [defaults] in key.read($0, in: defaults) },
+                store: { value throws(DefaultsError) in try PropertyListValue(storing: value, forKey: key.name) }),
+            commit, isolation: isolation)
+    }
+
+    /// Binds a property of an object to a key, given by its name, in both directions.
+    ///
+    /// When the key has no value, or one of another type, the property has the value that it had when it was bound.
+    ///
+    /// - Parameters:
+    ///   - object: The object, which is held weakly.
+    ///   - property: The property to bind.
+    ///   - name: The key's name.
+    ///   - commit: The time at which edits go to the controller.
+    ///   - isolation: The actor that the object belongs to, which must be the caller's.
+    /// - Returns: The binding, which ends when its last reference is released.
+    public func bind<Object: AnyObject, Value: DefaultsValue>(
+        _ object: Object, _ property: ReferenceWritableKeyPath<Object, Value>, to name: String,
+        commit: Binding.Commit = .continuously, isolation: isolated (any Actor) = #isolation
+    ) -> Binding {
+        bind(
+            object, property, name,
+            ObjectProperty<Object, Value>.Conversion(
+                present: { $0.flatMap { Value(propertyListValue: $0) } },
+                store: { value throws(DefaultsError) in try PropertyListValue(storing: value, forKey: name) }),
+            commit, isolation: isolation)
+    }
+
+    /// Binds a property of an object to a typed key, with a transformer between the stored and the presented value.
+    ///
+    /// If the transformer works in one direction only, like `isNil`, the property follows the key, and edits of the
+    /// property go nowhere.
+    ///
+    /// ```swift
+    /// let binding = controller.bind(button, \.isHidden, to: .showsButton, transformer: .negateBoolean)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - object: The object, which is held weakly.
+    ///   - property: The property to bind.
+    ///   - key: The key.
+    ///   - transformer: The conversion between the key's value and the property's.
+    ///   - commit: The time at which edits go to the controller.
+    ///   - isolation: The actor that the object belongs to, which must be the caller's.
+    /// - Returns: The binding, which ends when its last reference is released.
+    public func bind<Object: AnyObject, Stored, Presented>(
+        _ object: Object, _ property: ReferenceWritableKeyPath<Object, Presented>, to key: DefaultsKey<Stored>,
+        transformer: DefaultsTransformer<Stored, Presented>, commit: Binding.Commit = .continuously,
+        isolation: isolated (any Actor) = #isolation
+    ) -> Binding {
+        bind(
+            object, property, key.name,
+            ObjectProperty<Object, Presented>.Conversion(
+                present: transformer.presenting(BoundKey(key.name, of: defaults)) { [defaults] value in
+                    if transformer.presentBound == nil { return key.read(value, in: defaults) }
+                    // Such a transformer reports a value of another type itself.
+                    return value.flatMap { Stored(propertyListValue: $0) } ?? key.defaultValue
+                },
+                store: transformer.storing(forKey: key.name)),
+            commit, isolation: isolation)
+    }
+
+    /// Binds a property of an object to a key, given by its name, with a transformer between the stored and the
+    /// presented value.
+    ///
+    /// When the key has no value, or one of another type, the transformer presents `nil` if `Stored` is an `Optional`;
+    /// otherwise the property has the value that it had when it was bound.
+    ///
+    /// - Parameters:
+    ///   - object: The object, which is held weakly.
+    ///   - property: The property to bind.
+    ///   - name: The key's name.
+    ///   - transformer: The conversion between the key's value and the property's.
+    ///   - commit: The time at which edits go to the controller.
+    ///   - isolation: The actor that the object belongs to, which must be the caller's.
+    /// - Returns: The binding, which ends when its last reference is released.
+    public func bind<Object: AnyObject, Stored, Presented>(
+        _ object: Object, _ property: ReferenceWritableKeyPath<Object, Presented>, to name: String,
+        transformer: DefaultsTransformer<Stored, Presented>, commit: Binding.Commit = .continuously,
+        isolation: isolated (any Actor) = #isolation
+    ) -> Binding {
+        let nothing = (Stored.self as? any OptionalValue.Type)?.nothing as? Stored
+        return bind(
+            object, property, name,
+            ObjectProperty<Object, Presented>.Conversion(
+                present: transformer.presenting(BoundKey(name, of: defaults)) {
+                    $0.flatMap { Stored(propertyListValue: $0) } ?? nothing
+                },
+                store: transformer.storing(forKey: name)),
+            commit, isolation: isolation)
+    }
+
+    private func bind<Object: AnyObject, Value>(
+        _ object: Object, _ property: ReferenceWritableKeyPath<Object, Value>, _ key: String,
+        _ conversion: ObjectProperty<Object, Value>.Conversion, _ commit: Binding.Commit,
+        isolation: isolated any Actor
+    ) -> Binding {
+        // Registered before the first read, so that no change is missed.
+        let observed = ObservedKeys(defaults, [key], and: self)
+        let property = ObjectProperty(
+            object, property, self, key, conversion, wakeUp: commit == .continuously ? observed.wakeUp : nil)
+        let binding = Binding(property, observed)
+        binding.follow(isolation: isolation)
+        return binding
+    }
+}
+
+extension DefaultsTransformer {
+    /// Returns the conversion from the key's value to the property's, which returns `nil` when there is nothing to
+    /// present.
+    fileprivate func presenting(
+        _ key: BoundKey, _ read: @escaping (PropertyListValue?) -> Stored?
+    ) -> (PropertyListValue?) -> Presented? {
+        { value in
+            guard let stored = read(value) else { return nil }
+            guard let presentBound else { return present(stored) }
+            return presentBound(stored, value, key)
+        }
+    }
+
+    /// Returns the conversion from the property's value to the key's; `nil` for a transformer that works in one
+    /// direction only.
+    fileprivate func storing(
+        forKey key: String
+    ) -> ((Presented) throws(DefaultsError) -> PropertyListValue?)? {
+        guard let store else { return nil }
+        return { presented throws(DefaultsError) in
+            let stored: Stored
+            do {
+                stored = try store(presented)
+            } catch {
+                throw DefaultsError(.invalidValue, "\"\(key)\" can't be stored: \(error)")
+            }
+            return try PropertyListValue(storing: stored, forKey: key)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import DefaultsCore
+import Dispatch
+import Linux
+
+/// An event that happens once, which one thread or one task waits for.
+final class Latch: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+    private let wakeUp = WakeUp()
+
+    /// Resumes the waiter, now or when it begins to wait.
+    func open() {
+        semaphore.signal()
+        wakeUp.fill()
+    }
+
+    /// Gives up the waiter in a forked child, where it belongs to the parent.
+    ///
+    /// A semaphore must not be freed while a thread waits for it. A task must not be resumed, since the parent's
+    /// goes on in the parent; so it is kept for the life of the child.
+    func abandon() {
+        semaphore.signal()
+        _ = Unmanaged.passRetained(wakeUp)
+    }
+
+    /// Blocks the calling thread until the latch opens.
+    ///
+    /// Must not be called in a task, where it would block a thread of the shared pool; see `opened`.
+    ///
+    /// - Parameter milliseconds: the timeout; `nil` for none.
+    /// - Returns: false after the timeout.
+    func wait(milliseconds: Int? = nil) -> Bool {
+        guard let milliseconds else {
+            semaphore.wait()
+            return true
+        }
+        return semaphore.wait(timeout: .now() + .milliseconds(milliseconds)) == .success
+    }
+
+    /// Suspends the calling task until the latch opens.
+    ///
+    /// - Returns: false if the task was canceled.
+    func opened() async -> Bool { await wakeUp.wait() }
+}
+
+/// A wait for edits to be safe and for earlier changes by others to arrive.
+final class Barrier: Sendable {
+    /// The condition that a barrier waits for.
+    enum Purpose {
+        /// Edits are durable, and earlier changes by others have arrived.
+        case durable
+        /// Edits outlive the process.
+        case handedOver
+    }
+
+    let purpose: Purpose
+    private let latch = Latch()
+    /// The reasons why edits aren't safe, set before the latch opens.
+    private let failures = ForkSafeMutex<[DefaultsError]>([])
+
+    init(_ purpose: Purpose) {
+        self.purpose = purpose
+    }
+
+    /// Ends the wait.
+    ///
+    /// - Parameter failures: the reasons why edits aren't safe.
+    func finish(_ failures: [DefaultsError] = []) {
+        self.failures.withLock { $0 = failures }
+        latch.open()
+    }
+
+    /// Gives up the waiter in a forked child.
+    func abandon() { latch.abandon() }
+
+    /// Blocks the calling thread until the barrier finishes.
+    ///
+    /// - Parameter milliseconds: the timeout; `nil` for none.
+    /// - Returns: the reasons why edits aren't safe; `nil` after the timeout.
+    func wait(milliseconds: Int? = nil) -> [DefaultsError]? {
+        latch.wait(milliseconds: milliseconds) ? failures.withLock { $0 } : nil
+    }
+
+    /// Suspends the calling task until the barrier finishes.
+    ///
+    /// - Returns: the reasons why edits aren't safe; `nil` if the task was canceled.
+    func finished() async -> [DefaultsError]? {
+        await latch.opened() ? failures.withLock { $0 } : nil
+    }
+}

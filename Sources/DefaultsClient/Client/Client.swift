@@ -1,0 +1,391 @@
+package import DefaultsCore
+import Glibc
+import Linux
+import PropertyList
+import Synchronization
+
+/// The domains that a process uses, kept up to date by an agent if one runs, or else by a store in the process.
+///
+/// A domain is loaded when it is first used, and its changes are followed from then on, so a read finds its values in
+/// memory. An edit takes effect in this process before the call returns; edits are sent in order. Any thread may call
+/// any method. Callers' code runs under `modifications` only. Lock order: `modifications`, `line`,
+/// `state`, then a search list's or a follower's lock.
+package final class Client: Sendable {
+    /// The process's own client.
+    package static let shared = Client.ofProcess()
+
+    /// The domains, and everything that depends on them.
+    ///
+    /// Only transitions run under this lock: no I/O, and no calls except to search lists and followers.
+    let state: ForkSafeMutex<ClientState>
+    let requests = ClientRequests()
+    let line = SessionLine()
+    /// The lock that callers hold while they change a value based on its previous value.
+    package let modifications = ModificationLock()
+    /// The count of search lists that have observers.
+    let observed = ObservedLists()
+    /// The directories and the agent's socket, or the reason why there are none.
+    let location: Result<Location, DefaultsError>
+    private let languagesSource = LanguagesSource()
+    /// Whether the thread has been started.
+    ///
+    /// Under this lock, only `requests.open()` is called and the thread started.
+    private let hasThread = ForkSafeMutex(false)
+    private let staleness = Atomic(false)
+    /// Whether values exist only in this process: by choice, or because it has no preferences directory.
+    let isInMemory: Bool
+    /// The reason why preferences can't be read or saved; reported when they are first used.
+    let unavailability: DefaultsError?
+    private let hasReportedUnavailability = Atomic(false)
+    /// The keep-alive interval, in milliseconds: after this much silence, the agent is asked whether it is still there
+    /// if there are observers.
+    let keepAliveInterval: Int64
+
+    /// Creates the client of a location.
+    package init(
+        _ location: Result<Location, DefaultsError>, arguments: [String] = [],
+        keepAliveInterval: Int64 = AgentTimeouts.keepAlive
+    ) {
+        self.location = location
+        self.keepAliveInterval = keepAliveInterval
+        var values: [Domain: DomainValues]?
+        switch location {
+        case .success: unavailability = nil
+        case .failure(let error):
+            unavailability = DefaultsError(
+                error.code, "\(error) Until this program is restarted, it reads no preferences and saves none.",
+                errno: error.errno)
+            values = [:]
+        }
+        isInMemory = values != nil
+        state = ForkSafeMutex(
+            ClientState(
+                system: (try? location.get())?.system ?? .none,
+                volatile: [SearchLayer.argumentDomain: ArgumentDomain.values(in: arguments)], inMemory: values))
+        ForkedChild.add(self)
+    }
+
+    /// Creates a client whose domains exist only in memory, and not in files.
+    package init(inMemory values: [Domain: DomainValues]) {
+        location = .failure(DefaultsError(.directory, "These domains exist only in memory."))
+        isInMemory = true
+        unavailability = nil
+        keepAliveInterval = 0
+        state = ForkSafeMutex(ClientState(system: .none, volatile: [:], inMemory: values))
+        ForkedChild.add(self)
+    }
+
+    deinit { ForkedChild.remove(self) }
+
+    private static func ofProcess() -> Client {
+        let location = Result { () throws(DefaultsError) in try Location(environment: .current) }
+        ExitingThread.begin()
+        return Client(location, arguments: CommandLine.arguments)
+    }
+
+    // MARK: Transitions
+
+    /// Runs a transition, and then performs its effects.
+    @discardableResult
+    func transition<Value>(_ body: (inout ClientState) -> (Value, ClientEffects)) -> Value {
+        let (value, effects) = state.withLock { body(&$0) }
+        perform(effects)
+        return value
+    }
+
+    /// Performs the effects of a transition on the thread that made it: a caller's, or `ClientThread`.
+    private func perform(_ effects: ClientEffects) {
+        // First: waiters for values or a save needn't wait for languages.
+        if effects.isSentByCaller { sendEdits() } else if effects.needsSession { wakeThread() }
+        for latch in effects.latches { latch.open() }
+        for problem in effects.problems { report(problem, of: .file) }
+        // Before the notifications: notified observers must find the languages.
+        make(effects.languages)
+        for wakeUp in effects.wakeUps { wakeUp.fill() }
+        var tracked: [TrackedKey] = []
+        for (list, changes) in effects.changes {
+            let observers = list.observers(of: changes)
+            for wakeUp in observers.wakeUps { wakeUp.fill() }
+            tracked += observers.tracked
+        }
+        for key in tracked { key.notify() }
+    }
+
+    /// Loads the values of the languages that search lists need, which takes a few milliseconds each.
+    ///
+    /// The caller is the first thread that searches a list, a thread that changes a list's languages, or `ClientThread`
+    /// if an event that it applies changes them. On `ClientThread`, later events of the session wait meanwhile,
+    /// including the end of a barrier. So when a barrier ends, earlier changes by others have arrived, and so have the
+    /// languages that they selected.
+    private func make(_ languages: Set<String>) {
+        if languages.isEmpty { return }
+        let made = languages.map { ($0, languagesSource.values(of: $0)) }
+        transition { ((), $0.add(Dictionary(uniqueKeysWithValues: made))) }
+    }
+
+    /// Includes languages domains in all searches from now on.
+    package func useLanguages(
+        from source: @escaping @Sendable (String) -> DomainValues?, environment: Environment = .current
+    ) {
+        languagesSource.set(source)
+        let names = isInMemory && unavailability == nil ? [] : Languages.preferred(in: environment)
+        transition { ((), $0.useLanguages(else: names)) }
+    }
+
+    /// Sends edits on this thread, so that they have left the process when the call that made them returns.
+    ///
+    /// Without an agent, or while other requests are pending, `ClientThread` sends them.
+    private func sendEdits() {
+        if line.send({ state.withLock { $0.dequeueEdits() } }) { wakeThread() }
+    }
+
+    /// Wakes the thread, after starting it if necessary.
+    ///
+    /// - Returns: false if there is no thread and none can be started. In that case, the caller must not wait.
+    @discardableResult
+    private func wakeThread() -> Bool {
+        reportUnavailability()
+        guard !isInMemory, case .success(let location) = location else { return false }
+        let exists = hasThread.withLock { hasThread in
+            if !hasThread {
+                requests.open()
+                hasThread = ClientThread.start(for: self, at: location)
+            }
+            return hasThread
+        }
+        if exists {
+            requests.wake()
+        } else {
+            report(Self.noThread, of: .agent)
+        }
+        return exists
+    }
+
+    private static let noThread = DefaultsError(
+        .agentUnavailable,
+        "No thread could be started, so nothing can be saved. Raise the limit on processes (ulimit -u).")
+
+    // MARK: Use
+
+    /// Runs a body while the domains of some names are loaded, after reloading them if they are stale.
+    ///
+    /// Waits for the agent or the disk if they must be loaded or reloaded.
+    package func with<Value>(_ names: [DomainName], _ body: () -> Value) -> Value {
+        state.withLock { state in for name in names { state.hold(name) } }
+        defer {
+            let hasExcess = state.withLock { state in
+                for name in names { state.release(name) }
+                return state.idle.hasExcess
+            }
+            if hasExcess { requests.wake() }
+        }
+        prepare(names)
+        return body()
+    }
+
+    /// Loads the domains of some held names, or reloads them if they are stale, without blocking a thread.
+    ///
+    /// - Returns: false if the task was canceled first.
+    package func load(_ names: [DomainName]) async -> Bool {
+        let latches = beginLoading(names)
+        if latches.isEmpty {
+            reportUnavailability()
+            if isStale { return await beginReload()?.opened() ?? true }
+            return true
+        }
+        guard wakeThread() else { return true }
+        for latch in latches where await !latch.opened() { return false }
+        return true
+    }
+
+    /// Starts to load the names that aren't loaded yet.
+    ///
+    /// - Returns: a latch for each of them.
+    private func beginLoading(_ names: [DomainName]) -> [Latch] {
+        state.withLock { state in
+            names.filter { !state.isLoaded($0) }.map { name in
+                let latch = Latch()
+                state.load(name, latch)
+                return latch
+            }
+        }
+    }
+
+    /// Loads the domains of some held names, or reloads them if they are stale.
+    ///
+    /// Waits for the agent or the disk if they must be loaded or reloaded.
+    package func prepare(_ names: [DomainName]) {
+        let latches = beginLoading(names)
+        if latches.isEmpty {
+            reportUnavailability()
+            if isStale { reload() }
+            return
+        }
+        guard wakeThread() else { return }
+        for latch in latches { _ = latch.wait() }
+    }
+
+    /// Whether the files may have changed unnoticed.
+    package var isStale: Bool { staleness.load(ordering: .relaxed) || ForkedChild.isFresh }
+
+    func setStale(_ isStale: Bool) { staleness.store(isStale, ordering: .relaxed) }
+
+    /// Whether an observer or a follower waits for changes, which may be those of other processes.
+    package var isObserved: Bool { observed.isAny || state.withLock { !$0.followers.isEmpty } }
+
+    /// Wakes the thread for a new observer: to begin reloading the files, or to check that the agent is still there.
+    package func beginObserving() { requests.wake() }
+
+    /// Reloads the files, and waits until that is done.
+    func reload() { _ = beginReload()?.wait() }
+
+    /// Requests a reload of the files.
+    ///
+    /// - Returns: a latch that opens after the reload; `nil` if there is no thread.
+    private func beginReload() -> Latch? {
+        guard wakeThread() else { return nil }
+        let latch = Latch()
+        requests.ask { $0.reloads.append(latch) }
+        return latch
+    }
+
+    /// Sets and removes keys of a domain in one change set.
+    package func edit(_ domain: Domain, _ values: Difference) {
+        // Nearly always, the values are loaded. Then the lock, which other threads need too, is acquired only once.
+        if !isStale,
+            let effects = state.withLock({ $0.isLoaded(domain.name) ? $0.edit(domain, values, at: .now()) : nil })
+        {
+            reportUnavailability()
+            return perform(effects)
+        }
+        with([domain.name]) { transition { ((), $0.edit(domain, values, at: .now())) } }
+    }
+
+    /// Removes all keys of a domain and sets others in one change set.
+    package func replace(_ domain: Domain, with values: DomainValues) {
+        with([domain.name]) { transition { ((), $0.replace(domain, with: values, at: .now())) } }
+    }
+
+    /// Sets and removes keys of a domain if certain keys still have their expected values, in the file and for every
+    /// process.
+    ///
+    /// Waits for the agent or the disk. When the condition fails, the values that others gave the keys have been
+    /// received.
+    ///
+    /// - Throws: `changed` if a key has another value, in which case nothing was set; otherwise the reason why the edit
+    ///   was refused or its outcome is unknown.
+    package func commit(
+        _ domain: Domain, _ values: Difference, expecting expected: Difference
+    ) throws(DefaultsError) {
+        let commit = Commit(domain: domain, values: values, expected: expected)
+        if isInMemory {
+            reportUnavailability()
+            if let unavailability { throw unavailability }
+            guard transition({ $0.commit(commit, at: .now()) }) else { throw commit.conditionError }
+            return
+        }
+        guard wakeThread() else { throw Self.noThread }
+        let failures = with([domain.name]) {
+            requests.ask { $0.commits.append(commit) }
+            return commit.barrier.wait() ?? []
+        }
+        if let failure = failures.first { throw failure }
+    }
+
+    // MARK: Saving
+
+    /// Waits until all edits are durable and all earlier changes by others have arrived.
+    ///
+    /// - Returns: the reasons why some edits aren't durable; none if all are.
+    package func synchronize() -> [DefaultsError] {
+        switch beginSynchronizing() {
+        case .waiting(let barrier): barrier.wait() ?? []
+        case .finished(let failures): failures
+        }
+    }
+
+    /// Waits as `synchronize` does, without blocking a thread.
+    ///
+    /// - Returns: the reasons why some edits aren't durable; `nil` if the task was canceled first.
+    package func synchronized() async -> [DefaultsError]? {
+        switch beginSynchronizing() {
+        case .waiting(let barrier): await barrier.finished()
+        case .finished(let failures): failures
+        }
+    }
+
+    private enum Synchronization {
+        case waiting(Barrier)
+        case finished([DefaultsError])
+    }
+
+    private func beginSynchronizing() -> Synchronization {
+        if isInMemory {
+            reportUnavailability()
+            return .finished(unavailability.map { [$0] } ?? [])
+        }
+        let barrier = Barrier(.durable)
+        guard wakeThread() else { return .finished([Self.noThread]) }
+        requests.ask { $0.barriers.append(barrier) }
+        return .waiting(barrier)
+    }
+
+    /// Waits until all edits are certain to outlive the process.
+    ///
+    /// They are when the agent has accepted them, or when they are in their files. The wait continues as long as edits
+    /// are being accepted. If none is accepted for twelve seconds, it ends with a report.
+    func handOver() {
+        guard !isInMemory, state.withLock({ $0.mustHandOver }) else { return }
+        let barrier = Barrier(.handedOver)
+        guard wakeThread() else { return }
+        var remaining = state.withLock { $0.unaccepted }
+        requests.ask { $0.barriers.append(barrier) }
+        while barrier.wait(milliseconds: AgentTimeouts.handOver) == nil {
+            let now = state.withLock { $0.unaccepted }
+            guard now < remaining else {
+                let edits = now == 0 ? "Edits" : "\(now) edits"
+                let error = DefaultsError(
+                    .notSaved,
+                    "\(edits) could not be saved before the process ended: none was accepted for 12 seconds.")
+                return report(error, of: .saving)
+            }
+            remaining = now
+        }
+    }
+
+    /// Ends the thread after handing over the edits.
+    ///
+    /// For a client that is no longer used. The process's own client is used until the process ends.
+    package func close() {
+        handOver()
+        requests.ask { $0.mustEnd = true }
+    }
+
+    // MARK: Forks
+
+    /// Starts over in a forked child, which has no thread, no session and no edits of its own yet.
+    ///
+    /// The waiting threads are the parent's, but the latches are opened here all the same: a semaphore must not be
+    /// freed while it counts a waiting thread.
+    func startOver() {
+        hasThread.withLock { $0 = false }
+        requests.startOver()
+        line.startOver()
+        modifications.startOver()
+        for latch in state.withLock({ $0.startOver() }) { latch.abandon() }
+        setStale(!isInMemory)
+    }
+
+    // MARK: Problems
+
+    /// Reports once that preferences can't be read or saved.
+    func reportUnavailability() {
+        guard let unavailability, !hasReportedUnavailability.exchange(true, ordering: .relaxed) else { return }
+        report(unavailability, of: .saving)
+    }
+
+    /// Reports an error in the background, on behalf of no particular caller.
+    func report(_ error: DefaultsError, of kind: Problem.Kind) {
+        ProblemHandler.reportElsewhere(Problem(kind, error))
+    }
+}

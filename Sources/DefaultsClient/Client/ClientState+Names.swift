@@ -1,0 +1,167 @@
+import DefaultsCore
+
+/// The names in use, and the domains that are loaded for them.
+extension ClientState {
+    /// The loading state of a name's domains.
+    struct NameState {
+        /// Whether all its values have arrived once.
+        var isLoaded = false
+        /// Whether its changes arrive; false if the agent has refused to send them.
+        var isFollowed = true
+        /// The domains in the snapshot so far; `nil` if no snapshot is under way.
+        var snapshot: Set<Domain>?
+        /// Whether followers get a gap when the snapshot is complete.
+        var hasGap = false
+        /// The latches of callers that wait for the values.
+        var waiters: [Latch] = []
+
+        /// Whether it is loaded and nothing is under way.
+        var isAtRest: Bool { isLoaded && snapshot == nil && waiters.isEmpty }
+    }
+
+    /// Adds a user of a name, whose domains then stay in memory once they are loaded.
+    mutating func hold(_ name: DomainName) {
+        users[name, default: 0] += 1
+        idle.remove(name)
+    }
+
+    /// Reverses one `hold`.
+    mutating func release(_ name: DomainName) {
+        guard let count = users[name] else { return }
+        users[name] = count > 1 ? count - 1 : nil
+        if count == 1, names[name] != nil { idle.add(name) }
+    }
+
+    /// Requests the domains of a name, or waits for an earlier request.
+    ///
+    /// The caller must hold the name.
+    mutating func load(_ name: DomainName, _ latch: Latch) {
+        if names[name] == nil { wanted.append(name) }
+        names[name, default: NameState()].waiters.append(latch)
+    }
+
+    /// Removes names beyond the idle capacity that have no users and no unsaved edits.
+    ///
+    /// - Returns: the removed names, whose changes are no longer needed.
+    mutating func removeUnusedNames() -> [DomainName] {
+        var unused: [DomainName] = []
+        for name in idle.removeExcess() {
+            let domains = replicas.domains(named: name)
+            if names[name]?.isAtRest == true, !domains.contains(where: { unsaved.has($0) }) {
+                unused.append(name)
+                names[name] = nil
+                replicas.remove(name)
+                for domain in domains { damages[domain] = nil }
+            } else {
+                idle.add(name)
+            }
+        }
+        return unused
+    }
+
+    // MARK: Search lists
+
+    /// A search list with its application and suites, so that it can be rebuilt.
+    struct ListEntry {
+        var list: SearchList
+        var application: DomainName
+        var suites: [DomainName] = []
+
+        /// The names that it searches, including repetitions.
+        var names: [DomainName] { [application] + suites + [.global] }
+    }
+
+    /// Keeps a search list up to date from now on.
+    mutating func add(_ list: SearchList, _ application: DomainName) {
+        insert(ListEntry(list: list, application: application))
+    }
+
+    /// Stops updating a search list.
+    mutating func remove(_ list: SearchList) { _ = removeEntry(of: list) }
+
+    private mutating func insert(_ entry: ListEntry) {
+        let number = ObjectIdentifier(entry.list)
+        lists[number] = entry
+        for name in entry.names {
+            hold(name)
+            // Every list searches the global domain.
+            if !name.isGlobal { listsByName[name, default: []].insert(number) }
+        }
+    }
+
+    private mutating func removeEntry(of list: SearchList) -> ListEntry? {
+        let number = ObjectIdentifier(list)
+        guard let entry = lists.removeValue(forKey: number) else { return nil }
+        for name in entry.names {
+            release(name)
+            listsByName[name]?.remove(number)
+            if listsByName[name]?.isEmpty == true { listsByName[name] = nil }
+        }
+        return entry
+    }
+
+    /// Returns whether a search list is kept up to date.
+    func has(_ list: SearchList) -> Bool { lists[ObjectIdentifier(list)] != nil }
+
+    /// Returns the names whose domains a search list needs.
+    func names(of list: SearchList) -> [DomainName] { lists[ObjectIdentifier(list)]?.names ?? [] }
+
+    /// Returns the suites of a search list, the last one added first.
+    func suites(of list: SearchList) -> [DomainName] { lists[ObjectIdentifier(list)]?.suites ?? [] }
+
+    /// Replaces the suites of a search list.
+    mutating func setSuites(_ suites: [DomainName], of list: SearchList) -> ClientEffects {
+        guard var entry = removeEntry(of: list) else { return ClientEffects() }
+        entry.suites = suites
+        insert(entry)
+        return rebuild(entry)
+    }
+
+    /// Returns the search lists that may search a layer.
+    func lists(searching layer: SearchLayer) -> [SearchList] {
+        if case .persistent(let domain) = layer, !domain.name.isGlobal {
+            return listsByName[domain.name, default: []].compactMap { lists[$0]?.list }
+        }
+        return lists.values.map(\.list)
+    }
+}
+
+/// The names whose domains are loaded, but not in use at present.
+///
+/// Some are kept, since programs often reopen a suite for each use. Every call takes constant time on average.
+struct IdleNames: Sendable {
+    /// The names, oldest first, each with the turn in which it was added; an entry is void if its turn isn't the
+    /// name's.
+    private var order: ArraySlice<(name: DomainName, turn: UInt64)> = []
+    private var turns: [DomainName: UInt64] = [:]
+    private var lastTurn: UInt64 = 0
+
+    /// The number of names that are kept.
+    static let capacity = 32
+    /// The maximum number of names that are removed in one call.
+    private static let batch = 1_024
+
+    /// Whether there are more names than are kept.
+    var hasExcess: Bool { turns.count > Self.capacity }
+
+    mutating func add(_ name: DomainName) {
+        lastTurn += 1
+        turns[name] = lastTurn
+        order.append((name, lastTurn))
+        // Otherwise a name that is used repeatedly would fill the order while nothing is removed from it.
+        if order.count > 2 * turns.count + Self.batch { order = order.filter { turns[$0.name] == $0.turn }[...] }
+    }
+
+    mutating func remove(_ name: DomainName) { turns[name] = nil }
+
+    /// Removes and returns the oldest names beyond the capacity, up to the limit of one call.
+    mutating func removeExcess() -> [DomainName] {
+        var removed: [DomainName] = []
+        while hasExcess, removed.count < Self.batch, let (name, turn) = order.popFirst() {
+            if turns[name] != turn { continue }
+            turns[name] = nil
+            removed.append(name)
+        }
+        return removed
+    }
+}

@@ -1,0 +1,231 @@
+import DefaultsCore
+import PropertyList
+
+/// The requests to a session, and its events.
+extension ClientState {
+    /// Dequeues the names and the edits that haven't been requested from a session yet.
+    mutating func dequeueRequests() -> (names: [DomainName], edits: [EditRequest]) {
+        let requested = wanted.filter { name in names[name].map { !$0.isLoaded && $0.snapshot == nil } ?? false }
+            .sorted()
+        wanted = []
+        for name in requested { names[name]?.snapshot = [] }
+        return (requested, unsaved.dequeueUnsent(session: session))
+    }
+
+    /// Dequeues the edits that haven't been requested from a session yet; `nil` if names must be requested first.
+    mutating func dequeueEdits() -> [EditRequest]? {
+        wanted.isEmpty ? unsaved.dequeueUnsent(session: session) : nil
+    }
+
+    /// Begins with a new session, to which all edits that aren't known to be saved must be sent again.
+    ///
+    /// - Parameters:
+    ///   - system: the session's directories below the user's own.
+    ///   - continues: whether the session may know what has happened since the previous one.
+    /// - Returns: the names whose changes continue after a cursor and those that begin with their values; and the
+    ///   effects.
+    mutating func begin(system: SystemDirectories, continues: Bool) -> (start: SessionStart, effects: ClientEffects) {
+        for edit in unsaved.beginSession() {
+            replicas.change(edit.domain) { $0.mask(edit.values.keys, number: edit.number) }
+        }
+        unsavedCommits = []
+        if !continues { cursor = nil }
+        wanted = []
+        var start = SessionStart(cursor: cursor)
+        var effects = ClientEffects()
+        for (name, state) in names {
+            if cursor != nil, state.isLoaded, state.isFollowed, state.snapshot == nil {
+                start.resumed.append(name)
+            } else {
+                if state.isLoaded { names[name]?.hasGap = true }
+                names[name]?.snapshot = []
+                names[name]?.isFollowed = true
+                start.followed.append(name)
+            }
+        }
+        if system != self.system {
+            self.system = system
+            // Except those that haven't searched yet: they would count as searched before their names are loaded.
+            for entry in lists.values where entry.list.hasSearched { effects.add(rebuild(entry)) }
+        }
+        return (start, effects)
+    }
+
+    /// Notes that all changes up to a cursor have arrived.
+    mutating func reach(_ cursor: Cursor) { self.cursor = cursor }
+
+    /// Notes that the values of a name will arrive, but not its changes.
+    mutating func noteUnfollowed(_ name: DomainName) { names[name]?.isFollowed = false }
+
+    /// Restarts a name's stream, beginning with its values.
+    ///
+    /// Followers get the gap when the values have arrived, so that they can't read values from before it.
+    private mutating func restart(_ name: DomainName) {
+        names[name]?.snapshot = []
+        names[name]?.hasGap = true
+    }
+
+    /// Restarts the stream of a failed conditional edit's name if the values here don't show why it failed.
+    ///
+    /// This happens in a forked child that inherited a value which its parent never saved.
+    ///
+    /// - Returns: whether the name must be requested from the session.
+    mutating func mustReload(_ commit: Commit) -> Bool {
+        let name = commit.domain.name
+        guard names[name]?.isAtRest == true, holds(commit.expected, in: commit.domain) else { return false }
+        restart(name)
+        return true
+    }
+
+    /// Applies an event of a name's stream.
+    ///
+    /// - Returns: whether the stream must be restarted because something is unknown; and the effects.
+    mutating func apply(_ event: StreamEvent, of name: DomainName) -> (mustRestart: Bool, effects: ClientEffects) {
+        var effects = ClientEffects()
+        var mustRestart = false
+        // The name has been removed meanwhile.
+        if names[name] == nil { return (false, effects) }
+        switch event {
+        case .record(let record, let cursor):
+            self.cursor = cursor
+            switch record.event {
+            case .change(let changeSet): apply(changeSet, of: name, &effects)
+            case .unknown: mustRestart = true
+            case .damaged(let domain, let reason): note(reason, of: domain, &effects)
+            case .recovered(let domain): note(nil, of: domain, &effects)
+            // The session reports the failure if it has unsaved edits of this process.
+            case .unsaved: break
+            }
+            publish(event, &effects)
+            if mustRestart { restart(name) }
+        case .initial(let snapshot):
+            names[name]?.snapshot?.insert(snapshot.domain)
+            note(snapshot.damage, of: snapshot.domain, &effects)
+            replaceAll(of: snapshot.domain, with: snapshot.values, &effects)
+        case .gap:
+            restart(name)
+        case .bookmark:
+            guard let seen = names[name]?.snapshot else { break }
+            for domain in replicas.domains(named: name) where !seen.contains(domain) {
+                replaceAll(of: domain, with: [:], &effects)
+            }
+            names[name]?.snapshot = nil
+            names[name]?.isLoaded = true
+            inherited[name] = nil
+            if names[name]?.hasGap == true {
+                names[name]?.hasGap = false
+                publishGap(of: name, &effects)
+            }
+            effects.latches += names[name]?.waiters ?? []
+            names[name]?.waiters = []
+            if users[name] == nil { idle.add(name) }
+        case .ended:
+            mustRestart = true
+            restart(name)
+        }
+        return (mustRestart, effects)
+    }
+
+    /// Notes the damage of a domain's file, and reports it once; `nil` if the file isn't damaged.
+    private mutating func note(_ damage: String?, of domain: Domain, _ effects: inout ClientEffects) {
+        if let damage, damages[domain] != damage { effects.problems.append(DefaultsError(.damaged, damage)) }
+        damages[domain] = damage
+    }
+
+    private mutating func apply(_ changeSet: ChangeSet, of name: DomainName, _ effects: inout ClientEffects) {
+        let domain = changeSet.domain
+        if let seen = names[name]?.snapshot, !seen.contains(domain) {
+            // The domain had no values when the snapshot began. These are its first.
+            names[name]?.snapshot?.insert(domain)
+            replaceAll(of: domain, with: [:], &effects)
+        }
+        if changeSet.source == .file { damages[domain] = nil }
+        let own = changeSet.edit.flatMap { $0.session == session ? $0.number : nil }
+        let changed = replicas.change(domain) { replica in
+            changeSet.changes.filter { replica.receive($0.key, $0.new, own: own) }.map(\.key)
+        }
+        if let own {
+            unsaved.noteMade(own)
+        } else if unsaved.has(domain) {
+            // Pending edits mustn't mistake our conditional edit for a foreign writer's.
+            if changeSet.edit?.session == commitSession { unsaved.noteOwn(changeSet.changes, of: domain) }
+            // These keys must not be sent again if the session is lost: the other writer came later.
+            unsaved.overrule(changeSet.changes.map(\.key), of: domain)
+        }
+        refresh(changed, in: .persistent(domain), &effects)
+    }
+
+    private mutating func replaceAll(of domain: Domain, with values: DomainValues, _ effects: inout ClientEffects) {
+        let values = inherited[domain.name]?.complete(values, of: domain) ?? values
+        let changed = replicas.change(domain) { $0.replaceAll(with: values) }
+        refresh(changed, in: .persistent(domain), &effects)
+    }
+
+    /// Notes that the session has processed an edit.
+    mutating func accept(_ number: UInt64) -> ClientEffects {
+        var effects = ClientEffects()
+        guard let edit = unsaved.accept(number) else { return effects }
+        // While a snapshot is under way, the edit's own record may have been discarded with the previous stream.
+        let isFollowed = names[edit.domain.name].map { $0.isLoaded && $0.isFollowed && $0.snapshot == nil } ?? false
+        // Keys that now hold something else were changed by another writer, and must not be sent again, either.
+        unsaved.overrule(unmask(edit, isFollowed: isFollowed, &effects), of: edit.domain)
+        return effects
+    }
+
+    /// Unmasks the keys of an edit: those that it didn't change get the value that it hid.
+    ///
+    /// - Returns: the keys that now hold something else.
+    private mutating func unmask(_ edit: UnsavedEdit, isFollowed: Bool, _ effects: inout ClientEffects) -> [String] {
+        let changed = replicas.change(edit.domain) {
+            $0.accept(edit.values.keys, number: edit.number, isFollowed: isFollowed)
+        }
+        refresh(changed, in: .persistent(edit.domain), &effects)
+        return changed
+    }
+
+    /// Notes that the session has refused an edit, which won't be sent again.
+    mutating func refuse(_ number: UInt64) -> ClientEffects {
+        var effects = ClientEffects()
+        guard let edit = unsaved.accept(number) else { return effects }
+        _ = unmask(edit, isFollowed: true, &effects)
+        unsaved.drop(number)
+        return effects
+    }
+
+    /// Requeues an edit that the session refused as late, because others have written since it was made.
+    ///
+    /// The new request includes the values that the edit replaced, so that it sets only the keys that others haven't
+    /// changed.
+    mutating func compare(_ number: UInt64) -> ClientEffects {
+        var effects = ClientEffects()
+        guard var edit = unsaved.accept(number) else { return effects }
+        unsaved.drop(number)
+        edit.values = edit.values.filter { replicas[edit.domain]?.isMasked($0.key, by: number) == true }
+        guard !edit.values.isEmpty else { return effects }
+        edit.isLate = true
+        let again = unsaved.add(edit)
+        replicas.change(edit.domain) { $0.mask(edit.values.keys, number: again) }
+        effects.needsSession = true
+        return effects
+    }
+
+    /// Notes that all edits of a domain up to a number are durable.
+    mutating func save(_ domain: Domain, upTo number: UInt64) {
+        unsaved.save(domain, upTo: number)
+        unsavedCommits.remove(domain)
+    }
+
+    /// Notes that a conditional edit of a domain isn't saved yet: the session retries, and must save it before the
+    /// process ends.
+    mutating func noteUnsaved(_ domain: Domain) { unsavedCommits.insert(domain) }
+
+    /// Opens the latches of callers that wait for values, since none will arrive.
+    mutating func abandonLoads() -> ClientEffects {
+        var effects = ClientEffects()
+        for name in names.keys {
+            effects.latches += names[name]?.waiters ?? []
+            names[name]?.waiters = []
+        }
+        return effects
+    }
+}

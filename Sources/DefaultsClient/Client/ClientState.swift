@@ -1,0 +1,302 @@
+import DefaultsCore
+import PropertyList
+
+/// The domains that a process uses, its own edits on top of them, and the search lists over them.
+///
+/// A pure state machine, except that it updates the search lists: no I/O, no clock, no waiting. Transitions return
+/// their side effects, which `Client` performs. This file has the operations for callers. `ClientState+Session` has the
+/// requests to a session and its events, `ClientState+Names` the names in use, and `ClientState+Followers` the
+/// followers.
+struct ClientState {
+    /// The process's identifier in its edits.
+    private(set) var session: UInt64
+    /// The process's identifier in its conditional edits, which are numbered separately.
+    private(set) var commitSession: UInt64
+    /// The names whose domains are loaded or requested.
+    var names: [DomainName: NameState] = [:]
+    /// The number of users of each name: search lists, followers, and calls that are under way.
+    var users: [DomainName: Int] = [:]
+    /// The loaded names that have no users.
+    var idle = IdleNames()
+    /// The names that have yet to be requested from the session.
+    var wanted: [DomainName] = []
+    /// The cursor up to which changes have arrived.
+    var cursor: Cursor?
+    var replicas = Replicas()
+    /// The volatile domains, which exist only in this process.
+    private(set) var volatile: [String: DomainValues]
+    /// The values of the languages that search lists search or wait for; empty for a name that isn't a language.
+    private var languages: [String: DomainValues] = [:]
+    /// The languages of a user who has set none; `nil` if languages domains aren't searched.
+    private var defaultLanguages: [String]?
+    /// The search lists.
+    var lists: [ObjectIdentifier: ListEntry] = [:]
+    /// The search lists that search each name, except the global name.
+    var listsByName: [DomainName: Set<ObjectIdentifier>] = [:]
+    /// The followers of change sets, each with the last edit before it was added.
+    var followers: [(follower: ChangeFollower, after: UInt64)] = []
+    /// The layers below the user's own.
+    var system: SystemDirectories
+
+    /// The edits that aren't known to be saved.
+    var unsaved = UnsavedEdits()
+    /// The domains with conditional edits that couldn't be saved yet.
+    var unsavedCommits: Set<Domain> = []
+    private var sendingRate = SendingRate()
+    /// The unsaved edits of a forked child's parent, until the child's first values have arrived.
+    var inherited: [DomainName: InheritedEdits] = [:]
+
+    /// The damage of files, as last reported.
+    var damages: [Domain: String] = [:]
+
+    /// The log of a client that has no files; `nil` if it has files.
+    private var ownLog: ChangeLog?
+
+    init(system: SystemDirectories, volatile: [String: DomainValues], inMemory: [Domain: DomainValues]? = nil) {
+        self.system = system
+        self.volatile = volatile
+        self.session = .random(in: 1 ... .max)
+        self.commitSession = .random(in: 1 ... .max)
+        self.ownLog = inMemory.map { _ in ChangeLog(capacity: .init(records: 1)) }
+        self.replicas = Replicas(inMemory ?? [:])
+    }
+
+    /// Starts over in a forked child: keeps the values until they are reloaded, and leaves the parent's edits to the
+    /// parent.
+    ///
+    /// - Returns: the latches of the parent's threads that waited for values.
+    mutating func startOver() -> [Latch] {
+        session = .random(in: 1 ... .max)
+        commitSession = .random(in: 1 ... .max)
+        unsavedCommits = []
+        if ownLog != nil { return [] }
+        for edit in unsaved.startOver() { inherited[edit.domain.name, default: InheritedEdits()].add(edit) }
+        replicas.forgetEdits()
+        let latches = names.values.flatMap(\.waiters)
+        // Followers may have missed changes.
+        names = names.mapValues { NameState(hasGap: $0.isLoaded || $0.hasGap) }
+        wanted = Array(names.keys)
+        cursor = nil
+        return latches
+    }
+
+    // MARK: Reading
+
+    /// Returns whether the values of a name are loaded.
+    func isLoaded(_ name: DomainName) -> Bool { ownLog != nil || names[name]?.isLoaded == true }
+
+    /// Returns the values of a domain.
+    func values(of domain: Domain) -> DomainValues { replicas[domain]?.values ?? [:] }
+
+    /// The domains that have values here, in order.
+    var domainsWithValues: [Domain] { replicas.domainsWithValues }
+
+    private func values(in layer: SearchLayer) -> DomainValues? {
+        switch layer {
+        case .persistent(let domain): replicas[domain]?.values
+        case .volatile(let name): volatileValues(name)
+        }
+    }
+
+    /// Returns the value of a key in the first layer that has it.
+    private func search(_ layers: [SearchLayer], _ key: String) -> PropertyListValue? {
+        for layer in layers {
+            if let value = values(in: layer)?[key] { return value }
+        }
+        return nil
+    }
+
+    /// Returns every layer that has the key, the winning one first.
+    func holders(of key: String, in list: SearchList) -> [(layer: SearchLayer, value: PropertyListValue)] {
+        list.layers.compactMap { layer in values(in: layer)?[key].map { (layer, $0) } }
+    }
+
+    // MARK: Search lists
+
+    /// Searches for every key.
+    mutating func fill(_ list: SearchList) -> ClientEffects {
+        lists[ObjectIdentifier(list)].map { rebuild($0) } ?? ClientEffects()
+    }
+
+    func rebuild(_ entry: ListEntry) -> ClientEffects {
+        var effects = ClientEffects()
+        guard let names = availableLanguages(of: entry, &effects) else { return effects }
+        let layers = SearchLayer.layers(
+            for: entry.application, suites: entry.suites, in: system, languages: names)
+        var found: DomainValues = [:]
+        for layer in layers.reversed() {
+            guard let values = values(in: layer) else { continue }
+            if found.isEmpty { found = values } else { found.merge(values) { $1 } }
+        }
+        effects.add(entry.list.replace(layers: layers, values: found), in: entry.list)
+        return effects
+    }
+
+    func refresh(_ keys: some Collection<String>, in layer: SearchLayer, _ effects: inout ClientEffects) {
+        if keys.isEmpty { return }
+        for list in lists(searching: layer) {
+            effects.add(list.refresh(keys, in: layer) { search($0, $1) }, in: list)
+        }
+        if defaultLanguages != nil, keys.contains(Languages.key) { effects.add(refreshLanguages()) }
+    }
+
+    // MARK: Volatile domains
+
+    /// Replaces the values of a volatile domain; `nil` removes it.
+    mutating func setVolatile(_ name: String, to values: DomainValues?) -> ClientEffects {
+        let old = volatileValues(name) ?? [:]
+        volatile[name] = values
+        let new = volatileValues(name) ?? [:]
+        var effects = ClientEffects()
+        let keys = Set(old.keys).union(new.keys)
+        refresh(keys.filter { old[$0] != new[$0] }, in: .volatile(name), &effects)
+        return effects
+    }
+
+    /// Returns the values of a volatile domain; one that the program has set hides the language of the same name.
+    func volatileValues(_ name: String) -> DomainValues? { volatile[name] ?? languages[name] }
+
+    /// Returns the names of the volatile domains of all lists, and those of one list's languages.
+    func volatileNames(of list: SearchList) -> [String] {
+        Set(volatile.keys).union(list.languages.filter { volatileValues($0)?.isEmpty == false }).sorted()
+    }
+
+    // MARK: Languages
+
+    /// Whether languages domains are searched.
+    var usesLanguages: Bool { defaultLanguages != nil }
+
+    /// Includes languages domains in all searches from now on, with the languages of a user who has set none.
+    mutating func useLanguages(else names: [String]) -> ClientEffects {
+        if defaultLanguages != nil { return ClientEffects() }
+        defaultLanguages = names
+        return refreshLanguages()
+    }
+
+    /// Adds the values of languages that were requested.
+    mutating func add(_ values: [String: DomainValues]) -> ClientEffects {
+        languages.merge(values) { old, _ in old }
+        let effects = refreshLanguages()
+        dropLanguages()
+        return effects
+    }
+
+    /// Drops the languages that no list searches, or would search if it were rebuilt.
+    ///
+    /// A list that waits for its first search has none yet, but must find those that it requested; otherwise it would
+    /// request them forever. Languages are dropped when others are added, and not when a list is removed: the next list
+    /// of the program is likely to search the same ones.
+    private mutating func dropLanguages() {
+        var kept: Set<String> = []
+        for entry in lists.values { kept.formUnion(entry.list.languages + languageNames(of: entry)) }
+        languages = languages.filter { kept.contains($0.key) }
+    }
+
+    /// Rebuilds the search lists whose languages have changed.
+    private func refreshLanguages() -> ClientEffects {
+        var effects = ClientEffects()
+        for entry in lists.values where entry.list.hasSearched {
+            if languageNames(of: entry) != entry.list.languages { effects.add(rebuild(entry)) }
+        }
+        return effects
+    }
+
+    /// Returns the languages that a search list should search.
+    private func languageNames(of entry: ListEntry) -> [String] {
+        guard let defaultLanguages else { return [] }
+        let layers = SearchLayer.layers(for: entry.application, suites: entry.suites, in: system)
+        return Languages.names(of: search(layers, Languages.key), else: defaultLanguages)
+    }
+
+    /// Returns the languages that a search list can search now, and requests those whose values are missing.
+    ///
+    /// - Returns: its previous languages until all requested ones are here, so that it always has some; `nil` if it has
+    ///   none yet and must wait.
+    private func availableLanguages(of entry: ListEntry, _ effects: inout ClientEffects) -> [String]? {
+        let names = languageNames(of: entry)
+        let missing = names.filter { languages[$0] == nil }
+        if missing.isEmpty { return names }
+        effects.languages.formUnion(missing)
+        return entry.list.hasSearched ? entry.list.languages : nil
+    }
+
+    // MARK: Editing
+
+    /// Removes all keys of a domain and sets others.
+    mutating func replace(_ domain: Domain, with values: DomainValues, at time: Timestamp) -> ClientEffects {
+        var difference = Difference(uniqueKeysWithValues: values.map { ($0, .some($1)) })
+        for key in self.values(of: domain).keys where values[key] == nil { difference[key] = .some(nil) }
+        return edit(domain, difference, at: time)
+    }
+
+    /// Sets and removes keys of a domain, except those that already have the new value.
+    mutating func edit(_ domain: Domain, _ values: Difference, at time: Timestamp) -> ClientEffects {
+        let (changes, old) = changes(of: domain, by: values)
+        if changes.isEmpty { return ClientEffects() }
+        var effects = ClientEffects()
+        if ownLog != nil {
+            replicas.change(domain) { replica in
+                for (key, value) in changes { _ = replica.receive(key, value, own: nil) }
+            }
+            let changeSet = ChangeSet(
+                domain: domain, source: .app(.current),
+                changes: changes.map { KeyChange(key: $0, old: old[$0], new: $1) },
+                edit: EditIdentity(session: session, number: 1))
+            publishOwn(changeSet, at: time, &effects)
+        } else {
+            let number = unsaved.add(UnsavedEdit(domain: domain, values: changes, replacing: old, time: time))
+            replicas.change(domain) { $0.edit(changes, number: number) }
+            effects.needsSession = true
+            effects.isSentByCaller = sendingRate.admits(time, unanswered: unsaved.unaccepted)
+        }
+        refresh(changes.keys, in: .persistent(domain), &effects)
+        return effects
+    }
+
+    /// Sets and removes keys of a domain in memory if certain keys still have their expected values.
+    ///
+    /// - Returns: whether they have; and the effects.
+    mutating func commit(_ commit: Commit, at time: Timestamp) -> (isMade: Bool, effects: ClientEffects) {
+        guard holds(commit.expected, in: commit.domain) else { return (false, ClientEffects()) }
+        return (true, edit(commit.domain, commit.values, at: time))
+    }
+
+    /// Returns whether keys of a domain have certain values here; `nil` stands for no value.
+    func holds(_ expected: Difference, in domain: Domain) -> Bool {
+        let values = replicas[domain]?.values
+        return expected.allSatisfy { key, value in values?[key] == value }
+    }
+
+    /// Returns the part of an edit that changes something, and the previous values of its keys.
+    ///
+    /// A separate function, so that no other reference to the dictionary is left when it is changed, and it isn't
+    /// copied.
+    private func changes(of domain: Domain, by values: Difference) -> (changes: Difference, old: DomainValues) {
+        guard let all = replicas[domain]?.values else { return (values.filter { $1 != nil }, [:]) }
+        // A damaged file doesn't have the values in effect, so even unchanged values must be saved.
+        let isDamaged = damages[domain] != nil
+        var (changes, old) = (values, DomainValues())
+        for (key, value) in values {
+            let before = all[key]
+            if before == value, !isDamaged { changes.removeValue(forKey: key) } else { old[key] = before }
+        }
+        return (changes, old)
+    }
+
+    private mutating func publishOwn(_ changeSet: ChangeSet, at time: Timestamp, _ effects: inout ClientEffects) {
+        guard let record = ownLog?.append(.change(changeSet), at: time), let epoch = ownLog?.epoch else { return }
+        publish(.record(record, cursor: Cursor(epoch: epoch, revision: record.revision)), &effects)
+    }
+
+    /// Whether edits may be lost when the process ends.
+    var mustHandOver: Bool { !unsaved.isEmpty || !unsavedCommits.isEmpty }
+
+    /// The user's domains that are in use.
+    var domainsInUse: [Domain] { names.keys.flatMap { Domain.ofUser($0) } }
+
+    /// Whether the session has processed every edit, so that all outlive the process if the session is an agent's.
+    var isAccepted: Bool { unsaved.isAccepted }
+
+    /// The number of edits that the session has yet to process.
+    var unaccepted: Int { unsaved.unaccepted }
+}

@@ -1,0 +1,337 @@
+import CLinux
+import DefaultsCore
+import Glibc
+import Linux
+import Synchronization
+
+/// The thread that owns the session: it sends the process's requests, and applies the session's events.
+///
+/// With an agent, it sleeps until something arrives. Without one, it reloads the files: every second while there are
+/// observers, otherwise only before a read.
+final class ClientThread {
+    private let client: Client
+    private let location: Location
+    private var session: (any Session)?
+    /// Whether the session is with an agent.
+    private var hasAgent = false
+    /// The time of the last reload and agent lookup.
+    private var lastReload = MonotonicTime(milliseconds: 0)
+    /// The time before which an unresponsive agent isn't tried again.
+    private var nextAttempt = MonotonicTime(milliseconds: 0)
+    /// The number of consecutive timeouts of an agent.
+    private var silences = 0
+    /// The barriers that wait for the session; those that arrived together share one number.
+    private var barriers: [UInt64: [Barrier]] = [:]
+    private var lastBarrier: UInt64 = 0
+    /// The barriers that have yet to be requested from the session.
+    private var unasked: [UInt64] = []
+    /// The barriers that wait until edits are handed over.
+    private var handovers: [Barrier] = []
+    /// The conditional edits to make, in order and one at a time: if one is sent twice, the agent knows by its number
+    /// whether it has been made.
+    private var commits: ArraySlice<Commit> = []
+    private var lastCommit: UInt64 = 0
+    private var commitUnderWay: CommitUnderWay?
+    private var hasEnded = false
+    /// Whether the problem with the agent's settings has been reported.
+    private var hasReportedSettings = false
+    /// The session's descriptor, which forked children close; otherwise the agent wouldn't notice the end of this
+    /// process.
+    private var descriptor: Int32 = -1
+
+    /// The state of the first conditional edit once it has been sent.
+    private struct CommitUnderWay {
+        /// The log of the agent that received it; `nil` without an agent.
+        var log: Epoch?
+    }
+
+    /// The time in milliseconds during which a reload of the files counts as fresh.
+    private static let freshness: Int64 = 1_000
+
+    private init(_ client: Client, _ location: Location) {
+        self.client = client
+        self.location = location
+    }
+
+    /// Starts the thread.
+    ///
+    /// - Parameters:
+    ///   - client: the client, which lives until the thread ends.
+    ///   - location: the client's directories and socket.
+    /// - Returns: false if the system can't start another thread.
+    static func start(for client: Client, at location: Location) -> Bool {
+        DetachedThread.start { ClientThread(client, location).run() }
+    }
+
+    // MARK: The loop
+
+    private func run() {
+        // A fork blocks until this thread is idle or between edits or events.
+        linux_enter(linux_gate_work)
+        defer { linux_leave(linux_gate_work) }
+        while !hasEnded {
+            let requests = client.requests.dequeue()
+            do throws(DefaultsError) {
+                try serve(requests)
+            } catch {
+                // The agent is gone or unresponsive. Another one may have started; otherwise the files are used.
+                client.line.open(nil)
+                session = nil
+                note(error)
+            }
+            if requests.mustEnd { hasEnded = true } else { wait() }
+        }
+        client.line.open(nil)
+        session?.end()
+        linux_keep_in_child(descriptor)
+        for barrier in barriers.values.joined() + handovers { barrier.finish() }
+        for commit in commits { commit.barrier.finish([commit.loss]) }
+        client.transition { ((), $0.abandonLoads()) }
+    }
+
+    /// Handles the error that has ended a session.
+    private func note(_ error: DefaultsError) {
+        if error.isTimeout { return noteSilence(error) }
+        let isNews = error.code != .agentUnavailable || error.errno == nil && handovers.isEmpty
+        if isNews { client.report(error, of: .agent) }
+        // A session that failed immediately would fail again.
+        if lastReload + Self.freshness > .now() { nextAttempt = .now() + Self.freshness }
+    }
+
+    /// Postpones the next attempt to connect to an unresponsive agent, for twice as long after each timeout.
+    ///
+    /// The agent is reported once until it responds.
+    private func noteSilence(_ error: DefaultsError) {
+        if silences == 0, handovers.isEmpty { client.report(error, of: .agent) }
+        nextAttempt = .now() + min(AgentTimeouts.retry << min(Int64(silences), 10), AgentTimeouts.maximumRetry)
+        silences += 1
+    }
+
+    private func serve(_ requests: ClientRequests.Batch) throws(DefaultsError) {
+        handovers += requests.barriers.filter { $0.purpose == .handedOver }
+        add(requests.barriers.filter { $0.purpose == .durable })
+        commits += requests.commits
+        defer { for latch in requests.reloads { latch.open() } }
+        try openSession(reloading: !requests.reloads.isEmpty || !requests.barriers.isEmpty)
+        guard let session else { return }
+        let isObserved = client.isObserved
+        let events = try exclusively { () throws(DefaultsError) in
+            try ask(session)
+            if !hasAgent, isDue || !requests.reloads.isEmpty { try reload(session) }
+            session.isObserved = isObserved
+            return try session.receiveEvents()
+        }
+        // The remaining events of a restarted stream belong to no snapshot.
+        var restarted: Set<DomainName> = []
+        // The greeting alone doesn't count as a response.
+        if hasAgent, !events.isEmpty { silences = 0 }
+        for event in events {
+            try handle(event, session, &restarted)
+            yieldToFork()
+        }
+        let unused = client.state.withLock { $0.removeUnusedNames() }
+        if !unused.isEmpty {
+            try exclusively { () throws(DefaultsError) in try session.leave(unused) }
+            // There may be more names to remove.
+            client.requests.wake()
+        }
+        if !handovers.isEmpty, !hasAgent || client.state.withLock({ $0.isAccepted }) {
+            for barrier in handovers { barrier.finish() }
+            handovers = []
+        }
+    }
+
+    /// Sends the process's requests to the session.
+    private func ask(_ session: any Session) throws(DefaultsError) {
+        let (names, edits) = client.state.withLock { $0.dequeueRequests() }
+        try session.follow(names)
+        for edit in edits {
+            try session.edit(edit)
+            // With an agent this is fast, and runs under a lock that a fork waits for.
+            if !hasAgent { yieldToFork() }
+        }
+        try askForCommit(session)
+        for number in unasked { try session.synchronize(client.state.withLock { $0.domainsInUse }, number) }
+        unasked = []
+        if !handovers.isEmpty { try session.handOver() }
+    }
+
+    /// Requests the next conditional edit, unless one is under way.
+    ///
+    /// Edits whose condition already fails here are rejected immediately.
+    private func askForCommit(_ session: any Session) throws(DefaultsError) {
+        guard commitUnderWay == nil else { return }
+        while let next = commits.first, !client.state.withLock({ $0.holds(next.expected, in: next.domain) }) {
+            commits.removeFirst()
+            next.barrier.finish([next.conditionError])
+        }
+        if !commits.isEmpty {
+            lastCommit += 1
+            try commit(session)
+        }
+    }
+
+    private func commit(_ session: any Session) throws(DefaultsError) {
+        guard let next = commits.first else { return }
+        commitUnderWay = CommitUnderWay(log: (session as? AgentSession)?.epoch)
+        let number = client.state.withLock { $0.commitSession }
+        try session.commit(next.request(EditIdentity(session: number, number: lastCommit)))
+    }
+
+    /// Sends the conditional edit under way to a new session if it has the same log, which shows whether the edit was
+    /// made; otherwise fails the edit.
+    private func resumeCommit(_ session: any Session) throws(DefaultsError) {
+        guard let commitUnderWay else { return }
+        if let log = commitUnderWay.log, (session as? AgentSession)?.epoch == log { return try commit(session) }
+        self.commitUnderWay = nil
+        let lost = commits.removeFirst()
+        lost.barrier.finish([lost.loss])
+    }
+
+    /// Runs a body while no caller uses the session.
+    private func exclusively<Value: Sendable>(
+        _ body: () throws(DefaultsError) -> Value
+    ) throws(DefaultsError) -> Value {
+        try client.line.exclusively(hasAgent, body)
+    }
+
+    private func wait() {
+        let (sessionAwaited, sessionDeadline) = client.line.prepareToWait(for: session)
+        var deadlines = [sessionDeadline]
+        if session == nil { deadlines.append(.now()) }
+        if !hasAgent, !client.isStale { deadlines.append(lastReload + Self.freshness) }
+        var awaited = [
+            pollfd(fd: client.requests.descriptor, events: Int16(POLLIN), revents: 0),
+            sessionAwaited ?? pollfd(fd: -1, events: 0, revents: 0),
+        ]
+        var timeout = deadlines.compactMap { $0?.millisecondsLeft }.min() ?? -1
+        if client.requests.descriptor < 0 { timeout = timeout < 0 ? 10 : min(timeout, 10) }
+        closeInChild(sessionAwaited?.fd ?? -1)
+        linux_leave(linux_gate_work)
+        // Rounded up: a wait that ended just before its deadline would be followed by waits of no length.
+        _ = poll(&awaited, 2, timeout > 0 ? timeout + 1 : timeout)
+        linux_enter(linux_gate_work)
+        if !hasAgent, !client.isStale, session != nil, lastReload + Self.freshness <= .now() {
+            if !client.isObserved { client.setStale(true) }
+        }
+    }
+
+    /// Lets a waiting fork proceed.
+    private func yieldToFork() {
+        linux_leave(linux_gate_work)
+        linux_enter(linux_gate_work)
+    }
+
+    /// Registers the session's descriptor to be closed in forked children, before a fork can happen.
+    private func closeInChild(_ new: Int32) {
+        if descriptor == new { return }
+        linux_keep_in_child(descriptor)
+        linux_close_in_child(new)
+        descriptor = new
+    }
+
+    // MARK: The session
+
+    private var isDue: Bool { lastReload + Self.freshness <= .now() && client.isObserved }
+
+    /// Opens a session if there is none, or if an agent may have started: with an agent if one responds.
+    private func openSession(reloading: Bool) throws(DefaultsError) {
+        if hasAgent, session != nil { return }
+        let isFresh = MonotonicTime.now() < lastReload + Self.freshness
+        if session != nil, isFresh, !reloading { return }
+        if let problem = location.directory.settingsProblem, !hasReportedSettings {
+            client.report(problem, of: .file)
+            hasReportedSettings = true
+        }
+        if let agent = connect(location) {
+            session?.end()
+            try begin(AgentSession(agent, keepAliveInterval: client.keepAliveInterval), isAgent: true)
+        } else if session == nil {
+            try begin(EmbeddedSession(location.directory, system: location.system), isAgent: false)
+        }
+    }
+
+    private func connect(_ location: Location) -> AgentConnection? {
+        // A process that is ending has no time for an agent that may not respond.
+        guard nextAttempt <= .now(), handovers.isEmpty else { return nil }
+        do throws(DefaultsError) {
+            let timeouts = AgentTimeouts(AgentTimeouts.session)
+            return try AgentConnection.open(location.address.get(), for: location.directory, timeouts: timeouts)
+        } catch {
+            if error.isTimeout {
+                noteSilence(error)
+                return nil
+            }
+            // An agent that ends at this moment counts as absent.
+            if error.code == .agentUnavailable, error.errno != nil { return nil }
+            client.report(error, of: .agent)
+            nextAttempt = .now() + AgentTimeouts.retry
+            return nil
+        }
+    }
+
+    private func begin(_ new: any Session, isAgent: Bool) throws(DefaultsError) {
+        let continues = hasAgent && isAgent
+        session = new
+        closeInChild(new.awaited.fd)
+        hasAgent = isAgent
+        unasked = barriers.keys.sorted()
+        lastReload = .now()
+        client.setStale(false)
+        try new.begin(client.transition { state in state.begin(system: new.system, continues: continues) })
+        try resumeCommit(new)
+        client.line.open(new as? AgentSession)
+    }
+
+    private func reload(_ session: any Session) throws(DefaultsError) {
+        try session.reload()
+        lastReload = .now()
+        client.setStale(false)
+    }
+
+    private func add(_ together: [Barrier]) {
+        if together.isEmpty { return }
+        lastBarrier += 1
+        barriers[lastBarrier] = together
+        unasked.append(lastBarrier)
+    }
+
+    // MARK: Events
+
+    private func handle(
+        _ event: SessionEvent, _ session: any Session, _ restarted: inout Set<DomainName>
+    ) throws(DefaultsError) {
+        switch event {
+        case .stream(let name, let event):
+            if restarted.contains(name) { break }
+            if client.transition({ $0.apply(event, of: name) }) {
+                restarted.insert(name)
+                try exclusively { () throws(DefaultsError) in try session.follow([name]) }
+            }
+        case .reached(let location): client.state.withLock { $0.reach(location) }
+        case .unfollowed(let name): client.state.withLock { $0.noteUnfollowed(name) }
+        case .accepted(let number): client.transition { ((), $0.accept(number)) }
+        case .refused(let number, let error) where error.code == .late:
+            client.transition { ((), $0.compare(number)) }
+        case .refused(let number, let error):
+            client.report(error, of: .edit)
+            client.transition { ((), $0.refuse(number)) }
+        case .committed(_, let error):
+            commitUnderWay = nil
+            let commit = commits.removeFirst()
+            let name = commit.domain.name
+            if error?.code == .changed, client.state.withLock({ $0.mustReload(commit) }) {
+                restarted.insert(name)
+                try exclusively { () throws(DefaultsError) in try session.follow([name]) }
+            }
+            commit.barrier.finish(error.map { [$0] } ?? [])
+            // The next one must be requested.
+            if !commits.isEmpty { client.requests.wake() }
+        case .unsaved(let domain): client.state.withLock { $0.noteUnsaved(domain) }
+        case .saved(let domain, let number): client.state.withLock { $0.save(domain, upTo: number) }
+        case .synchronized(let number, let failures):
+            for barrier in barriers.removeValue(forKey: number) ?? [] { barrier.finish(failures) }
+        case .trouble(let error): client.report(error, of: .saving)
+        }
+    }
+}

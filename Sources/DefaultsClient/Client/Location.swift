@@ -1,0 +1,81 @@
+package import DefaultsCore
+import Glibc
+import Linux
+
+/// The location of a process's preferences: its directories and the agent's socket.
+package struct Location: Sendable {
+    package var directory: PreferencesDirectory
+    /// The agent's socket, or the reason why there can be no agent, in which case the files are used directly.
+    package var address: Result<AgentAddress, DefaultsError>
+    package var system: SystemDirectories
+
+    /// Creates the location that the environment names.
+    package init(environment: Environment) throws(DefaultsError) {
+        let directory = try PreferencesDirectory(environment: environment)
+        self.directory = directory
+        address = Result { () throws(DefaultsError) in try AgentAddress(for: directory, environment: environment) }
+        system = SystemDirectories(environment: environment)
+    }
+}
+
+/// The suites outside the preferences directory, whose files programs name by absolute path.
+///
+/// Each directory of such files has a `Client` of its own, without an agent, for the rest of the process.
+package enum FileSuites {
+    /// The clients by the paths of their directories; nothing is called under the lock.
+    private static let all = ForkSafeMutex<[String: Client]>([:])
+
+    /// Returns the client of a directory's files, and creates it when it is first needed.
+    package static func client(of directory: PreferencesDirectory) -> Client {
+        if let known = all.withLock({ $0[directory.path] }) { return known }
+        // The process's own client hands over these edits at exit, so it must exist.
+        _ = Client.shared
+        let new = Client(.success(Location(filesIn: directory)), arguments: CommandLine.arguments)
+        return all.withLock { all in
+            let client = all[directory.path] ?? new
+            all[directory.path] = client
+            return client
+        }
+    }
+
+    /// Returns whether a client serves files that are named by path.
+    package static func contains(_ client: Client) -> Bool { all.withLock { $0.values.contains { $0 === client } } }
+
+    /// Waits until all edits are certain to outlive the process.
+    static func handOver() {
+        for client in all.withLock({ Array($0.values) }) { client.handOver() }
+    }
+}
+
+extension Location {
+    /// Creates the location of files that are named by path: a directory without an agent and without the system's
+    /// layers.
+    fileprivate init(filesIn directory: PreferencesDirectory) {
+        self.directory = directory
+        address = .failure(
+            DefaultsError(.agentUnavailable, "No agent serves files that are named by path.", errno: ENOENT))
+        system = .none
+    }
+}
+
+extension Client {
+    /// Returns the domain that a suite's name means: one of this client's, or the one in the file that an absolute path
+    /// names.
+    ///
+    /// - Throws: `invalidDomainName` for the argument and the registration domain, which are in no file.
+    package func suite(named text: String) throws(DefaultsError) -> (client: Client, name: DomainName) {
+        let name = try DomainName(ofFile: text)
+        guard Path.isAbsolute(text), !isInMemory, case .success(let own) = location else { return (self, name) }
+        let path = text.hasSuffix(".plist") ? text : text + ".plist"
+        guard !text.utf8.contains(0), let file = own.directory.domain(at: path), file.domain.host == .any else {
+            ProblemHandler.report(
+                Problem(
+                    .name,
+                    describedBy:
+                        "The file \(text) can't be used for preferences, so its values are kept in the domain \(name). "
+                        + "Name a file that isn't hidden, with at most 200 bytes in its name."))
+            return (self, name)
+        }
+        return (file.elsewhere.map(FileSuites.client) ?? self, file.domain.name)
+    }
+}

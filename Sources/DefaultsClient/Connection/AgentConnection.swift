@@ -1,0 +1,369 @@
+package import DefaultsCore
+import Glibc
+import Linux
+import PropertyList
+
+/// A connection to the agent, for one thread: each call sends a request and waits for its answer.
+///
+/// Events of the subscription that arrive in the meantime are kept for `nextEvent`.
+package final class AgentConnection: Backend {
+    /// The agent's description of itself.
+    package struct Welcome: Sendable {
+        package var pid: Int64
+        package var directory: String
+        /// The system's directories that it watches.
+        package var system: SystemDirectories
+        package var cursor: Cursor
+    }
+
+    /// The agent's reply to the greeting.
+    package private(set) var welcome: Welcome
+    /// The agent's process ID in this namespace, from the kernel.
+    ///
+    /// An agent in another namespace has another process ID there.
+    private let pid: Int64
+    private var socket: AgentSocket
+    /// The number of the latest request.
+    private(set) var lastNumber: UInt64 = 0
+    /// The number of the subscription; events of any other are dropped, because an agent may send them without end.
+    private var subscription: UInt64?
+    // A slice, since it removes its first element without moving the others.
+    private var events: ArraySlice<StreamEvent> = []
+
+    /// The messages that `farewell()` skipped in search of the agent's closing error.
+    private var passedOver: ArraySlice<NumberedMessage> = []
+
+    /// The timeouts of requests.
+    let timeouts: AgentTimeouts
+
+    /// Connects to the agent of a directory.
+    ///
+    /// If the user didn't name the socket, another program may be listening there, which is ignored. The agent may also
+    /// listen at another socket, because it has another runtime directory or was started when the directory had another
+    /// path. So the socket that the directory's claim names is tried as well.
+    ///
+    /// - Parameters:
+    ///   - address: the socket at which the agent is expected.
+    ///   - directory: the directory that the agent must serve.
+    ///   - timeouts: the timeouts of requests.
+    /// - Returns: the connection; `nil` if no agent answers.
+    /// - Throws: `DefaultsError` if the program at a named or claimed socket can't be trusted, speaks another protocol
+    ///   or serves another directory, or if the agent is silent.
+    package static func open(
+        _ address: AgentAddress, for directory: PreferencesDirectory, timeouts: AgentTimeouts = .usual
+    ) throws(DefaultsError) -> AgentConnection? {
+        if address.isExplicit || AgentClaim.isHeld(onSocketOf: address) {
+            if let connection = try connect(to: address, for: directory, timeouts, greeting: timeouts) {
+                return connection
+            }
+        } else if let connection = try? connect(to: address, for: directory, timeouts, greeting: .otherAgent) {
+            return connection
+        }
+        guard !address.isExplicit, let holder = AgentClaim.holder(ofDirectory: directory),
+            holder.socketPath != address.socketPath
+        else { return nil }
+        do throws(DefaultsError) {
+            return try connect(to: AgentAddress(of: holder), for: directory, timeouts, greeting: timeouts)
+        } catch {
+            // An agent is there but silent. Callers that retry must know, so that they don't wait each time.
+            if error.isTimeout { throw error }
+            return nil
+        }
+    }
+
+    private static func connect(
+        to address: AgentAddress, for directory: PreferencesDirectory, _ timeouts: AgentTimeouts,
+        greeting: AgentTimeouts
+    ) throws(DefaultsError) -> AgentConnection? {
+        let greeting = AgentTimeouts(
+            stopped: min(greeting.stopped, timeouts.stopped), busy: min(greeting.busy, timeouts.busy))
+        guard let socket = try UnixSocket.connect(to: address, timeout: greeting.stopped) else { return nil }
+        let connection = AgentConnection(socket, timeouts: timeouts)
+        try connection.greet(directory, address, within: greeting)
+        return connection
+    }
+
+    private init(_ socket: consuming FileDescriptor, timeouts: AgentTimeouts) {
+        self.timeouts = timeouts
+        pid = SocketPeer(of: socket).map { Int64($0.pid) } ?? 0
+        self.socket = AgentSocket(socket)
+        self.welcome = Welcome(
+            pid: pid, directory: "", system: .none, cursor: Cursor(epoch: Epoch(value: 0), revision: 0))
+    }
+
+    private func greet(
+        _ directory: PreferencesDirectory, _ address: AgentAddress, within timeouts: AgentTimeouts
+    ) throws(DefaultsError) {
+        let request = Request.hello(
+            protocolVersion: Request.protocolVersion, client: AppIdentity.current.executable)
+        guard case .welcome(_, let ownPID, let path, let system, let cursor) = try answer(to: request, within: timeouts)
+        else {
+            throw Self.unexpected("hello")
+        }
+        let pid = pid > 0 ? pid : ownPID
+        guard PreferencesDirectory(path: path).isSame(as: directory) else {
+            throw DefaultsError(
+                .agentRefused,
+                "The agent at \(address.socketPath) (pid \(pid)) serves \(path), not \(directory.path). "
+                    + "Name another socket with --socket, or another directory with --directory.")
+        }
+        welcome = Welcome(pid: pid, directory: path, system: system, cursor: cursor)
+    }
+
+    // MARK: Requests
+
+    package var system: SystemDirectories { welcome.system }
+
+    package func snapshot(of domain: Domain) throws(DefaultsError) -> DomainSnapshot {
+        guard case .values(let snapshot) = try answer(to: .read(domain)) else { throw Self.unexpected("read") }
+        return snapshot
+    }
+
+    package func domains() throws(DefaultsError) -> [Domain] {
+        guard case .domains(let domains) = try answer(to: .domains) else { throw Self.unexpected("domains") }
+        return domains
+    }
+
+    package func edit(
+        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?
+    ) throws(DefaultsError) {
+        let edit = EditRequest(
+            domain: domain, values: values, replacesAll: replacesAll, writer: .app(.current), expecting: expected)
+        do throws(DefaultsError) {
+            guard case .edited = try answer(to: .edit(edit)) else { throw Self.unexpected("edit") }
+        } catch {
+            guard error.code == .agentUnavailable else { throw error }
+            throw DefaultsError(
+                .agentUnavailable,
+                "\(error) The edit was sent and may have been made. Read the value before you try again.",
+                errno: error.errno)
+        }
+    }
+
+    package func synchronize(_ domain: Domain) throws(DefaultsError) {
+        if let failure = try barrier([domain]).failures.first { throw failure }
+    }
+
+    /// Waits until everything that happened before, in the agent and in the directory, is in the log and durable.
+    ///
+    /// - Parameter domains: the domains whose edits are saved; `nil` for all.
+    /// - Returns: the end of the log after that, and the edits that couldn't be saved.
+    /// - Throws: `agentUnavailable` if the connection is lost.
+    package func barrier(
+        _ domains: Set<Domain>? = nil
+    ) throws(DefaultsError) -> (cursor: Cursor, failures: [DefaultsError]) {
+        let timeouts = AgentTimeouts(stopped: max(timeouts.stopped, AgentTimeouts.disk.stopped), busy: timeouts.busy)
+        guard
+            case .synchronized(let cursor, let failures) = try answer(to: .synchronize(domains), within: timeouts)
+        else {
+            throw Self.unexpected("synchronize")
+        }
+        return (cursor, failures)
+    }
+
+    /// Returns the agent's status, which is the content of `defaults status --json`.
+    ///
+    /// `pid` is the agent's process ID in this namespace; it is missing if the agent has none here. `ownPID` is its
+    /// process ID in its own namespace, if it differs.
+    package func status() throws(DefaultsError) -> DomainValues {
+        guard case .status(var status) = try answer(to: .status) else { throw Self.unexpected("status") }
+        let own = status["pid"]
+        guard own != .integer(pid) else { return status }
+        status["ownPID"] = own
+        status["pid"] = pid > 0 ? .integer(pid) : nil
+        return status
+    }
+
+    /// Begins a stream of events, which `nextEvent` returns.
+    ///
+    /// A connection has one stream.
+    ///
+    /// - Returns: the cursor after which the stream begins.
+    package func subscribe(
+        _ start: Subscription.Start, filter: SubscriptionFilter, mode: Subscription.Mode
+    ) throws(DefaultsError) -> Cursor {
+        subscription = lastNumber + 1
+        guard case .subscribed(let cursor) = try answer(to: .subscribe(start, filter, mode)) else {
+            throw Self.unexpected("subscribe")
+        }
+        return cursor
+    }
+
+    // MARK: Events
+
+    /// Waits for the next event of the subscription.
+    ///
+    /// - Parameters:
+    ///   - milliseconds: the timeout; -1 for none.
+    ///   - output: a pipe or socket; the wait ends when its reader closes it.
+    /// - Returns: the event; `nil` after the timeout, or if the output has no reader.
+    /// - Throws: `agentUnavailable` if the connection is lost.
+    package func nextEvent(
+        within milliseconds: Int32, whileReading output: Int32 = -1
+    ) throws(DefaultsError) -> StreamEvent? {
+        let end = MonotonicTime.now() + Int64(milliseconds)
+        while events.isEmpty {
+            if let message = try socket.next() {
+                keep(message)
+                continue
+            }
+            let remaining = milliseconds < 0 ? -1 : end.millisecondsLeft
+            if try !receive(within: remaining, whileReading: output) { return nil }
+        }
+        return events.removeFirst()
+    }
+
+    /// Waits for an event that the agent must send.
+    ///
+    /// - Parameter timeouts: the timeouts of the wait.
+    /// - Returns: the event.
+    /// - Throws: `agentUnavailable` if the agent is silent or the connection is lost.
+    func nextEvent(within timeouts: AgentTimeouts) throws(DefaultsError) -> StreamEvent {
+        let start = MonotonicTime.now()
+        while events.isEmpty {
+            guard start + timeouts.busy > .now() else { throw silence(of: timeouts.busy) }
+            if let message = try socket.next() { keep(message) } else { try receive(since: start, timeouts) }
+        }
+        return events.removeFirst()
+    }
+
+    /// Drops the events that have arrived, after the end of their stream.
+    func forgetEvents() {
+        events = []
+        subscription = nil
+    }
+
+    private func keep(_ message: NumberedMessage) {
+        if case .event(let event) = message.message, message.number == subscription { events.append(event) }
+    }
+
+    // MARK: Messages
+
+    /// Sends a request without waiting for its answer; later calls that wait for another answer skip it.
+    ///
+    /// - Returns: the request's number.
+    /// - Throws: the agent's closing error if it sent one, or else `agentUnavailable`, if the connection is lost;
+    ///   `invalidValue` if the request is too large.
+    @discardableResult
+    package func send(_ request: Request) throws(DefaultsError) -> UInt64 {
+        lastNumber += 1
+        do throws(DefaultsError) {
+            try socket.send(NumberedRequest(number: lastNumber, request: request))
+        } catch {
+            // Nothing was sent.
+            if error.code == .invalidValue { throw error }
+            // An agent that refuses a connection sends the reason and closes it, perhaps before the first request.
+            throw farewell() ?? error
+        }
+        return lastNumber
+    }
+
+    /// The events to `poll` for, for callers of `flush`, `receive` and `nextMessage`, which don't wait.
+    var awaited: pollfd { socket.awaited }
+
+    /// Sends as many pending bytes as the socket accepts now.
+    func flush() throws(DefaultsError) { try socket.flush() }
+
+    /// Receives the bytes that have arrived; returns false if there are none.
+    func receive() throws(DefaultsError) -> Bool { try socket.receive() }
+
+    /// Dequeues the next message that has arrived, of any kind.
+    func nextMessage() throws(DefaultsError) -> NumberedMessage? {
+        passedOver.isEmpty ? try socket.next() : passedOver.removeFirst()
+    }
+
+    /// Sends a request and waits for its answer.
+    ///
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - timeouts: the timeouts of the wait; `nil` for the connection's own.
+    /// - Returns: the answer.
+    /// - Throws: the error with which the agent refuses the request; `agentUnavailable` if it is silent or gone.
+    func answer(to request: Request, within timeouts: AgentTimeouts? = nil) throws(DefaultsError) -> Message {
+        let timeouts = timeouts ?? self.timeouts
+        try send(request)
+        let start = MonotonicTime.now()
+        while true {
+            // Messages may keep arriving without the answer among them.
+            guard start + timeouts.busy > .now() else { throw silence(of: timeouts.busy) }
+            guard let message = try socket.next() else {
+                try receive(since: start, timeouts)
+                continue
+            }
+            if case .event = message.message {
+                keep(message)
+            } else if message.number == lastNumber || message.number == 0 {
+                if case .failure(let error) = message.message { throw error }
+                return message.message
+            }
+        }
+    }
+
+    /// Finds the error with which the agent closed the connection, if it sent one.
+    private func farewell() -> DefaultsError? {
+        while true {
+            if let message = try? socket.next() {
+                if case .failure(let error) = message.message, message.number == 0 { return error }
+                passedOver.append(message)
+            } else if (try? socket.receive()) != true {
+                return nil
+            }
+        }
+    }
+
+    /// Waits until bytes can be received or sent, and receives or sends them.
+    ///
+    /// - Returns: false after the timeout, or if the output has no reader.
+    private func receive(within milliseconds: Int32, whileReading output: Int32 = -1) throws(DefaultsError) -> Bool {
+        // `poll` ignores a descriptor of -1. The output has no events to wait for, but its closing is always reported.
+        var polls = [socket.awaited, pollfd(fd: output, events: 0, revents: 0)]
+        let ready = poll(&polls, 2, milliseconds)
+        if ready == 0 || polls[1].revents & Int16(POLLERR) != 0 { return false }
+        if polls[0].revents & Int16(POLLOUT) != 0 { try socket.flush() }
+        if polls[0].revents & ~Int16(POLLOUT) != 0 { _ = try socket.receive() }
+        return true
+    }
+
+    /// Waits for bytes and receives them; waits longer for a busy agent than for a stopped one.
+    ///
+    /// - Throws: `agentUnavailable` after the timeout, or if the connection is lost.
+    private func receive(since start: MonotonicTime, _ timeouts: AgentTimeouts) throws(DefaultsError) {
+        let last = start + timeouts.busy
+        var end = start + timeouts.stopped
+        while try !receive(within: end.millisecondsLeft) {
+            guard end < last, case .runs = ProcessStatus(ofProcess: pid) else {
+                throw silence(of: end.milliseconds - start.milliseconds)
+            }
+            end = min(last, .now() + timeouts.stopped)
+        }
+    }
+
+    /// Returns the error for an agent that has been silent for a time.
+    func silence(of milliseconds: Int64) -> DefaultsError {
+        // A tenth is shown unless it is zero.
+        let (seconds, tenth) = (milliseconds / 1_000, milliseconds % 1_000 / 100)
+        let time = tenth == 0 ? "\(seconds)" : "\(seconds).\(tenth)"
+        let remedy =
+            switch ProcessStatus(ofProcess: pid) {
+            case .runs: "It is busy or hung. To continue without it, run `kill -KILL \(pid)`."
+            case .stopped:
+                "It is stopped. To resume it, run `kill -CONT \(pid)`; to continue without it, run `kill -KILL \(pid)`."
+            case .unknown: "It may be stopped or busy."
+            }
+        let name = pid > 0 ? "pid \(pid)" : "in another namespace"
+        return DefaultsError(
+            .agentUnavailable, "The agent (\(name)) has not responded for \(time) s. \(remedy)", errno: ETIMEDOUT)
+    }
+
+    /// Returns the error for an answer that belongs to another kind of request.
+    static func unexpected(_ request: String) -> DefaultsError {
+        DefaultsError(
+            .protocolViolation,
+            "Unexpected reply to \"\(request)\" from the agent. It may be a different version; restart it.")
+    }
+}
+
+extension DefaultsError {
+    /// Whether an agent is there but is silent or accepts no connections.
+    package var isTimeout: Bool { code == .agentUnavailable && (errno == ETIMEDOUT || errno == EAGAIN) }
+}

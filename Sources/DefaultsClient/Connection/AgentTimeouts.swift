@@ -1,0 +1,71 @@
+import DefaultsCore
+import Glibc
+import Linux
+
+/// The timeouts, in milliseconds, after which a client gives up on a silent agent.
+///
+/// An agent whose process isn't known, such as one that accepts no connections, counts as stopped.
+package struct AgentTimeouts: Sendable {
+    /// The timeout for an agent that is stopped, or whose state is unknown.
+    package var stopped: Int64
+    /// The timeout for a busy agent: one whose process is running.
+    package var busy: Int64
+
+    package init(stopped: Int64, busy: Int64) {
+        self.stopped = stopped
+        self.busy = max(stopped, busy)
+    }
+
+    /// Creates equal timeouts, for clients that would rather continue without the agent than wait.
+    package init(_ milliseconds: Int64) { self.init(stopped: milliseconds, busy: milliseconds) }
+
+    /// The timeouts of programs that wait for answers.
+    package static let usual = AgentTimeouts(stopped: 5_000, busy: 60_000)
+    /// The timeouts of requests that wait for the disk.
+    package static let disk = AgentTimeouts(stopped: 30_000, busy: 60_000)
+    /// The timeouts for the greeting of an agent at another socket, which may not be the directory's.
+    static let otherAgent = AgentTimeouts(250)
+    /// The timeouts for notifying an agent, which may have just started, of a save that is durable without it.
+    static let notification = AgentTimeouts(2_000)
+
+    // MARK: Sessions
+
+    /// The silence after which a session with unanswered requests ends.
+    static let session: Int64 = 5_000
+    /// The time after which a session ends if the agent sends other messages but no answer.
+    static let maximumSession: Int64 = 120_000
+    /// The silence after which a session ends if the unanswered requests wait for the disk.
+    static let diskSession: Int64 = 60_000
+    /// The silence after which a session ends while the process exits and waits until its edits are accepted.
+    static let exitSession: Int64 = 1_000
+    /// The time without progress after which an exiting process abandons its edits: longer than the wait for the
+    /// directory's lock.
+    static let handOver = 12_000
+    /// The silence after which an agent is asked whether it is still there, if changes are observed.
+    package static let keepAlive: Int64 = 30_000
+    /// The delay before a silent agent is retried; it doubles with each failure, up to the maximum.
+    static let retry: Int64 = 30_000
+    static let maximumRetry: Int64 = 600_000
+}
+
+/// The state of a silent agent's process, from the kernel; see proc_pid_stat(5).
+enum ProcessStatus {
+    case runs
+    case stopped
+    /// The process has ended, or is in another namespace.
+    case unknown
+
+    init(ofProcess pid: Int64) {
+        let stat = try? FileDescriptor(opening: "/proc/\(pid)/stat", O_RDONLY).read(upTo: 1_024)
+        // The state follows the process's name, which may contain anything, including closing parentheses.
+        guard pid > 0, let stat, let name = stat.lastIndex(of: UInt8(ascii: ")")), name + 2 < stat.count else {
+            self = .unknown
+            return
+        }
+        switch stat[name + 2] {
+        case UInt8(ascii: "T"), UInt8(ascii: "t"): self = .stopped
+        case UInt8(ascii: "Z"), UInt8(ascii: "X"): self = .unknown
+        default: self = .runs
+        }
+    }
+}

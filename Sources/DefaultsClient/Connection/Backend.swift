@@ -1,0 +1,117 @@
+package import DefaultsCore
+
+/// A place to read and write preferences: the agent, or an embedded store on the same files.
+///
+/// Calls are synchronous, and only one thread at a time may make them.
+package protocol Backend: AnyObject {
+    /// The system's directories, whose domains it serves besides the user's.
+    var system: SystemDirectories { get }
+    /// Returns a domain's current values.
+    func snapshot(of domain: Domain) throws(DefaultsError) -> DomainSnapshot
+    /// Returns the current user's domains that have values or are damaged, in order.
+    func domains() throws(DefaultsError) -> [Domain]
+    /// Returns the current values of the user's domains that have values or are damaged, in order.
+    func snapshots() throws(DefaultsError) -> [DomainSnapshot]
+    /// Sets and removes keys as one change set.
+    ///
+    /// The change set is in force when the call returns, and durable after `synchronize`.
+    ///
+    /// - Parameters:
+    ///   - domain: the domain.
+    ///   - values: the new values of keys.
+    ///   - replacesAll: whether all other keys are removed.
+    ///   - expected: the values that keys must hold for the edit to be made; `nil` for no condition.
+    /// - Throws: `changed` if keys hold other values. Read them again, and retry.
+    func edit(
+        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?
+    ) throws(DefaultsError)
+    /// Waits until all earlier edits of a domain are durable, and all earlier changes by others are visible.
+    ///
+    /// - Throws: `notSaved` if some can't be saved. They are kept as long as this process or the agent runs.
+    func synchronize(_ domain: Domain) throws(DefaultsError)
+}
+
+extension Backend {
+    /// Sets and removes keys unconditionally, as one change set.
+    package func edit(_ domain: Domain, _ values: Difference, replacesAll: Bool) throws(DefaultsError) {
+        try edit(domain, values, replacesAll: replacesAll, expecting: nil)
+    }
+}
+
+/// The choice between a directory's agent and an embedded store.
+package enum BackendChoice {
+    /// The environment variable that makes programs work on the files alone, even if an agent is running.
+    package static let noAgentVariable = "DEFAULTS_NO_AGENT"
+
+    /// Connects to the directory's agent, or opens an embedded store if no agent answers.
+    ///
+    /// - Parameters:
+    ///   - directory: the directory.
+    ///   - address: the socket of its agent.
+    ///   - environment: the environment, in which `noAgentVariable` may be set.
+    ///   - timeouts: the timeouts of requests to an agent.
+    /// - Returns: the connection to the agent, or a store.
+    /// - Throws: `DefaultsError` if no agent answers at a socket that the user named, if the agent can't be used, or if
+    ///   a directory that the user named is missing.
+    package static func open(
+        _ directory: PreferencesDirectory, _ address: AgentAddress, environment: Environment = Environment([:]),
+        timeouts: AgentTimeouts = .usual
+    ) throws(DefaultsError) -> any Backend {
+        let wantsAgent = environment[noAgentVariable] == nil
+        if wantsAgent, let agent = try AgentConnection.open(address, for: directory, timeouts: timeouts) {
+            return agent
+        }
+        if wantsAgent, address.isExplicit {
+            throw DefaultsError(
+                .agentUnavailable,
+                "No agent answers at \(address.socketPath). Start one with `defaultsd`, or omit --socket "
+                    + "and DEFAULTSD_SOCKET to work without an agent.")
+        }
+        try directory.checkExistence()
+        return EmbeddedStore(directory, tellingAgentAt: wantsAgent ? address : nil)
+    }
+}
+
+extension Backend {
+    /// Returns the persistent domains that are searched for an application's values, the winning one first.
+    ///
+    /// - Parameters:
+    ///   - application: the application, or a suite that is used in its place.
+    ///   - host: the host; `nil` for this one.
+    /// - Returns: the domains, with or without values.
+    package func layers(of application: DomainName, onHost host: DomainHost? = nil) -> [Domain] {
+        SearchLayer.layers(for: application, suites: [], in: system).compactMap { layer in
+            guard case .persistent(var domain) = layer else { return nil }
+            if domain.host != .any, let host { domain.host = host }
+            return domain
+        }
+    }
+}
+
+extension SystemDirectories {
+    /// Returns the absolute path of a domain's file, in one of these directories or in the user's own.
+    ///
+    /// The file need not exist.
+    package func path(of domain: Domain, besides own: PreferencesDirectory) -> String {
+        (directory(of: domain.user) ?? own).path(of: domain)
+    }
+}
+
+extension AgentConnection {
+    /// Returns the current values of the user's domains that have values or are damaged, in order.
+    ///
+    /// They are read from the beginning of a stream, because separate requests would each take a round trip. So the
+    /// connection must not have another stream in use.
+    package func snapshots() throws(DefaultsError) -> [DomainSnapshot] {
+        _ = try subscribe(.snapshot, filter: SubscriptionFilter(), mode: .everything)
+        let stream = lastNumber
+        var snapshots: [DomainSnapshot] = []
+        // After the snapshots comes a bookmark or the first change.
+        while case .initial(let snapshot) = try nextEvent(within: timeouts) {
+            if snapshot.domain.user == .current { snapshots.append(snapshot) }
+        }
+        guard case .unsubscribed = try answer(to: .unsubscribe(stream)) else { throw Self.unexpected("unsubscribe") }
+        forgetEvents()
+        return snapshots
+    }
+}

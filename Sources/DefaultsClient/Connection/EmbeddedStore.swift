@@ -1,0 +1,129 @@
+package import DefaultsCore
+import Glibc
+import Linux
+
+/// The store of a process that has no agent, on the same files and under the same lock as an agent's.
+package final class EmbeddedStore: Backend {
+    let store: Store
+    private let identity: AppIdentity
+    private let copies = CopyRecorder()
+    /// The socket of an agent that may have started since; `nil` if no agent is notified of saves.
+    private let address: AgentAddress?
+
+    /// Creates a store of a user's directory and of the system's directories.
+    ///
+    /// - Parameters:
+    ///   - directory: the user's preferences.
+    ///   - system: the layers below them.
+    ///   - capacity: the amount of the change log that is kept for subscriptions.
+    ///   - mayReplaceDamage: whether a damaged file may be replaced after a backup copy was made.
+    ///   - address: the socket of an agent that may have started since; `nil` if no agent is notified of saves.
+    package init(
+        _ directory: PreferencesDirectory, system: SystemDirectories = SystemDirectories(environment: .current),
+        keeping capacity: ChangeLog.Capacity = .init(records: 1), mayReplaceDamage: Bool = true,
+        tellingAgentAt address: AgentAddress? = nil
+    ) {
+        self.address = address
+        self.store = Store(
+            directory: directory, system: system, log: ChangeLog(capacity: capacity), lifetime: .transient,
+            replacesDamagedFiles: mayReplaceDamage)
+        self.identity = .current
+        store.observe(with: copies)
+    }
+
+    /// Removes and returns the paths of the backup copies made since the last call.
+    ///
+    /// They hold content that couldn't be read or merged.
+    package func dequeueCopies() -> [String] { copies.dequeue() }
+
+    /// Returns the message for a backup copy.
+    package static func message(ofCopy path: String) -> String {
+        "Content that could not be merged was saved to \(path)."
+    }
+
+    package var system: SystemDirectories { store.system }
+
+    package func snapshot(of domain: Domain) throws(DefaultsError) -> DomainSnapshot {
+        reload(domain)
+        return store.snapshot(of: domain)
+    }
+
+    package func domains() throws(DefaultsError) -> [Domain] {
+        _ = try store.reloadAll(losses: .believe, isBaseline: true)
+        return store.domains()
+    }
+
+    package func snapshots() throws(DefaultsError) -> [DomainSnapshot] {
+        _ = try store.reloadAll(losses: .believe, isBaseline: true)
+        return store.snapshots()
+    }
+
+    package func edit(
+        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?
+    ) throws(DefaultsError) {
+        let request = EditRequest(
+            domain: domain, values: values, replacesAll: replacesAll, writer: .app(identity), expecting: expected)
+        reload(domain)
+        if expected == nil { _ = try store.submit(request) } else { _ = try store.commit(request) }
+    }
+
+    package func synchronize(_ domain: Domain) throws(DefaultsError) {
+        try store.save(domain)
+        // Another program may have opened the file just before it was replaced. An agent would examine the displaced
+        // file again later, but this process may end, so it waits now. After three seconds, the displaced file keeps
+        // its hidden name, and the next process finds it.
+        var backoff = Backoff(from: .milliseconds(20), to: .milliseconds(20), timeout: .seconds(3))
+        while store.examineDisplaced(), backoff.wait() {
+            // The displaced file is removed only after the writer's changes are saved.
+            try store.save(domain)
+        }
+        try store.save(domain)
+        notifyAgent(of: domain)
+    }
+
+    /// Makes an agent that has started in the meantime reload the file before other clients ask it for the values.
+    ///
+    /// An agent that starts later reads all files, and their changes, before it listens.
+    private func notifyAgent(of domain: Domain) {
+        guard let address,
+            let agent = try? AgentConnection.open(address, for: store.directory, timeouts: .notification)
+        else { return }
+        _ = try? agent.barrier([domain])
+    }
+
+    /// Reloads a domain's file.
+    ///
+    /// Waits up to one second for a program that is writing it, and then reads it anyway.
+    ///
+    /// - Parameters:
+    ///   - domain: the domain.
+    ///   - isBaseline: whether the content of a file that this store hasn't read before counts as the initial state; if
+    ///     not, it counts as a change.
+    func reload(_ domain: Domain, isBaseline: Bool = true) {
+        var backoff = Backoff(from: .milliseconds(1), to: .milliseconds(50), timeout: .seconds(1))
+        repeat {
+            if store.reload([domain], losses: .believe, isBaseline: isBaseline).beingWritten.isEmpty { return }
+        } while backoff.wait()
+        _ = store.reload([domain], openWriters: .readAnyway, losses: .believe, isBaseline: isBaseline)
+    }
+}
+
+/// An observer that collects the paths of the backup copies that an embedded store makes.
+final class CopyRecorder: StoreObserver {
+    /// The paths; nothing is called under the lock.
+    private let paths = ForkSafeMutex<[String]>([])
+
+    /// Removes and returns the paths added since the last call.
+    func dequeue() -> [String] {
+        paths.withLock { paths in
+            defer { paths = [] }
+            return paths
+        }
+    }
+
+    func storePublished(in domain: Domain) {}
+    func storeNeedsSaving(_ domain: Domain, _ timing: SaveTiming) {}
+    func storeReported(_ event: LogRecord.Event) {}
+    func storeLostLog(_ error: DefaultsError) {}
+    func storeKeptCopy(_ copy: String) { paths.withLock { $0.append(copy) } }
+}

@@ -1,0 +1,44 @@
+package import DefaultsCore
+import Linux
+
+/// The bounded queue of one iteration that follows change sets; on overflow, its contents become one gap.
+package final class ChangeFollower: Sendable {
+    /// An element of the queue.
+    package enum Item: Sendable {
+        case record(LogRecord, Cursor, isOwn: Bool)
+        case gap
+    }
+
+    package let wakeUp = WakeUp()
+    package let names: Set<DomainName>
+    /// The pending items; nothing is called under the lock, which is taken after the client's.
+    private let queue = ForkSafeMutex<[Item]>([])
+
+    /// The maximum number of pending change sets; one more replaces them all with a gap.
+    package static let capacity = 1_024
+
+    package init(names: Set<DomainName>) {
+        self.names = names
+    }
+
+    package func wants(_ domain: Domain) -> Bool { names.contains(domain.name) }
+
+    package func append(_ record: LogRecord, _ cursor: Cursor, isOwn: Bool) {
+        queue.withLock { waiting in
+            if waiting.count >= Self.capacity { waiting = [.gap] }
+            waiting.append(.record(record, cursor, isOwn: isOwn))
+        }
+    }
+
+    package func appendGap() {
+        queue.withLock { $0 = [.gap] }
+    }
+
+    /// Removes and returns the pending items.
+    package func dequeue() -> [Item] {
+        queue.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
+    }
+}

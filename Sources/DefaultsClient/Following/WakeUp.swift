@@ -1,0 +1,69 @@
+import Linux
+
+/// A slot for one wake-up: however often it is filled, the waiting task resumes once, and checks for changes.
+///
+/// So nothing accumulates for a slow consumer, and no consumer keeps an old value because two notifications arrived out
+/// of order.
+package final class WakeUp: Sendable {
+    private enum Slot {
+        case empty
+        case filled
+        case awaited(CheckedContinuation<Bool, Never>)
+        case finished
+    }
+
+    /// The slot; no task is resumed under the lock.
+    private let slot = ForkSafeMutex(Slot.empty)
+
+    package init() {}
+
+    /// Fills the slot.
+    package func fill() {
+        let waiting = slot.withLock { slot -> CheckedContinuation<Bool, Never>? in
+            switch slot {
+            case .empty:
+                slot = .filled
+                return nil
+            case .awaited(let continuation):
+                slot = .empty
+                return continuation
+            case .filled, .finished: return nil
+            }
+        }
+        waiting?.resume(returning: true)
+    }
+
+    /// Ends the wait of the waiting task, and all later ones.
+    package func finish() {
+        let waiting = slot.withLock { slot -> CheckedContinuation<Bool, Never>? in
+            defer { slot = .finished }
+            if case .awaited(let continuation) = slot { return continuation }
+            return nil
+        }
+        waiting?.resume(returning: false)
+    }
+
+    /// Waits until the slot is filled, and empties it; only one task may wait.
+    ///
+    /// - Returns: false after `finish()`, or if the task is canceled, which finishes the slot as well.
+    package func wait(isolation: isolated (any Actor)? = #isolation) async -> Bool {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation(isolation: isolation) { continuation in
+                let isFilled = slot.withLock { slot -> Bool? in
+                    switch slot {
+                    case .empty:
+                        slot = .awaited(continuation)
+                        return nil
+                    case .filled:
+                        slot = .empty
+                        return true
+                    case .awaited, .finished: return false
+                    }
+                }
+                if let isFilled { continuation.resume(returning: isFilled) }
+            }
+        } onCancel: {
+            finish()
+        }
+    }
+}

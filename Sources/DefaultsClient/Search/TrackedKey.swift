@@ -1,0 +1,68 @@
+import Linux
+import Observation
+
+/// The stand-in for one key of a search list with Observation: a read of the key is an access to it, and a change to
+/// the key is a mutation of it.
+///
+/// `withObservationTracking` registers its observer only after its body has run. A change by another thread between the
+/// read and the registration would go unnoticed, and the observer would keep an old value. So a change to a key that
+/// was just read is reported a second time a moment later. An observer that noticed the first report may read the same
+/// value again.
+package final class TrackedKey: Observable, Sendable {
+    private struct State {
+        var lastAccess: MonotonicTime?
+        /// The time of the second report; `nil` if none is scheduled.
+        var due: MonotonicTime?
+    }
+
+    private let registrar = ObservationRegistrar()
+    /// The state; nothing is called under the lock.
+    private let state = ForkSafeMutex(State())
+    private var value: Void { () }
+
+    /// The maximum time that a registration is expected to take after the read, in milliseconds.
+    private static let settling: Int64 = 100
+
+    package init() {}
+
+    /// Records a read of the key.
+    package func access() {
+        state.withLock { $0.lastAccess = .now() }
+        registrar.access(self, keyPath: \.value)
+    }
+
+    /// Reports a change to the key, in a task of its own.
+    ///
+    /// Observers may run any code, and may even wait for the thread that found the change.
+    package func notify() {
+        Task { await change() }
+    }
+
+    /// Reports the change, and reports it again if the key was just read.
+    ///
+    /// The value has already changed. So an observer finds the new one even if it reads the key when it is notified
+    /// that the value will change.
+    private func change() async {
+        let mustWait = state.withLock { state in
+            let now = MonotonicTime.now()
+            guard let lastAccess = state.lastAccess, now < lastAccess + Self.settling else { return false }
+            defer { state.due = now + Self.settling }
+            return state.due == nil
+        }
+        notifyOnce()
+        guard mustWait else { return }
+        while let left = dequeueWait() { try? await Task.sleep(for: .milliseconds(left)) }
+        notifyOnce()
+    }
+
+    private func notifyOnce() { registrar.withMutation(of: self, keyPath: \.value) {} }
+
+    /// Returns the time until the second report, in milliseconds; `nil` when it is due.
+    private func dequeueWait() -> Int32? {
+        state.withLock { state in
+            if let left = state.due?.millisecondsLeft, left > 0 { return left }
+            state.due = nil
+            return nil
+        }
+    }
+}

@@ -1,0 +1,405 @@
+import DefaultsCore
+import Glibc
+import Linux
+
+/// A session with an agent.
+final class AgentSession: Session {
+    let system: SystemDirectories
+    private let connection: AgentConnection
+    /// The number of the request that began the stream of all followed names.
+    private var stream: UInt64?
+    private var names: Set<DomainName> = []
+    /// The names that were requested but that the stream doesn't include yet; their events until then are outdated.
+    private var expected: Set<DomainName> = []
+    /// The names whose values are arriving; the next bookmark completes them.
+    private var arriving: Set<DomainName> = []
+    /// The epoch of the agent's log, which records the edits that were already made.
+    let epoch: Epoch
+    /// Whether the agent has widened a stream; an older agent can't.
+    private var hasWidened = false
+    /// The unanswered requests that wait for the disk.
+    private var barriers = PendingRequests<(domains: Set<Domain>, round: UInt64)>()
+    /// All other unanswered requests except conditional edits.
+    private var questions = PendingRequests<Question>()
+    /// The unanswered conditional edits; the purpose is the edit's own number.
+    private var commits = PendingRequests<UInt64>()
+    /// The unfinished rounds of requests that check whether edits are saved.
+    private var saveChecks: [UInt64: SaveCheck] = [:]
+    private var lastSaveCheck: UInt64 = 0
+    /// Whether the latest finished round had failures.
+    private var lastHasFailed = false
+    /// The last edit of each domain with edits that aren't known to be saved.
+    private var unsaved: [Domain: UInt64] = [:]
+    private var lastEdit: UInt64 = 0
+    /// The time of the next check of whether edits are saved.
+    private var nextSaveCheck: MonotonicTime?
+    /// The delay before a check.
+    ///
+    /// The agent saves edits within a second, so only failed saves are pending after the initial delay.
+    private var saveCheckBackoff = SaveBackoff(first: 1_200)
+    /// The time at which the last message arrived.
+    private var lastHeard = MonotonicTime.now()
+    /// Whether the process is about to end.
+    private var isExiting = false
+    var isObserved = false
+    /// The silence, in milliseconds, after which an observed agent is asked whether it is still there.
+    private let keepAliveInterval: Int64
+    /// The reason why the session has ended.
+    ///
+    /// It is thrown after everything that arrived before it, possibly answers, has been received.
+    private var failure: DefaultsError?
+    /// The outcomes of requests that weren't sent.
+    private var localEvents: [SessionEvent] = []
+
+    /// The purpose of a request.
+    private enum Question {
+        case subscription([DomainName])
+        case widening([DomainName])
+        case edit(UInt64)
+        /// The values of one domain of a name that the agent refuses to follow.
+        case values(DomainName, isLast: Bool)
+        case other
+    }
+
+    /// A round of requests that check whether edits are saved.
+    private struct SaveCheck {
+        /// The number of the `synchronize` that waits for the round, if any.
+        var number: UInt64?
+        /// The last edit before the round.
+        var lastEdit: UInt64
+        /// The number of answers that haven't arrived.
+        var remainingAnswers: Int
+        var failures: [DefaultsError] = []
+    }
+
+    /// The maximum number of messages that one call receives, as an agent may send them without end.
+    private static let maximumMessages = 512
+    /// The maximum number of reads, of up to 64 KiB each, in one call.
+    private static let maximumReceptions = 16
+    /// Whether there may be more to receive without waiting.
+    private var hasMore = false
+
+    /// The maximum number of domains in one request of a round without earlier failures.
+    private static let saveCheckBatch = 32
+
+    /// Creates a session on a connection, which it takes over.
+    init(_ connection: AgentConnection, keepAliveInterval: Int64) {
+        self.connection = connection
+        self.keepAliveInterval = keepAliveInterval
+        self.system = connection.welcome.system
+        self.epoch = connection.welcome.cursor.epoch
+    }
+
+    var awaited: pollfd { connection.awaited }
+
+    var deadline: MonotonicTime? {
+        localEvents.isEmpty && !hasMore && failure == nil
+            ? [nextSaveCheck, expiry, nextKeepAlive].compactMap(\.self).min() : .now()
+    }
+
+    /// The time at which to ask the agent whether it is still there.
+    private var nextKeepAlive: MonotonicTime? {
+        isObserved && questions.oldest == nil ? lastHeard + keepAliveInterval : nil
+    }
+
+    /// The time at which the agent counts as hung.
+    private var expiry: MonotonicTime? {
+        // Requests after a conditional edit wait for the disk as well.
+        let isSaving = commits.oldest != nil
+        let timeout =
+            isExiting ? AgentTimeouts.exitSession : isSaving ? AgentTimeouts.diskSession : AgentTimeouts.session
+        // A busy agent that keeps sending isn't hung.
+        return [
+            questions.oldest.map { min(max($0, lastHeard) + timeout, $0 + AgentTimeouts.maximumSession) },
+            barriers.oldest.map { max($0, lastHeard) + AgentTimeouts.diskSession },
+            commits.oldest.map { max($0, lastHeard) + AgentTimeouts.diskSession },
+        ].compactMap(\.self).min()
+    }
+
+    // MARK: The stream
+
+    func begin(_ start: SessionStart) throws(DefaultsError) {
+        if let cursor = start.cursor, !start.resumed.isEmpty { try subscribe(.after(cursor), to: start.resumed) }
+        try follow(start.followed)
+    }
+
+    func follow(_ new: [DomainName]) throws(DefaultsError) {
+        if new.isEmpty { return }
+        guard let stream else {
+            try subscribe(.snapshot, to: new)
+            arriving.formUnion(new)
+            return
+        }
+        names.formUnion(new)
+        expected.formUnion(new)
+        arriving.subtract(new)
+        try ask(.widen(stream, new), .widening(new))
+    }
+
+    func leave(_ gone: [DomainName]) throws(DefaultsError) {
+        let followed = gone.filter { names.contains($0) }
+        guard let stream, !followed.isEmpty else { return }
+        names.subtract(followed)
+        expected.subtract(followed)
+        arriving.subtract(followed)
+        // An older agent refuses; then its events for these names are ignored.
+        try ask(.narrow(stream, followed), .other)
+    }
+
+    private func subscribe(_ start: Subscription.Start, to new: [DomainName]) throws(DefaultsError) {
+        names.formUnion(new)
+        let filter = SubscriptionFilter(domains: new.map { GlobPattern.exactly($0.description) })
+        stream = try ask(.subscribe(start, filter, .everything), .subscription(new))
+    }
+
+    private func handle(_ event: StreamEvent, _ events: inout [SessionEvent]) {
+        switch event {
+        case .record(let record, _): handle(event, of: record.domain, &events)
+        case .initial(let snapshot): handle(event, of: snapshot.domain, &events)
+        case .gap:
+            arriving = names.subtracting(expected)
+            events += arriving.map { .stream($0, event) }
+        case .ended:
+            stream = nil
+            events += names.subtracting(expected).map { .stream($0, event) }
+        case .bookmark(let cursor):
+            events += arriving.map { .stream($0, event) }
+            events.append(.reached(cursor))
+            arriving = []
+        }
+    }
+
+    private func handle(_ event: StreamEvent, of domain: Domain, _ events: inout [SessionEvent]) {
+        if names.contains(domain.name), !expected.contains(domain.name) { events.append(.stream(domain.name, event)) }
+    }
+
+    /// Handles the agent's refusal to add names to the stream.
+    ///
+    /// An older agent can't widen streams, so a new stream begins with all names. An agent that can widen them has
+    /// reached its limit of names.
+    private func refuse(
+        _ new: [DomainName], _ error: DefaultsError, _ events: inout [SessionEvent]
+    ) throws(DefaultsError) {
+        guard !hasWidened, let old = stream else { return try readOnce(new, error, &events) }
+        // A refusal for other names has already begun a new stream.
+        if arriving.isSuperset(of: new) { return }
+        try ask(.unsubscribe(old), .other)
+        let (others, cursor) = (names.subtracting(expected), connection.welcome.cursor)
+        events += others.map { .stream($0, .gap(from: cursor, to: cursor)) }
+        expected = []
+        arriving = names
+        try subscribe(.snapshot, to: names.sorted())
+    }
+
+    /// Requests, once, the values of names that the agent refuses to follow, so that callers don't wait forever.
+    private func readOnce(
+        _ refused: [DomainName], _ error: DefaultsError, _ events: inout [SessionEvent]
+    ) throws(DefaultsError) {
+        names.subtract(refused)
+        expected.subtract(refused)
+        arriving.subtract(refused)
+        events.append(.trouble(error))
+        for name in refused {
+            events.append(.unfollowed(name))
+            let domains = Domain.all(named: name, in: system)
+            for domain in domains { try ask(.read(domain), .values(name, isLast: domain == domains.last)) }
+        }
+    }
+
+    // MARK: Edits
+
+    func edit(_ request: EditRequest) throws(DefaultsError) {
+        let number = request.identity?.number ?? 0
+        lastEdit = number
+        do throws(DefaultsError) {
+            try request.check()
+            try ask(.edit(request), .edit(number))
+        } catch {
+            // The replaced values are optional, and may be what makes the edit too large. An edit that is too large
+            // even without them is refused here, as it would end every session.
+            guard error.code == .invalidValue else { throw error }
+            var request = request
+            if request.replacing != nil {
+                request.replacing = nil
+                try edit(request)
+            } else {
+                localEvents.append(.refused(number, error))
+            }
+            return
+        }
+        unsaved[request.domain] = number
+        if nextSaveCheck == nil { nextSaveCheck = .now() + saveCheckBackoff.delay }
+    }
+
+    func commit(_ request: EditRequest) throws(DefaultsError) {
+        let number = request.identity?.number ?? 0
+        do throws(DefaultsError) {
+            try request.check()
+            commits.add(try send(.edit(request)), number)
+        } catch {
+            guard error.code == .invalidValue else { throw error }
+            localEvents.append(.committed(number, error))
+        }
+    }
+
+    func synchronize(_ domains: [Domain], _ number: UInt64) throws(DefaultsError) {
+        let domains = Set(domains).union(unsaved.keys)
+        if domains.isEmpty { localEvents.append(.synchronized(number, failures: [])) }
+        try beginSaveCheck(domains, for: number)
+    }
+
+    private func beginSaveCheck(_ domains: Set<Domain>, for number: UInt64?) throws(DefaultsError) {
+        if domains.isEmpty { return }
+        lastSaveCheck += 1
+        // After a failure, one request per domain tells which of them can't be saved. Otherwise, a limit on the domains
+        // per request keeps the answers coming, so that the agent doesn't appear to hang.
+        let size = lastHasFailed ? 1 : Self.saveCheckBatch
+        let sorted = domains.sorted()
+        let parts = stride(from: 0, to: sorted.count, by: size).map { Set(sorted[$0...].prefix(size)) }
+        saveChecks[lastSaveCheck] = SaveCheck(number: number, lastEdit: lastEdit, remainingAnswers: parts.count)
+        for part in parts { try ask(part, for: lastSaveCheck) }
+    }
+
+    /// Asks whether the edits of some domains are saved, as part of a round.
+    private func ask(_ domains: Set<Domain>, for round: UInt64) throws(DefaultsError) {
+        barriers.add(try send(.synchronize(domains)), (domains, round))
+    }
+
+    func reload() {}
+
+    func handOver() { isExiting = true }
+
+    func end() {}
+
+    func receiveEvents() throws(DefaultsError) -> [SessionEvent] {
+        var events = localEvents
+        localEvents = []
+        do throws(DefaultsError) {
+            if failure == nil { try connection.flush() }
+            try receive(&events)
+            if failure == nil { try performDueWork() }
+        } catch {
+            failure = failure ?? error
+        }
+        if let failure, events.isEmpty { throw failure }
+        return events
+    }
+
+    /// Receives messages, up to a limit.
+    private func receive(_ events: inout [SessionEvent]) throws(DefaultsError) {
+        var (messages, receptions) = (0, 0)
+        var hasReceived = true
+        while hasReceived, messages < Self.maximumMessages, receptions < Self.maximumReceptions {
+            while messages < Self.maximumMessages, let message = try connection.nextMessage() {
+                lastHeard = .now()
+                messages += 1
+                try handle(message, &events)
+            }
+            if messages < Self.maximumMessages { hasReceived = try connection.receive() }
+            receptions += 1
+        }
+        hasMore = hasReceived
+    }
+
+    private func performDueWork() throws(DefaultsError) {
+        if let expiry, expiry <= .now() {
+            let oldest = [questions.oldest, barriers.oldest, commits.oldest].compactMap(\.self).min()
+            let since = max(oldest ?? lastHeard, lastHeard)
+            throw connection.silence(of: MonotonicTime.now().milliseconds - since.milliseconds)
+        }
+        // Ending a stream that doesn't exist costs the agent nothing.
+        if let nextKeepAlive, nextKeepAlive <= .now() { try ask(.unsubscribe(0), .other) }
+        if let due = nextSaveCheck, due <= .now() {
+            nextSaveCheck = nil
+            try beginSaveCheck(Set(unsaved.keys), for: nil)
+        }
+    }
+
+    private func handle(_ message: NumberedMessage, _ events: inout [SessionEvent]) throws(DefaultsError) {
+        if case .event(let event) = message.message {
+            if message.number == stream { handle(event, &events) }
+            return
+        }
+        if let (domains, round) = barriers.remove(message.number) {
+            switch message.message {
+            case .synchronized(_, let failures): try note(failures, of: domains, round, &events)
+            case .failure(let error): try note([error], of: domains, round, &events)
+            default: break
+            }
+            return
+        }
+        if let number = commits.remove(message.number) {
+            if case .failure(let error) = message.message {
+                events.append(.committed(number, error))
+            } else {
+                events.append(.committed(number, nil))
+            }
+            return
+        }
+        guard let question = questions.remove(message.number) else { return }
+        switch (question, message.message) {
+        case (.edit(let number), .failure(let error)): events.append(.refused(number, error))
+        case (.edit(let number), _): events.append(.accepted(number))
+        case (.values(let name, let isLast), .values(let snapshot)):
+            events.append(.stream(name, .initial(snapshot)))
+            if isLast { events.append(.stream(name, .bookmark(snapshot.cursor))) }
+        case (.subscription(let refused), .failure(let error)):
+            if message.number == stream { stream = nil }
+            try readOnce(refused, error, &events)
+        case (.widening(let refused), .failure(let error)): try refuse(refused, error, &events)
+        case (.widening(let new), .widened):
+            hasWidened = true
+            // Names that were left in the meantime are no longer expected.
+            let wanted = expected.intersection(new)
+            expected.subtract(wanted)
+            arriving.formUnion(wanted)
+        default: break
+        }
+    }
+
+    /// Handles one answer of a round.
+    private func note(
+        _ failures: [DefaultsError], of domains: Set<Domain>, _ number: UInt64, _ events: inout [SessionEvent]
+    ) throws(DefaultsError) {
+        guard var round = saveChecks.removeValue(forKey: number) else { return }
+        round.remainingAnswers -= 1
+        if failures.isEmpty {
+            for domain in domains {
+                if let last = unsaved[domain], last <= round.lastEdit { unsaved[domain] = nil }
+                events.append(.saved(domain, round.lastEdit))
+            }
+        } else if domains.count > 1 {
+            // One request per domain tells which of them can't be saved.
+            for domain in domains.sorted() { try ask([domain], for: number) }
+            round.remainingAnswers += domains.count
+        } else {
+            round.failures += failures
+        }
+        guard round.remainingAnswers == 0 else {
+            saveChecks[number] = round
+            return
+        }
+        lastHasFailed = !round.failures.isEmpty
+        events += saveCheckBackoff.note(round.failures)
+        nextSaveCheck = unsaved.isEmpty ? nil : .now() + saveCheckBackoff.delay
+        if let caller = round.number { events.append(.synchronized(caller, failures: round.failures)) }
+    }
+
+    @discardableResult
+    private func ask(_ request: Request, _ question: Question) throws(DefaultsError) -> UInt64 {
+        let number = try send(request)
+        questions.add(number, question)
+        return number
+    }
+
+    /// Sends a request.
+    ///
+    /// The error of a lost connection is thrown only after everything that arrived earlier has been received.
+    private func send(_ request: Request) throws(DefaultsError) -> UInt64 {
+        do throws(DefaultsError) { return try connection.send(request) } catch {
+            if error.code == .invalidValue { throw error }
+            failure = failure ?? error
+            return connection.lastNumber
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import DefaultsCore
+import Glibc
+import Linux
+
+/// One connection of a client to its preferences: to an agent, or to a store of the process's own.
+///
+/// Owned by one thread. No call waits for an agent. A call may wait a few seconds for the directory's lock, or for
+/// files that other programs hold open. `receiveEvents` returns the outcomes of calls, and all other events, in order.
+protocol Session: AnyObject {
+    /// The system's directories, which the session serves as well.
+    var system: SystemDirectories { get }
+    /// The descriptor and the events to `poll` for; the descriptor is -1 if there is none.
+    var awaited: pollfd { get }
+    /// The time at which to call `receiveEvents` even if nothing has arrived.
+    var deadline: MonotonicTime? { get }
+    /// Whether changes are observed, so that the session must notice when no more can arrive.
+    var isObserved: Bool { get set }
+
+    /// Begins the session with the names that are already followed; called once, before all other methods.
+    func begin(_ start: SessionStart) throws(DefaultsError)
+    /// Follows the domains of names, for all hosts and layers.
+    ///
+    /// Their values arrive first, then their changes. Names that are already followed start again from their values.
+    func follow(_ names: [DomainName]) throws(DefaultsError)
+    /// Stops following names.
+    func leave(_ names: [DomainName]) throws(DefaultsError)
+    /// Makes an edit.
+    ///
+    /// Edits are made in the order of the calls.
+    func edit(_ request: EditRequest) throws(DefaultsError)
+    /// Makes a conditional edit, after all earlier ones, if keys hold the values that it expects.
+    func commit(_ request: EditRequest) throws(DefaultsError)
+    /// Saves the edits of domains, and receives the changes that others made before.
+    func synchronize(_ domains: [Domain], _ number: UInt64) throws(DefaultsError)
+    /// Reloads the files, unless an agent watches them.
+    func reload() throws(DefaultsError)
+    /// Returns the events that have arrived, after performing due work.
+    ///
+    /// - Throws: the reason why the session has ended.
+    func receiveEvents() throws(DefaultsError) -> [SessionEvent]
+    /// Hands over the edits quickly, because the process is about to end.
+    func handOver() throws(DefaultsError)
+    /// Ends the session, after finishing work that the next session can't take over.
+    func end()
+}
+
+extension Session {
+    var isObserved: Bool {
+        get { false }
+        set {}
+    }
+}
+
+/// The names with which a session begins.
+struct SessionStart {
+    /// The cursor up to which changes have arrived; `nil` if none is known.
+    var cursor: Cursor?
+    /// The names whose changes resume there.
+    var resumed: [DomainName] = []
+    /// The names that start with their values.
+    var followed: [DomainName] = []
+}
+
+/// An event of a session.
+enum SessionEvent {
+    /// An event of a name's domains.
+    case stream(DomainName, StreamEvent)
+    /// All changes up to a cursor have arrived, for all names.
+    case reached(Cursor)
+    /// Changes to a name won't arrive; its values arrive once.
+    case unfollowed(DomainName)
+    /// An edit was processed, and everything up to it has arrived in the streams.
+    case accepted(UInt64)
+    /// An edit was refused.
+    case refused(UInt64, DefaultsError)
+    /// A conditional edit was made, or failed with an error; everything up to it has arrived in the streams.
+    case committed(UInt64, DefaultsError?)
+    /// A conditional edit of a domain was made, but couldn't be saved yet.
+    case unsaved(Domain)
+    /// All edits of a domain up to a number are durable.
+    case saved(Domain, UInt64)
+    /// A `synchronize` has finished; `failures` are the reasons why edits aren't durable.
+    case synchronized(UInt64, failures: [DefaultsError])
+    /// A failure to report; a failed save is retried.
+    case trouble(DefaultsError)
+}
+
+/// The delay before a session retries failed saves, and the failures that it has reported.
+///
+/// Pure; it has no clock.
+struct SaveBackoff {
+    /// The delay before the next attempt, in milliseconds.
+    private(set) var delay: Int64
+    private let first: Int64
+    private var reported: Set<DefaultsError> = []
+    private static let maximum: Int64 = 60_000
+
+    /// Creates a backoff with an initial delay, which doubles with each failure.
+    init(first: Int64) {
+        self.first = first
+        delay = first
+    }
+
+    /// Updates the delay after an attempt.
+    ///
+    /// - Parameter failures: the failures of the attempt; none resets the delay.
+    /// - Returns: the events that report failures, each once until an attempt succeeds.
+    mutating func note(_ failures: [DefaultsError]) -> [SessionEvent] {
+        if failures.isEmpty {
+            self = SaveBackoff(first: first)
+            return []
+        }
+        delay = min(delay * 2, Self.maximum)
+        return failures.filter { reported.insert($0).inserted }.map { .trouble($0) }
+    }
+}

@@ -1,0 +1,119 @@
+import DefaultsCore
+import Glibc
+import Linux
+import Synchronization
+
+/// The agent's session, shared by `ClientThread` and by callers that send an edit before their call returns.
+///
+/// Both hold the lock while they use the session, whose calls never wait. Lock order: this lock, then `Client.state`.
+/// Under it, no other lock is taken and no caller's code runs.
+final class SessionLine: Sendable {
+    /// The session and its use.
+    ///
+    /// Unchecked `Sendable`, as the lock guards the session: `ClientThread` uses it only within `exclusively`.
+    private struct Line: @unchecked Sendable {
+        var session: AgentSession?
+        /// The events and the deadline that `ClientThread` waits for.
+        ///
+        /// `nil` while it works; then it checks both again before it waits.
+        var awaited: (events: Int16, deadline: MonotonicTime?)?
+    }
+
+    private let line = ForkSafeMutex(Line())
+    private let hasSession = Atomic(false)
+
+    /// Opens a session to callers, or closes it with `nil`.
+    func open(_ session: AgentSession?) {
+        line.withLock { $0.session = session }
+        hasSession.store(session != nil, ordering: .relaxed)
+    }
+
+    /// Runs a body on `ClientThread` while no caller uses the session.
+    ///
+    /// - Parameters:
+    ///   - isShared: whether the session is with an agent. An embedded session needs no lock: callers never use it, as
+    ///     it waits for the disk.
+    ///   - body: the use of the session.
+    /// - Returns: the body's result.
+    /// - Throws: the body's error.
+    func exclusively<Value: Sendable, Failure>(
+        _ isShared: Bool, _ body: () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        guard isShared else { return try body() }
+        return try line.withLock { line throws(Failure) in
+            line.awaited = nil
+            return try body()
+        }
+    }
+
+    /// Records the events and the deadline that `ClientThread` is about to wait for.
+    func prepareToWait(for session: (any Session)?) -> (awaited: pollfd?, deadline: MonotonicTime?) {
+        line.withLock { line in
+            let (awaited, deadline) = (session?.awaited, session?.deadline)
+            line.awaited = (awaited?.events ?? 0, deadline)
+            return (awaited, deadline)
+        }
+    }
+
+    /// Sends edits on a caller's thread.
+    ///
+    /// - Parameter dequeue: dequeues the edits; returns `nil` if `ClientThread` must send something else first.
+    /// - Returns: whether `ClientThread` must be woken to send, to wait for less time, or to replace a lost session.
+    func send(_ dequeue: () -> [EditRequest]?) -> Bool {
+        guard hasSession.load(ordering: .relaxed) else { return true }
+        return line.withLock { line in
+            guard let session = line.session, let edits = dequeue() else { return true }
+            do throws(DefaultsError) {
+                for edit in edits { try session.edit(edit) }
+            } catch {
+                // `ClientThread` gets the same error, and sends these edits to the next session.
+                return true
+            }
+            guard let awaited = line.awaited else { return false }
+            let isSooner = session.deadline.map { $0 < awaited.deadline ?? .distantFuture } ?? false
+            return isSooner || session.awaited.events != awaited.events
+        }
+    }
+
+    /// Starts over in a forked child, where the session belongs to the parent and its descriptor is closed.
+    func startOver() {
+        hasSession.store(false, ordering: .relaxed)
+        // Leaked on purpose: its deinitializer would close a descriptor that may belong to another file by now.
+        if let session = line.withLock({ $0.session }) { _ = Unmanaged.passRetained(session) }
+        line.withLock { $0 = Line() }
+    }
+}
+
+/// The limit on edits that callers send themselves.
+///
+/// The other edits of a burst go through `ClientThread`, which joins those that it can't send yet.
+///
+/// Pure; the edits' times are its clock.
+struct SendingRate: Sendable {
+    private var credit = Self.burst
+    private var last: Int64 = 0
+
+    /// The number of edits that callers may send in a burst, regained at one per millisecond.
+    ///
+    /// Also the maximum number of unanswered edits.
+    private static let burst: Int64 = 16
+
+    /// Returns whether the caller of an edit sends it.
+    ///
+    /// - Parameters:
+    ///   - time: the time of the edit.
+    ///   - unanswered: the number of edits that the agent has yet to answer, this one included.
+    /// - Returns: false if `ClientThread` must send it.
+    mutating func admits(_ time: Timestamp, unanswered: Int) -> Bool {
+        if unanswered > Self.burst { return false }
+        let elapsed = (time.nanoseconds - last) / 1_000_000
+        if elapsed != 0 {
+            // A clock that was set back gives no credit.
+            credit = min(Self.burst, credit + max(0, elapsed))
+            last = time.nanoseconds
+        }
+        guard credit > 0 else { return false }
+        credit -= 1
+        return true
+    }
+}

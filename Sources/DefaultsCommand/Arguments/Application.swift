@@ -1,0 +1,89 @@
+import DefaultsCore
+import Glibc
+import Linux
+
+/// An application, found by any of its names, and the domain of its preferences.
+struct Application {
+    /// The desktop file's name if it is a reverse domain name, else the name of the program.
+    let domain: String
+
+    /// Finds an application by the path or name of its desktop file, by its display name, by the program that its
+    /// desktop file alone starts, or by the path or name of an executable; in this order.
+    init(named name: String, _ environment: Environment) throws(Failure) {
+        if ByteArgument.isOne(name) { throw ByteArgument.failure(name) }
+        if Path.hasSeparator(name) {
+            if let entry = DesktopEntry(path: name) {
+                domain = entry.domain
+                return
+            }
+        } else {
+            let directories = Self.directories(environment)
+            if let entry = Self.entry(withFileName: name, in: directories) ?? Self.entry(titled: name, in: directories)
+                ?? Self.entry(starting: name, in: directories)
+            {
+                domain = entry.domain
+                return
+            }
+        }
+        guard let program = Self.executable(name, environment) else {
+            throw Failure("Couldn't find an application named \"\(name)\"; defaults unchanged.", .notFound)
+        }
+        domain = program
+    }
+
+    /// Returns the directories of desktop files.
+    ///
+    /// See https://specifications.freedesktop.org/basedir-spec/latest/
+    private static func directories(_ environment: Environment) -> [String] {
+        let own = environment["XDG_DATA_HOME"] ?? environment.home.map { "\($0)/.local/share" }
+        let shared = (environment["XDG_DATA_DIRS"] ?? "/usr/local/share:/usr/share").split(separator: ":")
+        return ([own].compactMap(\.self) + shared.map(String.init)).filter(Path.isAbsolute)
+            .map { "\($0)/applications" }
+    }
+
+    /// Returns the names of desktop files without their suffix, each of which names an application.
+    static func names(_ environment: Environment) -> Set<String> {
+        let suffix = ".desktop"
+        let names = directories(environment).flatMap { (try? PreferencesDirectory(path: $0).names(in: "")) ?? [] }
+        return Set(names.filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) })
+    }
+
+    private static func entry(withFileName name: String, in directories: [String]) -> DesktopEntry? {
+        let file = name.hasSuffix(".desktop") ? name : "\(name).desktop"
+        return directories.map { "\($0)/\(file)" }.first { (path: String) in access(path, F_OK) == 0 }
+            .flatMap { DesktopEntry(path: $0) }
+    }
+
+    private static func entry(titled name: String, in directories: [String]) -> DesktopEntry? {
+        let wanted = name.lowercased()
+        return entries(in: directories).first { entry in entry.name?.lowercased() == wanted }
+    }
+
+    private static func entry(starting program: String, in directories: [String]) -> DesktopEntry? {
+        let found = entries(in: directories).filter { $0.program == program }
+        return found.count == 1 ? found.first : nil
+    }
+
+    /// Returns all desktop files, sorted so that of two with the same title always the same one is found.
+    ///
+    /// A file hides those of its name in later directories, even if it marks its application as deleted. A directory
+    /// that can't be listed has no files.
+    private static func entries(in directories: [String]) -> [DesktopEntry] {
+        var seen: Set<String> = []
+        return directories.flatMap { directory in
+            ((try? PreferencesDirectory(path: directory).names(in: "")) ?? []).sorted()
+                .filter { seen.insert($0).inserted }.compactMap { DesktopEntry(path: "\(directory)/\($0)") }
+        }
+    }
+
+    private static func executable(_ name: String, _ environment: Environment) -> String? {
+        let candidates =
+            Path.hasSeparator(name)
+            ? [name] : (environment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(name)" }
+        let isThere = candidates.contains { path in
+            var status = stat()
+            return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
+        }
+        return isThere ? Path.lastName(of: name) : nil
+    }
+}

@@ -1,0 +1,135 @@
+import DefaultsCore
+
+/// The conversion of Apple's argument syntax into the form that the parser takes.
+package enum Arguments {
+    /// Apple's names of the global domain that look like options or contain spaces.
+    private static let globalDomain = ["-g", "-globalDomain", "Apple Global Domain"]
+    /// The options of `LocationOptions` that take a value; they may be anywhere before the domain.
+    private static let locationOptionNames = ["--directory", "--socket", "-host"]
+
+    /// Returns the arguments of this process, without its name.
+    ///
+    /// Arguments that aren't UTF-8, which Swift would silently repair, become `ByteArgument` placeholders.
+    static func ofProcess() -> [String] {
+        (1..<max(Int(CommandLine.argc), 1)).compactMap { index in
+            CommandLine.unsafeArgv[index].map { String(validatingCString: $0) ?? ByteArgument.text(for: $0, at: index) }
+        }
+    }
+
+    /// Replaces `-g` and `-app` with the names of their domains, moves the location options before the verb, and
+    /// lowercases the verb.
+    ///
+    /// Only arguments before the domain change: after it, `-g` and `-host` are a key or a value like any other.
+    ///
+    /// - Throws: If an application can't be found, or an argument that must be UTF-8 isn't.
+    package static func prepared(_ arguments: some Sequence<String>) throws(Failure) -> [String] {
+        var rest = Array(arguments)[...]
+        var locationOptions: [String] = []
+        var others: [String] = []
+        var verb: String?
+        // Options of the verb that were given before it.
+        var early: [String] = []
+        // The domain that an option before the verb names.
+        var domain: String?
+        while let argument = rest.popFirst() {
+            if locationOptionNames.contains(argument), let value = rest.popFirst() {
+                locationOptions += [argument, value]
+            } else if argument == "-currentHost" || argument.hasPrefix("--directory=")
+                || argument.hasPrefix("--socket=")
+            {
+                locationOptions.append(argument)
+            } else if argument == "-app", let name = rest.popFirst() {
+                let application = try Application(named: name, .current).domain
+                if let verb, isPlural(verb) {
+                    others.append(application)
+                } else {
+                    domain = application
+                    if verb != nil { break }
+                }
+            } else if globalDomain.contains(argument), takesDomain(verb) {
+                if let verb {
+                    others.append("NSGlobalDomain")
+                    if !isPlural(verb) { break }
+                } else {
+                    domain = "NSGlobalDomain"
+                }
+            } else if verb == nil, argument == "--key-path" {
+                early.append(argument)
+            } else if argument.hasPrefix("-"), argument != "-", argument != "--" {
+                others.append(argument)
+                if OptionTable.hasValue(argument), let value = rest.popFirst() { others.append(value) }
+            } else if verb == nil, argument != "--" {
+                let name = argument.lowercased()
+                others.append(name)
+                others += early
+                verb = name
+                if isPlural(name), let first = domain {
+                    others.append(first)
+                    domain = nil
+                }
+            } else if let verb, isPlural(verb), argument != "--" {
+                others.append(argument)
+            } else {
+                rest = [argument] + rest
+                break
+            }
+        }
+        if let domain {
+            if let verb, !takesDomain(verb) {
+                throw Failure("`\(verb)` takes no domain, but \(domain) was given before it.", .usage)
+            }
+            others.append(domain)
+        }
+        let prepared = locationOptions + others + rest
+        try ByteArgument.check(prepared)
+        return prepared
+    }
+
+    /// Returns prepared arguments without the location options at their start.
+    static func withoutLocation(_ arguments: [String]) -> ArraySlice<String> {
+        var rest = arguments[...]
+        while let argument = rest.first {
+            if locationOptionNames.contains(argument) {
+                rest = rest.dropFirst(2)
+            } else if argument == "-currentHost" || argument.hasPrefix("--directory=")
+                || argument.hasPrefix("--socket=")
+            {
+                rest.removeFirst()
+            } else {
+                break
+            }
+        }
+        return rest
+    }
+
+    /// Returns whether a word is an option that belongs before the domain.
+    static func isLocationOption(_ word: String) -> Bool {
+        (locationOptionNames + ["-currentHost", "-app", "--key-path"]).contains {
+            word == $0 || word.hasPrefix("\($0)=")
+        }
+    }
+
+    /// Returns whether a verb takes a domain; true for an unknown verb or none.
+    static func takesDomain(_ verb: String?) -> Bool {
+        verb.flatMap { OptionTable.verb(named: $0) }.map { $0.domains != .none } ?? true
+    }
+
+    /// Returns whether a verb takes several domains.
+    static func isPlural(_ verb: String) -> Bool { OptionTable.verb(named: verb)?.domains == .several }
+
+    /// Returns the operands among the arguments after a verb: those that are neither options nor their values.
+    static func operands(_ arguments: some Sequence<String>) -> [String] {
+        var rest = Array(arguments)[...]
+        var operands: [String] = []
+        while let argument = rest.popFirst() {
+            if OptionTable.hasValue(argument) {
+                _ = rest.popFirst()
+            } else if argument == "--" {
+                return operands + rest
+            } else if !argument.hasPrefix("-") {
+                operands.append(argument)
+            }
+        }
+        return operands
+    }
+}

@@ -1,0 +1,122 @@
+/// Checks for unknown verbs and options, whose messages are better than the parser's.
+enum UnknownArgument {
+    /// Checks prepared arguments.
+    ///
+    /// - Throws: A usage error for an unknown verb or option, or for an option in the wrong place.
+    static func check(_ arguments: [String]) throws(Failure) {
+        let words = Arguments.withoutLocation(arguments)
+        if words.first == "--" || words.contains(where: isForParser) { return }
+        var rest = words
+        while let word = rest.first, word.hasPrefix("-") {
+            guard OptionTable.has(word) else { throw unknown(word, nil) }
+            rest = rest.dropFirst(OptionTable.hasValue(word) ? 2 : 1)
+        }
+        guard let verbName = rest.popFirst() else { return }
+        let verb = try findVerb(verbName, topic: rest.first)
+        let leading = words.prefix { $0 != verbName }
+        if let misplaced = leading.first(where: { !OptionTable.isCommon($0) }) {
+            guard verb.option(named: misplaced) != nil else { throw unknown(misplaced, verb) }
+            throw failure("Put \(name(of: misplaced)) after the verb.", verb)
+        }
+        while let word = rest.popFirst(), word != "--" {
+            guard word.hasPrefix("-"), word != "-" else {
+                // The rest is for the verb, whatever it looks like.
+                if verb.isPassthrough { return }
+                continue
+            }
+            guard let option = verb.option(named: word) else { throw unknown(word, verb) }
+            if option.hasValue, !word.contains("=") { rest = rest.dropFirst() }
+        }
+    }
+
+    /// Returns whether an argument asks the parser for something other than a verb.
+    ///
+    /// The parser reads `-help` as `-h`.
+    private static func isForParser(_ word: String) -> Bool {
+        word == "-help"
+            || ["---completion", "--generate-completion-script", "--experimental-dump-help"]
+                .contains { word.hasPrefix($0) }
+    }
+
+    /// Returns the verb of a name, or the one that `help` is asked about.
+    private static func findVerb(_ name: String, topic: String?) throws(Failure) -> OptionTable.Verb {
+        guard let verb = OptionTable.verb(named: name) else { throw unknownVerb(name) }
+        if name == "help", let topic, !topic.hasPrefix("-"), OptionTable.verb(named: topic) == nil {
+            throw unknownVerb(topic)
+        }
+        return verb
+    }
+
+    private static func unknownVerb(_ name: String) -> Failure {
+        let names = OptionTable.verbs.flatMap(\.names)
+        return Failure(
+            "Unknown verb \"\(name)\".\(Suggestion.question(name, among: names)) See `defaults --help`.", .usage)
+    }
+
+    private static func unknown(_ option: String, _ verb: OptionTable.Verb?) -> Failure {
+        let name = name(of: option)
+        let known = (OptionTable.common + (verb?.options ?? [])).map(\.name)
+        let remedy =
+            verb?.domains == OptionTable.DomainCount.none
+            ? "" : " Use -- before a domain or key that starts with a dash."
+        return failure("Unknown option \"\(name)\".\(Suggestion.question(name, among: known))\(remedy)", verb)
+    }
+
+    private static func failure(_ message: String, _ verb: OptionTable.Verb?) -> Failure {
+        let command = verb.map { "help \($0.names[0])" } ?? "help"
+        return Failure("\(message) See `defaults \(command)`.", .usage)
+    }
+
+    /// Returns an option without its value.
+    private static func name(of option: String) -> String {
+        String(option.prefix { $0 != "=" })
+    }
+}
+
+extension OptionTable {
+    /// An option or a flag.
+    struct Option {
+        let name: String
+        /// Whether the next argument is its value, unless it has one after "=".
+        let hasValue: Bool
+    }
+
+    /// The number of domains that a verb takes.
+    enum DomainCount {
+        case none, one, several
+    }
+
+    /// A verb.
+    struct Verb {
+        /// The name, and the aliases.
+        let names: [String]
+        let domains: DomainCount
+        /// Whether everything after the first operand is for the verb, and nothing of it is an option.
+        let isPassthrough: Bool
+        /// The verb's own options.
+        let options: [Option]
+
+        /// Returns the option of a name, which may be followed by "=" and a value.
+        func option(named text: String) -> Option? {
+            let name = text.prefix { $0 != "=" }
+            return (options + OptionTable.common).first { $0.name == name }
+        }
+    }
+
+    /// Returns the verb of a name or an alias.
+    static func verb(named name: String) -> Verb? { verbs.first { $0.names.contains(name) } }
+
+    /// Returns whether an option is one of all verbs; it may be followed by "=" and a value.
+    static func isCommon(_ text: String) -> Bool {
+        let name = text.prefix { $0 != "=" }
+        return common.contains { $0.name == name }
+    }
+
+    /// Returns whether any verb has an option, which may be followed by "=" and a value.
+    static func has(_ text: String) -> Bool { verbs.contains { $0.option(named: text) != nil } }
+
+    /// Returns whether a verb's own option takes a value.
+    static func hasValue(_ name: String) -> Bool {
+        verbs.contains { $0.options.contains { $0.hasValue && $0.name == name } }
+    }
+}

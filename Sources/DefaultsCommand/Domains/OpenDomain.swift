@@ -1,0 +1,145 @@
+import DefaultsClient
+package import DefaultsCore
+import Glibc
+import Linux
+
+/// A domain that a command works on, with the backend that reads and writes it.
+struct OpenDomain {
+    let location: DomainLocation
+    let backend: any Backend
+
+    var domain: Domain { location.domain }
+
+    /// Returns the values in effect.
+    ///
+    /// - Parameters:
+    ///   - use: The sentence to report if the file is damaged and the last good values are used; `nil` for no report.
+    ///   - consequence: The end of the error message, saying what was not done.
+    /// - Returns: The values; never empty.
+    /// - Throws: If there are no values.
+    func values(
+        _ use: String? = "The last good values follow.", _ consequence: String = ""
+    ) throws -> DomainValues {
+        let values = try valuesIfAny(use)
+        guard !values.isEmpty else { throw NotFound.domain(self, consequence) }
+        return values
+    }
+
+    /// Returns the values in effect, possibly none.
+    ///
+    /// - Parameter use: The sentence to report if the file is damaged and the last good values are used; `nil` for no
+    ///   report.
+    /// - Returns: The values.
+    /// - Throws: If the file is damaged and there are no last good values.
+    func valuesIfAny(_ use: String? = nil) throws -> DomainValues {
+        let snapshot = try backend.snapshot(of: domain)
+        if let damage = snapshot.damage {
+            guard !snapshot.values.isEmpty else { throw Failure(damage, .dataError) }
+            if let use { Failure.note("\(damage) \(use)") }
+        }
+        return snapshot.values
+    }
+
+    /// The search list of an app of that name; for a file outside the preferences directory, only that file.
+    var layers: [Domain] {
+        guard location.directory == nil else { return [domain] }
+        return backend.layers(of: domain.name, onHost: domain.host == .any ? nil : domain.host)
+    }
+
+    /// Returns the values that an app finds: for each key, the value in the first layer that has it.
+    ///
+    /// - Returns: The values; never empty.
+    /// - Throws: If there are no values.
+    func effectiveValues() throws -> DomainValues {
+        var values: DomainValues = [:]
+        var damages: [String] = []
+        for layer in layers {
+            let snapshot = try backend.snapshot(of: layer)
+            if let damage = snapshot.damage { damages.append(damage) }
+            values.merge(snapshot.values) { first, _ in first }
+        }
+        if values.isEmpty, let damage = damages.first { throw Failure(damage, .dataError) }
+        for damage in damages { Failure.note("\(damage) The last good values follow.") }
+        guard !values.isEmpty else { throw NotFound.domain(self) }
+        return values
+    }
+
+    /// The sentence after the report of a damaged file that an edit may replace.
+    static let replacement = "If it is replaced, a backup copy is kept beside it."
+
+    /// Returns the values that an edit is about to replace, possibly none; reports a damaged file.
+    func valuesToReplace() throws(DefaultsError) -> DomainValues {
+        let snapshot = try backend.snapshot(of: domain)
+        if let damage = snapshot.damage { Failure.note("\(damage) \(Self.replacement)") }
+        return snapshot.values
+    }
+
+    /// Sets and removes keys unconditionally, durably.
+    func edit(_ values: Difference, replacesAll: Bool = false) throws {
+        try save { try backend.edit(domain, values, replacesAll: replacesAll) }
+    }
+
+    /// Sets and removes keys depending on the domain's values, durably, without undoing concurrent changes.
+    ///
+    /// - Parameters:
+    ///   - values: The values in effect, as they were just read.
+    ///   - make: Makes an edit from the values. It is called again with newer values if another program was faster.
+    /// - Throws: The error of `make`, and then nothing is changed; or an error if the edit can't be made or saved.
+    func change(from values: DomainValues, _ make: (DomainValues) throws -> ConditionalWrite) throws {
+        try save { try commit(values, make) }
+    }
+
+    private func commit(_ values: DomainValues, _ make: (DomainValues) throws -> ConditionalWrite) throws {
+        var values = values
+        var backoff = Backoff(
+            from: .milliseconds(1), to: .seconds(2), timeout: .seconds(60), isRandom: true)
+        while true {
+            let edit = try make(values)
+            do throws(DefaultsError) {
+                try backend.edit(domain, edit.values, replacesAll: false, expecting: edit.expected)
+                break
+            } catch {
+                guard error.code == .changed else { throw error }
+            }
+            guard backoff.wait() else {
+                throw Failure(
+                    "Other programs keep changing \(location.name). Nothing was changed; try again.",
+                    .temporaryFailure)
+            }
+            values = try backend.snapshot(of: domain).values
+        }
+    }
+
+    /// Makes an edit durable, and reports backup copies that were kept beside the file.
+    ///
+    /// First reports where the edit goes if the argument may not show it, such as a path with "..".
+    private func save(_ edit: () throws -> Void) throws {
+        if let note = location.note { Failure.note(note) }
+        defer {
+            let copies = (backend as? EmbeddedStore)?.dequeueCopies() ?? []
+            for copy in copies { Failure.note(EmbeddedStore.message(ofCopy: copy)) }
+        }
+        do {
+            try edit()
+            do throws(DefaultsError) { try backend.synchronize(domain) } catch {
+                guard error.code == .agentUnavailable else { throw error }
+                throw DefaultsError(
+                    .agentUnavailable, "\(error) The edit was made but may not be on disk yet.", errno: error.errno
+                )
+            }
+        } catch let error as DefaultsError
+            where location.directory != nil && (error.code == .directory || error.code == .notSaved)
+        {
+            // An output file that was named by its path can't be created.
+            throw Failure(error.description, .cantCreate)
+        }
+    }
+}
+
+/// An edit that is applied only if some keys still have their expected values.
+package struct ConditionalWrite {
+    /// The keys to set or remove.
+    package var values: Difference
+    /// The values that keys must still have.
+    package var expected: Difference
+}

@@ -1,0 +1,30 @@
+import DefaultsCore
+import Glibc
+
+/// The user's editor: a shell command from `VISUAL` or `EDITOR`.
+struct Editor {
+    let command: String
+
+    /// Finds the editor.
+    init(_ environment: Environment) {
+        command = environment["VISUAL"] ?? environment["EDITOR"] ?? "vi"
+    }
+
+    /// Edits a file, and returns the editor's exit status.
+    ///
+    /// While the editor runs, Ctrl-C and Ctrl-\ are for the editor only. Any other signal that ends this process is
+    /// reported and leaves the editor running.
+    func edit(_ path: String) throws(Failure) -> Int32 {
+        let signals = try SignalWatch()
+        let process = try ChildProcess.start("/bin/sh", ["sh", "-c", "\(command) \"$@\"", command, path])
+        while true {
+            if case .ended(let status) = try process.state { return status }
+            switch signals.wait() {
+            case .signal(SIGINT), .signal(SIGQUIT), .childChanged, .stop, .timeout: break
+            case .signal(let number):
+                Failure.note("Interrupted by a signal; nothing was changed. Your text is kept in \(path).")
+                signals.end(by: number)
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import ArgumentParser
+import DefaultsClient
+import DefaultsCore
+import Synchronization
+
+/// The options that choose a directory, an agent and a host.
+struct LocationOptions: ParsableArguments, LocationChoice {
+    @Option(
+        help: "The preferences directory, instead of DEFAULTS_DIRECTORY or the default directory.",
+        completion: .directory)
+    var directory: String?
+
+    @Option(help: "The agent's socket, instead of DEFAULTSD_SOCKET or the default path.", completion: .file())
+    var socket: String?
+
+    @Flag(
+        name: .customLong("currentHost", withSingleDash: true), help: "Use only preferences for this host.")
+    var currentHost = false
+
+    @Option(
+        name: .customLong("host", withSingleDash: true),
+        help: "Use only preferences for the host with this identifier.")
+    var host: String?
+
+    // For help and completion only: `Arguments` replaces -app with the domain before the parser runs.
+    @Option(
+        name: .customLong("app", withSingleDash: true),
+        help: "Use the domain of an application, given its name, desktop file or executable.",
+        completion: Candidates.application)
+    var app: String?
+}
+
+/// A choice of directory, agent and host, as the options of every verb with a domain make it.
+protocol LocationChoice {
+    var directory: String? { get }
+    var socket: String? { get }
+    var currentHost: Bool { get }
+    var host: String? { get }
+}
+
+extension LocationChoice {
+    /// Returns the preferences directory and the address of its agent.
+    func resolve() throws(DefaultsError) -> (PreferencesDirectory, AgentAddress) {
+        let environment = Environment.current
+        let directory = try PreferencesDirectory(option: directory, environment: environment)
+        if let problem = directory.settingsProblem { SettingsWarning.note(problem) }
+        return (directory, try AgentAddress(option: socket, for: directory, environment: environment))
+    }
+
+    /// Connects to the agent, or opens a store of the command's own if no agent is running.
+    func open() throws(DefaultsError) -> any Backend {
+        let (directory, address) = try resolve()
+        return try BackendChoice.open(directory, address, environment: .current)
+    }
+
+    /// Locates a domain by its name or the path of its file.
+    func find(_ argument: String) throws -> DomainLocation {
+        try DomainLocation(argument, host: chosenHost(), in: resolve().0)
+    }
+
+    /// Returns the directory of a domain's file.
+    func directory(of location: DomainLocation) throws(DefaultsError) -> PreferencesDirectory {
+        if let directory = location.directory { return directory }
+        return try resolve().0
+    }
+
+    /// Opens a domain by its name or the path of its file.
+    func open(_ argument: String) throws -> OpenDomain {
+        try open(find(argument))
+    }
+
+    /// Opens a domain: through the agent, or directly if its file is outside the preferences directory.
+    func open(_ location: DomainLocation) throws(DefaultsError) -> OpenDomain {
+        guard let directory = location.directory else { return OpenDomain(location: location, backend: try open()) }
+        return OpenDomain(location: location, backend: EmbeddedStore(directory, system: .none, mayReplaceDamage: false))
+    }
+
+    /// Returns the host that the options name.
+    func chosenHost() throws(DefaultsError) -> DomainHost {
+        guard currentHost else { return try DomainHost(identifier: host) }
+        guard host == nil else {
+            throw DefaultsError(.invalidDomainName, "Use only one of -currentHost and -host.")
+        }
+        guard let current = HostIdentifier.current() else {
+            throw DefaultsError(.invalidDomainName, "This host has no identifier: /etc/machine-id is missing.")
+        }
+        return try DomainHost(identifier: current)
+    }
+}
+
+/// The warning that the agent's settings can't be read, given at most once per command.
+private enum SettingsWarning {
+    private static let isGiven = Atomic(false)
+
+    static func note(_ problem: DefaultsError) {
+        guard !isGiven.exchange(true, ordering: .relaxed) else { return }
+        Failure.note(problem.description)
+    }
+}
+
+/// The location options, read without the parser.
+struct LocationArguments: LocationChoice {
+    var directory: String?
+    var socket: String?
+    var currentHost = false
+    var host: String?
+
+    /// Reads the location options at the start of prepared arguments.
+    ///
+    /// Fails if they are incomplete; the parser then reports the error.
+    init?(_ options: ArraySlice<String>) {
+        var rest = options
+        while let option = rest.popFirst() {
+            if option == "-currentHost" {
+                currentHost = true
+                continue
+            }
+            let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            // As in the parser, a word with a dash is an option, so the option before it has no value.
+            let value = parts.count == 2 ? String(parts[1]) : rest.popFirst().flatMap { $0.hasPrefix("-") ? nil : $0 }
+            guard let value else { return nil }
+            switch parts[0] {
+            case "--directory": directory = value
+            case "--socket": socket = value
+            case "-host": host = value
+            default: return nil
+            }
+        }
+    }
+}
+
+/// The option that allows replacing a file that may never have been meant for preferences.
+struct ForceOption: ParsableArguments {
+    @Flag(
+        name: .customLong("force"),
+        help: "Replace a linked file, or one named by its path, that isn't a property list; a copy is kept.")
+    var isForced = false
+}
+
+extension LocationChoice {
+    /// Replaces a domain's file that isn't a property list with an empty one, keeping a backup copy, and waits until
+    /// the agent has reloaded it.
+    func replaceDamage(of argument: String) throws {
+        let location = try find(argument)
+        let path = try directory(of: location).path(of: location.domain)
+        guard let copy = try DomainFile(path: path).replaceDamage() else { return }
+        Failure.note("\(path) was not a property list. Its contents were saved to \(copy).")
+        try open(location).backend.synchronize(location.domain)
+    }
+}
+
+/// The option that makes a key a path.
+struct KeyPathOption: ParsableArguments {
+    @Flag(
+        name: .customLong("key-path"),
+        help: "Always treat the key as a path; `write` then creates missing dictionaries.")
+    var isPath = false
+
+    /// The paragraph about paths in the help of every verb that takes a key.
+    static let discussion = """
+        A key that exists is taken literally, including dots. Otherwise, if the text before a dot is the key of an \
+        array or dictionary, the rest is a path into it: dictionary keys and array indexes, as in "Windows.0.Title". \
+        In a path, write "\\." for a dot that is part of a key and "\\\\" for a backslash.
+        """
+
+    /// Returns a key as it was typed.
+    func key(_ text: String) -> KeyText { KeyText(text: text, isPath: isPath) }
+}

@@ -1,0 +1,42 @@
+/// A `read` without options, or any `write`: the commands that scripts run most, run without the parser.
+///
+/// The parser would take longer than the rest of the command. Also, the words after the domain of `write` may be
+/// anything, including words that the parser intercepts wherever they are, such as "---" or
+/// "--generate-completion-script".
+struct QuickCommand {
+    private let location: LocationArguments
+    private let domain: String
+    private let action: Action
+
+    private enum Action {
+        case read(KeyText?)
+        case write([String], isPath: Bool)
+    }
+
+    /// Reads prepared arguments; fails if they are not such a command.
+    init?(_ arguments: [String]) {
+        var words = Arguments.withoutLocation(arguments)
+        let location = LocationArguments(arguments[..<words.startIndex])
+        guard let location, let verb = words.popFirst() else { return nil }
+        let isPath = words.first == "--key-path"
+        if isPath { words.removeFirst() }
+        guard let domain = words.popFirst(), !domain.hasPrefix("-") else { return nil }
+        self.location = location
+        self.domain = domain
+        switch verb {
+        case "read" where words.count <= 1 && !words.contains { $0.hasPrefix("-") }:
+            action = .read(words.first.map { KeyText(text: $0, isPath: isPath) })
+        case "write" where !Write.isHelp(Array(words)):
+            action = .write(Array(words), isPath: isPath)
+        default: return nil
+        }
+    }
+
+    func run() throws {
+        switch action {
+        case .read(let key): try Read.show(domain, key, location, ValueOutput())
+        case .write(let operands, let isPath):
+            try Write.change(domain, WriteOperands(operands, isPath: isPath), location)
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import CLinux
+import DefaultsCore
+import Glibc
+import Linux
+
+/// A program that the command starts.
+struct ChildProcess {
+    let pid: pid_t
+
+    /// Starts a program, found in the PATH unless its name contains a "/".
+    ///
+    /// The program starts with default signal handling, whatever this process does with signals.
+    ///
+    /// - Parameters:
+    ///   - program: The program.
+    ///   - arguments: Its arguments, starting with its own name.
+    ///   - variables: Environment variables to set, or to remove if `nil`.
+    ///   - outputToErrors: Whether its output goes to standard error, because our standard output is data.
+    ///   - input: The descriptor for its standard input; ours if `nil`.
+    ///   - group: The process group that it joins; ours if `nil`.
+    ///   - leadsSession: Whether it gets a session of its own, which the terminal's signals don't reach.
+    /// - Returns: The process.
+    /// - Throws: If it can't be started.
+    static func start(
+        _ program: String, _ arguments: [String], variables: [String: String?] = [:],
+        outputToErrors: Bool = false, input: Int32? = nil, group: pid_t? = nil, leadsSession: Bool = false
+    ) throws(Failure) -> ChildProcess {
+        var argv = arguments.map { strdup($0) } + [nil]
+        var envp = environment(with: variables) + [nil]
+        defer { (argv + envp).forEach { free($0) } }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        if outputToErrors { posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO) }
+        if let input { posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var (none, standard) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        sigemptyset(&standard)
+        for signal in [SIGPIPE, SIGINT, SIGQUIT, SIGCHLD, SIGXFSZ] { sigaddset(&standard, signal) }
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &standard)
+        var flags = Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
+        // It may outlive this process, and must not hold descriptors open that others wait to see closed.
+        if leadsSession { _ = linux_spawn_close_from(&actions, 3) }
+        if let group {
+            posix_spawnattr_setpgroup(&attributes, group)
+            flags |= Int16(POSIX_SPAWN_SETPGROUP)
+        }
+        if leadsSession { flags |= linux_spawn_in_new_session() }
+        posix_spawnattr_setflags(&attributes, flags)
+        var pid: pid_t = 0
+        let number = posix_spawnp(&pid, program, &actions, &attributes, &argv, &envp)
+        guard number == 0 else {
+            throw Failure("\(program) can't be started: \(SystemCall.message(number)).", .unavailable)
+        }
+        return ChildProcess(pid: pid)
+    }
+
+    /// Returns this process's environment with some variables set or removed; the others keep their exact bytes.
+    private static func environment(with variables: [String: String?]) -> [UnsafeMutablePointer<CChar>?] {
+        var entries = variables.compactMap { name, value in value.map { strdup("\(name)=\($0)") } }
+        var next = environ
+        while let entry = next.pointee {
+            next += 1
+            let name = String(cString: entry).prefix { $0 != "=" }
+            if variables[String(name)] == nil { entries.append(strdup(entry)) }
+        }
+        return entries
+    }
+
+    /// A state of the process.
+    enum State {
+        case runs
+        /// A signal stopped it; reported once.
+        case stopped(by: Int32)
+        /// It ended with a status as a shell reports it. The process is reaped and must not be queried again.
+        case ended(Int32)
+    }
+
+    /// The process's current state.
+    var state: State {
+        get throws(Failure) {
+            guard let status = try wait(WNOHANG | WUNTRACED) else { return .runs }
+            return status & 0xFF == 0x7F ? .stopped(by: status >> 8 & 0xFF) : .ended(Self.shellStatus(status))
+        }
+    }
+
+    /// The exit status as a shell reports it; `nil` while the process runs.
+    ///
+    /// Must not be queried again after the process has ended.
+    var status: Int32? {
+        get throws(Failure) { try wait(WNOHANG).map(Self.shellStatus) }
+    }
+
+    /// Waits until the process ends, and returns its status as a shell reports it.
+    func waitUntilExit() throws(Failure) -> Int32 { try wait(0).map(Self.shellStatus) ?? 0 }
+
+    /// Calls `waitpid`; returns `nil` if nothing has happened.
+    private func wait(_ options: Int32) throws(Failure) -> Int32? {
+        var status: Int32 = 0
+        while true {
+            let result = waitpid(pid, &status, options)
+            if result >= 0 { return result == 0 ? nil : status }
+            guard errno == EINTR else {
+                throw Failure("Can't get the status of process \(pid): \(SystemCall.message(errno)).", .inputOutput)
+            }
+        }
+    }
+
+    private static func shellStatus(_ status: Int32) -> Int32 {
+        let signal = status & 0x7F
+        return signal == 0 ? status >> 8 & 0xFF : 128 + signal
+    }
+}
+
+/// A process group for child programs that is killed when this process ends, even by SIGKILL.
+///
+/// A guard process leads the group and waits on a pipe: when this process is killed, the kernel closes the pipe. A
+/// program that leaves the group is not killed.
+struct ProgramGuard: ~Copyable {
+    /// The group's number, which can't be reused until the guard is reaped.
+    let group: pid_t
+    /// The pipe that the guard reads; nothing is ever written to it.
+    private let pipe: FileDescriptor
+
+    /// Starts a guard with an empty group.
+    init() throws(Failure) {
+        var number: Int32 = -1
+        let pid = linux_start_guard(&number)
+        // As targets of kill(), 0, 1 and -1 mean processes other than the guard: up to all of them.
+        guard pid > 1 else { throw Failure("Can't start a program: \(SystemCall.message(errno)).", .unavailable) }
+        group = pid
+        pipe = FileDescriptor(owning: number)
+    }
+
+    deinit {
+        // The guard must die before the pipe closes: processes that a program deliberately left behind keep running.
+        Glibc.kill(group, SIGKILL)
+        var status: Int32 = 0
+        while waitpid(group, &status, 0) < 0, errno == EINTR {}
+    }
+
+    /// Sends a signal to the programs; the guard itself ignores all but SIGKILL and SIGSTOP.
+    borrowing func send(_ signal: Int32) { Glibc.kill(-group, signal) }
+}

@@ -1,0 +1,51 @@
+import DefaultsCore
+import Glibc
+import Linux
+
+/// The standard input of a command: a pipe that is filled as the command reads; unread input is discarded.
+struct CommandInput: ~Copyable {
+    private var writer: FileDescriptor?
+    private var reader: FileDescriptor?
+    /// The number of the writing end; -1 once it is closed.
+    private var number: Int32
+    /// The number of the reading end, for the command's standard input.
+    let readingNumber: Int32
+    private var rest: ArraySlice<UInt8>
+
+    /// Creates a pipe for some bytes.
+    init(_ bytes: [UInt8]) throws(Failure) {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else {
+            throw Failure("Can't create a pipe for the command's input: \(SystemCall.message(errno)).", .inputOutput)
+        }
+        (readingNumber, number) = (ends[0], ends[1])
+        writer = FileDescriptor(owning: number)
+        reader = FileDescriptor(owning: readingNumber)
+        rest = bytes[...]
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        // A command that reads nothing must not block this process.
+        _ = fcntl(number, F_SETFL, O_NONBLOCK)
+    }
+
+    /// Closes our reading end, so that the pipe breaks when the command stops reading, instead of staying full.
+    mutating func closeReader() { reader = nil }
+
+    /// The entry for `poll`; it has no descriptor once the pipe is closed.
+    var awaited: pollfd { pollfd(fd: number, events: Int16(POLLOUT), revents: 0) }
+
+    /// Writes as much as the pipe accepts, and closes it when nothing is left or the reader is gone.
+    mutating func write() {
+        while number >= 0, !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) }
+            if count >= 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EAGAIN {
+                return
+            } else if errno != EINTR {
+                break
+            }
+        }
+        number = -1
+        writer = nil
+    }
+}

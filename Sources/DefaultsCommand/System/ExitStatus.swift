@@ -1,0 +1,53 @@
+import DefaultsClient
+import DefaultsCore
+import Glibc
+
+/// The command's exit statuses: those of `sysexits.h`, and 1 for "not found".
+package enum ExitStatus: Int32 {
+    case notFound = 1
+    case usage = 64
+    case dataError = 65
+    case noInput = 66
+    case unavailable = 69
+    case cantCreate = 73
+    case inputOutput = 74
+    case temporaryFailure = 75
+
+    /// Returns the status for an error of the library.
+    init(_ error: DefaultsError) {
+        switch error.code {
+        case .invalidDomainName, .invalidCursor: self = .usage
+        case .damaged, .untrusted, .invalidValue, .protocolViolation: self = .dataError
+        case .locked, .openForWriting, .changed, .late, .agentRefused: self = .temporaryFailure
+        // An agent that times out is stopped or busy, so retrying may help.
+        case .agentUnavailable: self = error.isTimeout ? .temporaryFailure : .unavailable
+        default: self = .inputOutput
+        }
+    }
+}
+
+/// A failure of the command: a message and an exit status.
+package struct Failure: Error {
+    package let message: String
+    package let status: ExitStatus
+
+    init(_ message: String, _ status: ExitStatus) {
+        self.message = message
+        self.status = status
+    }
+
+    /// Writes a message to standard error, and ends the process.
+    static func end(_ message: String, _ status: ExitStatus) -> Never {
+        note(message)
+        exit(status.rawValue)
+    }
+
+    /// Writes a line to standard error.
+    ///
+    /// Control characters are escaped: the message may quote anything, such as a file's contents, and must stay one
+    /// line.
+    static func note(_ message: String) {
+        let line = Array("defaults: \(message.printable)\n".utf8)
+        _ = write(STDERR_FILENO, line, line.count)
+    }
+}

@@ -1,0 +1,39 @@
+import ArgumentParser
+import DefaultsClient
+import DefaultsCore
+
+/// `defaults delete domain [key]`.
+struct Delete: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delete",
+        abstract: "Delete a domain or a key.",
+        discussion: """
+            \(KeyPathOption.discussion)
+
+            EXAMPLES
+              defaults delete org.example.editor FontSize
+              defaults delete org.example.editor Windows.0
+              defaults -currentHost delete org.example.editor
+            """,
+        aliases: ["remove"])
+
+    @OptionGroup var location: LocationOptions
+    @OptionGroup var path: KeyPathOption
+    @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
+    @Argument(
+        help: "The key, or a path into its value. Without it, the whole domain is deleted.",
+        completion: Candidates.key)
+    var key: String?
+
+    func run() throws {
+        let open = try location.open(domain)
+        let consequence = "; nothing is deleted"
+        let values = try open.values(OpenDomain.replacement, consequence)
+        guard let key else { return try open.edit([:], replacesAll: true) }
+        try open.change(from: values) { values in
+            let found = try path.key(key).path(in: values)
+            _ = try found.value(in: values, of: open.location, consequence)
+            return try found.edit(in: values, of: open.location) { _ in nil }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import DefaultsClient
+import DefaultsCore
+import Glibc
+import Linux
+import PropertyList
+
+/// One side of `diff`: the values of a domain, or of a property list in a file.
+struct DiffOperand {
+    let values: DomainValues
+    /// The format that limits how precisely the values can be compared; binary if nothing was lost.
+    let format: PropertyListFormat
+
+    /// Reads an operand: "-" is standard input, a name with "/" or ".plist" is a file, anything else is a domain.
+    init(_ operand: String, _ options: LocationOptions, _ backend: () throws -> any Backend) throws {
+        if operand == "-" || Path.hasSeparator(operand) || operand.hasSuffix(".plist") || ByteArgument.isOne(operand) {
+            // The file of a domain means that domain: the agent may have edits that are not in the file yet.
+            guard DomainLocation.isPath(operand), let location = try? options.find(operand), location.directory == nil
+            else {
+                let document = try InputDocument(Self.path(operand))
+                (values, format) = (try document.values(), document.format)
+                return
+            }
+            (values, format) = (try Self.values(of: location, backend), .binary)
+        } else {
+            do {
+                (values, format) = (try Self.values(of: options.find(operand), backend), .binary)
+            } catch let failure as Failure where failure.status == .noInput && access(operand, F_OK) == 0 {
+                throw Failure("\(failure.message) To compare the file of that name, use ./\(operand).", .noInput)
+            }
+        }
+    }
+
+    private static func values(of location: DomainLocation, _ backend: () throws -> any Backend) throws -> DomainValues
+    {
+        do {
+            return try OpenDomain(location: location, backend: backend()).values("Comparing its last good values.")
+        } catch let failure as Failure where failure.status == .notFound {
+            // Here "not found" needs another status: 1 means that the operands differ.
+            throw Failure(failure.message, .noInput)
+        }
+    }
+
+    /// Returns the path of a file, whose ".plist" may be left out as in every verb.
+    private static func path(_ operand: String) -> FilePath {
+        if ByteArgument.isOne(operand) { return FilePath(argument: operand) }
+        let path = Environment.current.expandingTilde(operand)
+        let isThere = operand == "-" || access(path, F_OK) == 0 || access("\(path).plist", F_OK) != 0
+        return FilePath(isThere ? path : "\(path).plist")
+    }
+
+    /// Returns the changes that turn these values into the other operand's.
+    ///
+    /// Two values count as equal if the format of either side can't tell them apart: XML drops fractions of a second,
+    /// and old-style text has only strings.
+    func changes(to other: DiffOperand) -> [KeyChange] {
+        Set(values.keys).union(other.values.keys).sorted().compactMap { key in
+            let (old, new) = (values[key], other.values[key])
+            let isSame =
+                PropertyListValue.areSame(old, new, readFrom: other.format)
+                || PropertyListValue.areSame(new, old, readFrom: format)
+            return isSame ? nil : KeyChange(key: key, old: old, new: new)
+        }
+    }
+}

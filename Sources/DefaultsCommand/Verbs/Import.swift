@@ -1,0 +1,35 @@
+import ArgumentParser
+import DefaultsCore
+import PropertyList
+
+/// `defaults import domain file`.
+struct Import: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Set the keys of a domain from a property list or JSON.",
+        discussion: """
+            The file may be XML, binary, old-style text, or JSON as `read --json` prints it. All its keys are set as \
+            one change; keys that it doesn't have stay as they are.
+
+            EXAMPLES
+              defaults import org.example.editor settings.plist
+              defaults export org.example.editor - | defaults import org.example.viewer -
+              defaults read --json org.a | jq '.Size = 14' | defaults import org.a -
+            """)
+
+    @OptionGroup var location: LocationOptions
+    @OptionGroup var force: ForceOption
+    @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
+    @Argument(help: "The input file, or - for standard input.", completion: .file()) var path: FilePath
+
+    func run() throws {
+        let target = try location.find(domain)
+        let document = try InputDocument(path)
+        let values = try document.values("; \(target.name) is unchanged")
+        // Reading standard input may take long enough for an agent to start or stop: connect only now.
+        if force.isForced { try location.replaceDamage(of: domain) }
+        let open = try location.open(target)
+        _ = try open.valuesToReplace()
+        try open.edit(values.mapValues { $0 })
+    }
+}

@@ -1,0 +1,79 @@
+import ArgumentParser
+import DefaultsClient
+import DefaultsCore
+import PropertyList
+
+/// `defaults read [domain [key]]`.
+struct Read: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "read",
+        abstract: "Print all domains, one domain, or the value of a key.",
+        discussion: """
+            Prints only the domain itself: your values for any host, or for this host with -currentHost. An app also \
+            finds managed values and those for all apps and all users: --effective prints what an app finds, and \
+            `defaults explain` shows where a value comes from.
+
+            The output is an old-style property list, which `defaults write` and `defaults import` accept. It shows \
+            numbers, dates and Booleans as strings; --json and --plist keep their types. In JSON, data is \
+            {"$data": "<base64>"} and a date is {"$date": "<RFC 3339>"}.
+
+            \(KeyPathOption.discussion)
+
+            EXAMPLES
+              defaults read org.example.editor
+              defaults read -g AppleLanguages.0
+              defaults read --effective org.example.editor FontSize
+              defaults read ~/Downloads/settings.plist --json
+            """)
+
+    @OptionGroup var location: LocationOptions
+    @OptionGroup var format: ValueFormat
+    @OptionGroup var path: KeyPathOption
+    @Flag(help: "Print the values that an app of that name finds in all layers.") var effective = false
+    @Argument(
+        help: "The domain, or the path of a file. Without it, all domains are printed.",
+        completion: Candidates.domain)
+    var domain: String?
+    @Argument(
+        help: "The key, or a path into its value. Without it, all keys are printed.", completion: Candidates.key)
+    var key: String?
+
+    func run() throws {
+        guard let domain else {
+            if effective { throw Failure("--effective needs the domain of an app.", .usage) }
+            return try showAll()
+        }
+        try Self.show(domain, key.map(path.key), location, format.output, isEffective: effective)
+    }
+
+    /// Prints a domain, or the value of a key.
+    static func show(
+        _ domain: String, _ key: KeyText?, _ location: some LocationChoice, _ output: ValueOutput,
+        isEffective: Bool = false
+    ) throws {
+        let open = try location.open(domain)
+        let values = try isEffective ? open.effectiveValues() : open.values()
+        guard let key else { return try output.show(.dictionary(values)) }
+        try output.show(try key.path(in: values).value(in: values, of: open.location))
+    }
+
+    private func showAll() throws {
+        let survey = try AllDomains(location)
+        var all: DomainValues = [:]
+        var isComplete = true
+        let globals = survey.domains.filter(\.domain.name.isGlobal)
+        for entry in globals + survey.domains.filter({ !$0.domain.name.isGlobal }) {
+            // File names are bytes, but dictionary keys compare as text: two names may be canonically equivalent.
+            if all[entry.title] == nil {
+                all[entry.title] = .dictionary(entry.values)
+            } else {
+                isComplete = false
+                Failure.note(
+                    "Another domain named \(entry.title) is left out: the output can hold each name only once.")
+            }
+        }
+        try format.output.show(.dictionary(all))
+        if !isComplete { throw ExitCode(ExitStatus.dataError.rawValue) }
+        try survey.finish()
+    }
+}

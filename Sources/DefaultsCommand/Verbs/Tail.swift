@@ -1,0 +1,70 @@
+import ArgumentParser
+import DefaultsClient
+import DefaultsCore
+
+/// `defaults tail [domain [key…]]`.
+struct Tail: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tail",
+        abstract: "Show changes as they happen.",
+        discussion: """
+            Prints one line for each changed key: time, domain, key, old value, arrow, new value, and the program that \
+            changed it. If no agent is running, the command starts one and stops it on exit. Domains and keys may be \
+            patterns with * and ?. A key is a top-level key; a change inside its value counts as a change to the key.
+
+            With --exec, a shell command runs once for each change set, one at a time. It receives the change as JSON \
+            on standard input and in environment variables.
+
+            See `man defaults-tail` for the JSON objects, the environment variables and the handling of signals.
+
+            EXAMPLES
+              defaults tail
+              defaults tail 'org.example.*' --json | jq .changes
+              defaults tail org.example.editor theme --exec 'pkill -USR1 editor'
+              defaults tail --cursor-file ~/.cache/seen --exec 'logger "$DEFAULTS_KEYS"'
+            """,
+        aliases: ["watch"])
+
+    @OptionGroup var location: LocationOptions
+    @OptionGroup var options: TailOptions
+    @Argument(help: "The domain, or a pattern of names (default: all domains).", completion: Candidates.domain)
+    var domain: String?
+    @Argument(help: "Keys, or patterns of keys (default: all keys).", completion: Candidates.key)
+    var keys: [String] = []
+
+    func validate() throws {
+        if let count = options.count, count < 1 { throw ValidationError("-n must be at least 1.") }
+        if let timeout = options.timeout, !(timeout >= 0 && timeout < 1e9) {
+            throw ValidationError("--timeout needs a number of seconds.")
+        }
+        if let command = options.exec {
+            if command.allSatisfy(\.isWhitespace) { throw ValidationError("--exec needs a command.") }
+            if options.json {
+                throw ValidationError("Use only one of --json and --exec. A command run by --exec receives JSON.")
+            }
+        }
+        if options.since != nil, options.initial {
+            throw ValidationError("Use only one of --since and --initial.")
+        }
+    }
+
+    func run() throws {
+        // Without wildcards, it names one domain, as for other verbs; a pattern may be any text.
+        var domain = domain
+        if let name = domain, !name.contains(where: { "*?\\".contains($0) }) {
+            domain = name.isEmpty ? try DomainName(name).description : DomainName(escaping: name).description
+        }
+        if let variable = Environment.current[BackendChoice.noAgentVariable] {
+            throw Failure(
+                "`tail` needs an agent. Unset \(BackendChoice.noAgentVariable) (it is \"\(variable)\").",
+                .usage)
+        }
+        let (directory, address) = try location.resolve()
+        try directory.checkExistence()
+        var session = TailSession(
+            directory: directory, address: address, options: options,
+            filter: SubscriptionFilter(
+                domains: domain.map { [GlobPattern($0)] } ?? [], keys: keys.map { GlobPattern($0) }))
+        try session.run()
+    }
+}

@@ -1,0 +1,85 @@
+import ArgumentParser
+import DefaultsClient
+import DefaultsCore
+import PropertyList
+
+/// `defaults write domain key value` and `defaults write domain '{…}'`.
+struct Write: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "write",
+        abstract: "Set a key, or replace a domain with a dictionary.",
+        usage: """
+            defaults write <domain> <key> <value>
+            defaults write <domain> <key> -int 5
+            defaults write <domain> '{key = value;}'
+            defaults write --json <domain> <key> '[1, 2]'
+            """,
+        discussion: """
+            A value is one of -string TEXT, -int N, -float N, -bool true|false|yes|no, -data HEX, \
+            -date DATE, -array VALUE…, -array-add VALUE…, -dict KEY VALUE…, -dict-add KEY VALUE…. Arrays and \
+            dictionaries take all remaining values, each with or without a type.
+
+            A value without a type is parsed as an old-style or XML property list if it contains brackets or quotes. \
+            Otherwise it is a string with escapes such as "\\n" and "\\U00e9"; -string takes any text literally. A \
+            DATE is a day with an optional time and zone: 2019-02-19, "2019-02-19 10:10:10", 2019-02-19T10:10:10Z, \
+            "2019-02-19 10:10:10 +0100". Without a zone, it is local time.
+
+            A linked file, or one named by its path, is not replaced unless it is a property list. With --force, it is \
+            replaced, and a backup copy is kept.
+
+            \(KeyPathOption.discussion) `write` creates missing dictionaries inside a value, and the next index of an \
+            array appends an element.
+
+            EXAMPLES
+              defaults write org.example.editor FontSize -int 12
+              defaults write org.example.editor Recent -array-add -string ~/notes.txt
+              defaults write --key-path org.example.editor Window.Title -string "Main"
+              defaults write --json org.example.editor Sizes '[12, 14.5]'
+            """)
+
+    @OptionGroup var location: LocationOptions
+    @OptionGroup var path: KeyPathOption
+    @OptionGroup var force: ForceOption
+    @Flag(help: "Read the value as JSON, as `read --json` prints it.") var json = false
+    @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
+    @Argument(parsing: .captureForPassthrough, help: "The key and its value.", completion: Candidates.key)
+    var operands: [String] = []
+
+    func run() throws {
+        if Self.isHelp(operands) { throw CleanExit.helpRequest(self) }
+        if force.isForced { try location.replaceDamage(of: domain) }
+        let isPath = path.isPath
+        let operands =
+            try json
+            ? WriteOperands(json: operands, isPath: isPath) : WriteOperands(operands, isPath: isPath)
+        try Self.change(domain, operands, location)
+    }
+
+    /// Whether the words after the domain ask for help.
+    static func isHelp(_ operands: [String]) -> Bool { operands == ["--help"] || operands == ["-h"] }
+
+    /// Sets one key of a domain, or replaces all keys.
+    static func change(_ domain: String, _ operands: WriteOperands, _ location: some LocationChoice) throws {
+        let open = try location.open(domain)
+        let values = try open.valuesToReplace()
+        switch operands {
+        case .all(let values): try open.edit(values.mapValues { $0 }, replacesAll: true)
+        case .key(let key, let new):
+            let found = try key.path(in: values)
+            if case .set(let value) = new, found.steps.isEmpty {
+                try open.edit([found.key: value])
+                if values[found.key] == nil, let parent = key.missingParent {
+                    Failure.note(
+                        "\(open.location.subject) has no \"\(parent)\", so a key named \"\(found.key)\" was created. "
+                            + "To set a value inside \"\(parent)\", put --key-path before the domain.")
+                }
+            } else {
+                try open.change(from: values) { values in
+                    try key.path(in: values).edit(in: values, of: open.location) { old throws(Failure) in
+                        try new.applied(to: old, key.text, of: open.location)
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import PropertyList
+
+// The encoding of records in messages and in the change log's file.
+
+extension LogRecord {
+    package var fields: DomainValues {
+        var fields = domain.fields
+        fields["revision"] = .number(revision)
+        fields["time"] = .integer(time.nanoseconds)
+        switch event {
+        case .change(let changeSet):
+            fields["type"] = "change"
+            fields["source"] = .dictionary(changeSet.source.fields)
+            fields["changes"] = .array(changeSet.changes.map { .dictionary($0.fields) })
+            changeSet.edit?.add(to: &fields)
+            if !changeSet.overruled.isEmpty {
+                fields["overruled"] = .array(changeSet.overruled.map { .dictionary($0.fields) })
+            }
+        case .damaged(_, let reason):
+            fields["type"] = "damaged"
+            fields["reason"] = .string(reason)
+        case .unsaved(_, let reason):
+            fields["type"] = "unsaved"
+            fields["reason"] = .string(reason)
+        case .recovered:
+            fields["type"] = "recovered"
+        case .unknown:
+            fields["type"] = "unknown"
+        }
+        return fields
+    }
+
+    package init(_ fields: Fields) throws(DefaultsError) {
+        let domain = try fields.domain()
+        let event: Event
+        switch try fields.string("type") {
+        case "change":
+            event = .change(
+                ChangeSet(
+                    domain: domain,
+                    source: try Writer(Fields(.dictionary(fields.dictionary("source")), of: "A source")),
+                    changes: try fields.array("changes").map { value throws(DefaultsError) in
+                        try KeyChange(Fields(value, of: "A change"))
+                    },
+                    overruled: try fields.array("overruled").map { value throws(DefaultsError) in
+                        try Overruled(Fields(value, of: "An overruled value"))
+                    }, edit: try EditIdentity(fields)))
+        case "damaged": event = .damaged(domain, reason: try fields.string("reason"))
+        case "unsaved": event = .unsaved(domain, reason: try fields.string("reason"))
+        case "recovered": event = .recovered(domain)
+        case "unknown": event = .unknown(domain)
+        default:
+            throw Fields.wrong("type", "\"change\", \"damaged\", \"unsaved\", \"recovered\" or \"unknown\"")
+        }
+        self.init(
+            revision: try fields.unsigned("revision"), time: Timestamp(nanoseconds: try fields.integer("time")),
+            event: event)
+    }
+}
+
+extension EditIdentity {
+    /// Adds the entries that identify the edit.
+    func add(to fields: inout DomainValues) {
+        fields["session"] = .number(session)
+        fields["edit"] = .number(number)
+    }
+
+    /// Creates the identity of the edit in a message; fails if the message has none.
+    package init?(_ fields: Fields) throws(DefaultsError) {
+        if fields.values["session"] == nil { return nil }
+        self.init(session: try fields.unsigned("session"), number: try fields.unsigned("edit"))
+    }
+}
+
+extension KeyChange {
+    fileprivate var fields: DomainValues {
+        var fields: DomainValues = ["key": .string(key)]
+        fields["old"] = old
+        fields["new"] = new
+        return fields
+    }
+
+    fileprivate init(_ fields: Fields) throws(DefaultsError) {
+        self.init(key: try fields.string("key"), old: fields.values["old"], new: fields.values["new"])
+    }
+}
+
+extension Overruled {
+    fileprivate var fields: DomainValues {
+        var fields: DomainValues = ["key": .string(key), "source": .dictionary(writer.fields)]
+        fields["value"] = value
+        return fields
+    }
+
+    fileprivate init(_ fields: Fields) throws(DefaultsError) {
+        self.init(
+            key: try fields.string("key"), value: fields.values["value"],
+            writer: try Writer(Fields(.dictionary(fields.dictionary("source")), of: "A source")))
+    }
+}
+
+extension Writer {
+    package var fields: DomainValues {
+        switch self {
+        case .file: ["kind": "file"]
+        case .agent: ["kind": "agent"]
+        case .app(let app):
+            ["kind": "app", "pid": .integer(Int64(app.pid)), "executable": .string(app.executable)]
+        }
+    }
+
+    package init(_ fields: Fields) throws(DefaultsError) {
+        switch try fields.string("kind") {
+        case "file": self = .file
+        case "agent": self = .agent
+        case "app":
+            self = .app(
+                AppIdentity(
+                    pid: Int32(clamping: try fields.integer("pid")), executable: try fields.string("executable")))
+        default: throw Fields.wrong("kind", "\"file\", \"agent\" or \"app\"")
+        }
+    }
+}

@@ -1,0 +1,114 @@
+package import PropertyList
+
+/// A message on the socket: its length in four bytes, big-endian, followed by a binary property list.
+package enum Frame {
+    /// The maximum size of a request, in bytes.
+    package static let standardLimit = 64 << 20
+
+    /// The limits of a request, for an agent that trusts no client.
+    ///
+    /// A value is nested two levels deep in a request, and one level deep in a file. So no request results in a file
+    /// that can't be read again.
+    package static let requestLimits = PropertyListLimits(
+        depth: PropertyListLimits.domainFile.depth + 1, bytes: standardLimit)
+
+    /// The limits of an agent's message or log entry, which must hold all old and new values of a file of the maximum
+    /// size.
+    ///
+    /// A value is nested three levels deep in a message. The depth limit of files leaves room for that below the
+    /// codec's own limit.
+    package static let messageLimits = PropertyListLimits(bytes: Int(UInt32.max), objects: 100_000_000)
+
+    /// Encodes a message as a frame.
+    package static func encode(_ message: DomainValues) throws(DefaultsError) -> [UInt8] {
+        let payload: [UInt8]
+        do throws(PropertyListError) {
+            payload = try PropertyListValue.dictionary(message).write(as: .binary)
+        } catch {
+            throw DefaultsError(.invalidValue, "The message can't be encoded: \(error)")
+        }
+        guard let length = UInt32(exactly: payload.count) else {
+            throw DefaultsError(.protocolViolation, "A message of \(payload.count) bytes is too large to send.")
+        }
+        return bigEndian(length) + payload
+    }
+
+    /// Returns a number as eight bytes, the most significant first.
+    static func bigEndian(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value.bigEndian, Array.init) }
+
+    /// Returns a number as four bytes, the most significant first.
+    static func bigEndian(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value.bigEndian, Array.init) }
+
+    /// Returns the number in eight bytes, which must exist.
+    static func number(_ bytes: [UInt8], at position: Int) -> UInt64 {
+        bytes[position..<position + 8].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// Returns the number in four bytes, which must exist.
+    static func length(_ bytes: [UInt8], at position: Int) -> UInt32 {
+        bytes[position..<position + 4].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+}
+
+/// A decoder that splits a stream of bytes into messages.
+package struct FrameDecoder: Sendable {
+    private(set) var bytes: [UInt8] = []
+    private var position = 0
+    private let limits: PropertyListLimits
+
+    /// The maximum number of values for each byte of a frame, where a shared value counts as often as it occurs.
+    ///
+    /// `Frame.encode` and CoreFoundation write each container as often as it occurs, so that each value takes at least
+    /// one byte. Python's plistlib writes a list only once, even if it occurs in several places.
+    private static let valuesPerByte = 16
+
+    /// Creates a decoder.
+    ///
+    /// - Parameter limits: the limits of a message; `bytes` limits the size of a frame.
+    package init(limits: PropertyListLimits) {
+        self.limits = limits
+    }
+
+    /// The number of received bytes that haven't been decoded yet.
+    package var bufferedBytes: Int { bytes.count - position }
+
+    /// Appends received bytes.
+    package mutating func append(_ more: some Sequence<UInt8>) {
+        bytes.append(contentsOf: more)
+    }
+
+    /// Decodes the next complete message; returns `nil` if more bytes are needed.
+    ///
+    /// - Throws: `protocolViolation`. The rest of the stream can't be decoded after it.
+    package mutating func next() throws(DefaultsError) -> Fields? {
+        guard bytes.count - position >= 4 else { return nil }
+        let length = Int(Frame.length(bytes, at: position))
+        guard length <= limits.bytes else {
+            throw DefaultsError(
+                .protocolViolation, "A frame announces \(length) bytes; the limit is \(limits.bytes).")
+        }
+        guard bytes.count - position - 4 >= length else { return nil }
+        let payload = Array(bytes[position + 4..<position + 4 + length])
+        position += 4 + length
+        if position > 1 << 16 {
+            // Release the memory of decoded messages, whatever bytes follow them.
+            bytes = Array(bytes[position...])
+            position = 0
+        } else if position == bytes.count {
+            bytes.removeAll(keepingCapacity: true)
+            position = 0
+        }
+        // The parser accepts other formats as well, but the protocol has only this one.
+        guard PropertyListFormat.detect(payload) == .binary else {
+            throw DefaultsError(.protocolViolation, "A frame doesn't contain a binary property list.")
+        }
+        let value: PropertyListValue
+        do throws(PropertyListError) {
+            value = try PropertyListValue(
+                parsing: payload, limits: limits.proportionate(to: length, valuesPerByte: Self.valuesPerByte))
+        } catch {
+            throw DefaultsError(.protocolViolation, "A frame doesn't contain a binary property list: \(error)")
+        }
+        return try Fields(value, of: "A message")
+    }
+}

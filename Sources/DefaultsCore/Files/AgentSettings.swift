@@ -1,0 +1,183 @@
+import Glibc
+import Linux
+import PropertyList
+
+/// The agent's settings, from the domain `org.defaultsd.agent`.
+///
+/// `Config/org.defaultsd.agent.plist` explains each of them.
+package struct AgentSettings: Hashable, Sendable {
+    /// The agent's own domain.
+    package static let domainName = "org.defaultsd.agent"
+
+    /// `LogLevel`: trace, debug, info, notice, warning, error or critical.
+    package var logLevel = "notice"
+    /// `SaveDelay`, in milliseconds: edits are saved together this long after the last one.
+    package var saveDelay = 10
+    /// `SaveLimit`, in milliseconds: edits are saved this long after the first one at the latest.
+    package var saveLimit = 1_000
+    /// `HoldDelay`, in milliseconds: a file that is gone or doesn't parse counts as lost after this long.
+    package var holdDelay = 250
+    /// `LogRecords`: the maximum number of change sets kept for subscribers that come back.
+    package var logRecords = 65_536
+    /// `LogBytes`: the maximum size of these change sets, in bytes.
+    package var logBytes = 16 << 20
+    /// `MaximumFileSize`, in bytes: a larger file counts as damaged.
+    package var maximumFileSize = 64 << 20
+    /// `MaximumConnections`: further connections are refused.
+    package var maximumConnections = 4_096
+    /// `MaximumSubscriptions`, per connection: further subscriptions are refused.
+    package var maximumSubscriptions = 256
+
+    package init() {}
+
+    /// Reads settings; an invalid one keeps its default, and `problems` gets a sentence about it.
+    package init(_ values: DomainValues, problems: inout [String]) {
+        for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+            switch (key, value) {
+            case ("LogLevel", .string(let level)) where Self.logLevels.contains(level): logLevel = level
+            case ("LogLevel", _):
+                problems.append("LogLevel must be one of \(Self.logLevels.joined(separator: ", ")).")
+            case ("Directory", .string(let path)) where Path.isAbsolute(path) || path.utf8.starts(with: "~/".utf8):
+                break
+            case ("Directory", _):
+                problems.append("Directory must be a string that begins with \"/\" or \"~/\".")
+            default:
+                guard let (path, range) = Self.numbers[key] else {
+                    problems.append("\(key) isn't a setting of the agent.")
+                    continue
+                }
+                if case .integer(let number) = value, range.contains(Int(number)) {
+                    self[keyPath: path] = Int(number)
+                } else {
+                    problems.append("\(key) must be an integer from \(range.lowerBound) to \(range.upperBound).")
+                }
+            }
+        }
+    }
+
+    private static let logLevels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
+
+    private static var numbers: [String: (WritableKeyPath<AgentSettings, Int>, ClosedRange<Int>)] {
+        [
+            "SaveDelay": (\.saveDelay, 0...60_000),
+            "SaveLimit": (\.saveLimit, 0...60_000),
+            "HoldDelay": (\.holdDelay, 0...60_000),
+            "LogRecords": (\.logRecords, 1...10_000_000),
+            "LogBytes": (\.logBytes, 1_024...(1 << 32)),
+            "MaximumFileSize": (\.maximumFileSize, 1_024...(1 << 30)),
+            "MaximumConnections": (\.maximumConnections, 1...100_000),
+            "MaximumSubscriptions": (\.maximumSubscriptions, 1...100_000),
+        ]
+    }
+
+    /// The maximum size of the change log.
+    package var logCapacity: ChangeLog.Capacity { ChangeLog.Capacity(records: logRecords, bytes: logBytes) }
+
+    /// Reads the settings from the agent's own domain; an invalid one keeps its default and is reported.
+    package static func read(from directory: PreferencesDirectory) -> (settings: AgentSettings, problems: [String]) {
+        var problems: [String] = []
+        let values: DomainValues
+        switch domain.map({ DomainFile(path: directory.path(of: $0)).read(known: nil) }) {
+        case .contents(let contents)?: values = contents.values
+        case .unusable(let damage)?:
+            problems.append(damage.error.description)
+            values = [:]
+        case nil, .missing?, .unchanged?, .beingWritten?: values = [:]
+        }
+        return (AgentSettings(values, problems: &problems), problems)
+    }
+
+    /// The agent's own domain.
+    package static let domain = try? Domain(DomainName(domainName))
+
+    /// The directory that the settings in the default directory name instead of it.
+    enum Redirection {
+        case to(String)
+        /// No directory, with the problem of the settings if they are unusable.
+        case none(DefaultsError?)
+    }
+
+    /// Reads the directory that the key `Directory` names in the default directory.
+    ///
+    /// - Throws: The reason why the directory isn't known. A program that continued in the default directory would read
+    ///   and write in the wrong place.
+    static func redirection(of standard: String, home: String?) throws(DefaultsError) -> Redirection {
+        guard let domain else { return .none(nil) }
+        let directory = PreferencesDirectory(path: standard)
+        let path = directory.path(of: domain)
+        let remedy =
+            "The file may name the preferences directory. Repair it, or name the directory with DEFAULTS_DIRECTORY or "
+            + "--directory."
+        switch readInsisting(DomainFile(path: path)) {
+        case .missing, .unchanged: return .none(nil)
+        // There is no directory, or it can't be read. Its users report this themselves.
+        case .unusable(let damage) where damage.error.errno == ENOTDIR: return .none(nil)
+        case .unusable(let damage) where damage.error.errno == EACCES && !directory.isUsable: return .none(nil)
+        case .unusable(let damage):
+            if damage.error.code == .damaged, !mayRedirect(path) {
+                return .none(
+                    DefaultsError(
+                        .damaged,
+                        "\(damage.error) The agent's settings keep their defaults until the file is repaired."))
+            }
+            throw DefaultsError(damage.error.code, "\(damage.error) \(remedy)", errno: damage.error.errno)
+        case .beingWritten:
+            throw DefaultsError(
+                .unreadable,
+                "Another program is writing to \(path), which may name the preferences directory. Try again, or name "
+                    + "the directory with --directory. To find the program, run `lsof \(path)`.")
+        case .contents(let contents):
+            guard let value = contents.values["Directory"] else { return .none(nil) }
+            if case .string(let text) = value {
+                if Path.isAbsolute(text) { return .to(text) }
+                if text.utf8.starts(with: "~/".utf8), let home {
+                    return .to(home + String(Substring(text.utf8.dropFirst())))
+                }
+            }
+            return .none(
+                DefaultsError(
+                    .directory,
+                    "\(path): Directory must be a string that begins with \"/\" or \"~/\". Until it is corrected, "
+                        + "the preferences directory is \(standard)."))
+        }
+    }
+
+    /// Returns whether a file that isn't a property list may have had the key `Directory`, outside of XML's comments.
+    private static func mayRedirect(_ path: String) -> Bool {
+        guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK), let status = try? file.status(),
+            status.st_size <= PropertyListLimits.domainFile.bytes,
+            let bytes = try? file.read(upTo: Int(status.st_size))
+        else { return true }
+        // UTF-16 has the same letters, with NULs between them.
+        var rest = bytes.filter { $0 != 0 }[...]
+        while let start = rest.start(of: "<!--") {
+            if rest[..<start].start(of: "Directory") != nil { return true }
+            guard let end = rest[start...].start(of: "-->") else { break }
+            rest = rest[end...]
+        }
+        return rest.start(of: "Directory") != nil
+    }
+
+    /// Reads a file, and waits up to half a second while it is being written.
+    private static func readInsisting(_ file: DomainFile) -> FileReading {
+        var backoff = Backoff(from: .milliseconds(20), to: .milliseconds(20), timeout: .milliseconds(500))
+        repeat {
+            let reading = file.read(known: nil)
+            guard case .beingWritten = reading else { return reading }
+        } while backoff.wait()
+        return file.read(known: nil, openWriters: .readAnyway)
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// Returns the index at which a text begins; `nil` if it isn't there.
+    fileprivate func start(of text: StaticString) -> Int? {
+        let count = text.utf8CodeUnitCount
+        guard self.count >= count else { return nil }
+        return withUnsafeBufferPointer { bytes in
+            guard let start = bytes.baseAddress else { return nil }
+            return (0...(bytes.count - count)).first { memcmp(start + $0, text.utf8Start, count) == 0 }
+                .map { startIndex + $0 }
+        }
+    }
+}

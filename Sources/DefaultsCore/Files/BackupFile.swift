@@ -1,0 +1,92 @@
+import Glibc
+package import Linux
+
+/// Backup copies of contents that must not be lost, beside the original as `<name>.<reason>-<n>`.
+package enum BackupFile {
+    /// The reason for a backup copy.
+    package enum Reason: String, Sendable {
+        /// The file didn't parse when it was about to be replaced.
+        case damaged
+        /// A foreign writer wrote the file just as it was replaced, and that version can't be merged: it doesn't parse,
+        /// or a crash happened before the merge.
+        case displaced
+        /// The file has keys that differ only in Unicode normalization, and the version that replaces it has only one
+        /// of them.
+        case equivalentKeys = "equivalent-keys"
+        /// The file has comments, and is rewritten without them.
+        case comments
+        /// The bytes may be the only complete version, since writing them to the file in place was interrupted.
+        case unsaved
+    }
+
+    /// Writes bytes to the first free name beside the file (the target of a link), durably and readable by the user
+    /// alone.
+    ///
+    /// An existing copy of the same bytes is used again.
+    ///
+    /// - Returns: the copy's path.
+    package static func write(
+        _ bytes: [UInt8], of path: String, because reason: Reason
+    ) throws(SystemCall.Failure) -> String {
+        try withFreeName(of: try DomainFile.resolvingLinks(path), because: reason) { copy throws(SystemCall.Failure) in
+            if holds(copy, bytes) { return }
+            let file = try FileDescriptor(opening: copy, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+            do throws(SystemCall.Failure) {
+                try file.write(bytes)
+                try file.synchronize()
+                try FileDescriptor.synchronizeDirectory(of: copy)
+            } catch {
+                // Remove the incomplete copy: on a full disk, each retry would leave one more.
+                unlink(copy)
+                throw error
+            }
+        }
+    }
+
+    /// Moves a file that is too large to be copied to the first free name in the directory where it is.
+    ///
+    /// - Returns: the new path.
+    package static func move(
+        _ source: String, of path: String, because reason: Reason
+    ) throws(SystemCall.Failure) -> String {
+        let name = Path.lastName(of: try DomainFile.resolvingLinks(path))
+        let beside = "\(Path.directory(of: source))/\(name)"
+        return try withFreeName(of: beside, because: reason) { copy throws(SystemCall.Failure) in
+            // Not every file system has RENAME_NOREPLACE; a link refuses an existing name as well.
+            try SystemCall.run { link(source, copy) }
+            unlink(source)
+            try FileDescriptor.synchronizeDirectory(of: copy)
+        }
+    }
+
+    private static func holds(_ copy: String, _ bytes: [UInt8]) -> Bool {
+        guard let file = try? FileDescriptor(opening: copy, O_RDONLY | O_NONBLOCK | O_NOFOLLOW),
+            let status = try? file.status(), status.st_mode & S_IFMT == S_IFREG, Int(status.st_size) == bytes.count
+        else { return false }
+        return (try? file.read(upTo: bytes.count)) == bytes
+    }
+
+    private static func withFreeName(
+        of path: String, because reason: Reason, _ create: (String) throws(SystemCall.Failure) -> Void
+    ) throws(SystemCall.Failure) -> String {
+        var number = 1
+        while true {
+            let suffix = ".\(reason.rawValue)-\(number)"
+            let copy = "\(Path.directory(of: path))/\(fitting(Path.lastName(of: path), before: suffix))\(suffix)"
+            do throws(SystemCall.Failure) {
+                try create(copy)
+                return copy
+            } catch {
+                guard error.number == EEXIST else { throw error }
+                number += 1
+            }
+        }
+    }
+
+    /// Truncates a name to leave room for a suffix, as a name has at most 255 bytes.
+    private static func fitting(_ name: String, before suffix: String) -> String {
+        var scalars = name.unicodeScalars[...]
+        while String(scalars).utf8.count + suffix.utf8.count > Int(NAME_MAX) { scalars.removeLast() }
+        return String(scalars)
+    }
+}

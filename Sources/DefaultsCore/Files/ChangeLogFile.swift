@@ -1,0 +1,227 @@
+import Glibc
+package import Linux
+package import PropertyList
+
+/// The change log's copy in a file, so that cursors and unsaved edits outlive a crash or an upgrade of the agent.
+///
+/// The file has a header and then entries, each with its length and hash. It is appended to, and rewritten when it has
+/// grown to twice the size of what is kept. It is in the runtime directory, which is usually in memory: it need not
+/// outlive a reboot, and writes aren't synchronized. If it does outlive a reboot, on a disk, its last records may be
+/// lost. So a log from another boot continues under another epoch.
+package final class ChangeLogFile {
+    /// An entry in the file.
+    package enum Entry: Sendable {
+        case record(LogRecord)
+        case mark(FileMark)
+    }
+
+    /// The magic number, which identifies the format.
+    ///
+    /// Format 1 didn't name the boot, so no reader could tell whether such a log had lost its end. No release wrote
+    /// that format, and none reads it: such a file is replaced, and a new epoch begins.
+    private static let magic = Array("defaultsd log 2\n".utf8)
+    /// The size of the header: the magic, the epoch, the revision before the first record, the boot, and the hash of
+    /// all that.
+    private static let headerSize = magic.count + 32
+    private let path: String
+    private var file: FileDescriptor
+    private var size: Int
+    /// The revision of the first record in the file.
+    private var first: Revision
+    /// The position of each record in the file.
+    private var ranges: [Range<Int>] = []
+
+    /// The maximum revision that is accepted from a file.
+    fileprivate static let maximumRevision = Revision(Int64.max)
+
+    /// The size in bytes above which the file should be rewritten.
+    package var sizeLimit: Int
+
+    /// Whether the file should be rewritten with `rewrite`.
+    package var isOversized: Bool { size > sizeLimit }
+
+    /// Creates a file with a log and marks, replacing one that may be there.
+    package static func create(
+        at path: String, log: ChangeLog, marks: [FileMark], sizeLimit: Int
+    ) throws(SystemCall.Failure) -> ChangeLogFile {
+        try ChangeLogFile(at: path, log, marks, sizeLimit: sizeLimit, keeping: nil)
+    }
+
+    private init(
+        at path: String, _ log: ChangeLog, _ marks: [FileMark], sizeLimit: Int, keeping old: ChangeLogFile?
+    ) throws(SystemCall.Failure) {
+        let temporary = Self.freePath(beside: path)
+        var header = Self.magic + Frame.bigEndian(log.epoch.value) + Frame.bigEndian(log.oldest - 1)
+        header += Frame.bigEndian(Self.boot.value)
+        header += Frame.bigEndian(ContentHash(header).value)
+        self.path = path
+        self.sizeLimit = sizeLimit
+        file = try FileDescriptor(opening: temporary, O_RDWR | O_CREAT | O_EXCL | O_APPEND, mode: 0o600)
+        size = header.count
+        first = log.oldest
+        do throws(SystemCall.Failure) {
+            try file.write(header)
+            if let old { try copyRecords(of: old) }
+            let records = log.records(after: first - 1 + Revision(ranges.count)) ?? []
+            try append(records.map { .record($0) } + marks.map { .mark($0) })
+            try SystemCall.run { rename(temporary, path) }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+        self.sizeLimit = max(sizeLimit, size * 2)
+    }
+
+    /// The hash of the kernel's identifier of the current boot, which is the same in every container.
+    package static let boot = ContentHash(
+        (try? FileDescriptor(opening: "/proc/sys/kernel/random/boot_id", O_RDONLY).read(upTo: 64)) ?? [])
+
+    /// Returns an unused name beside the log.
+    private static func freePath(beside path: String) -> String {
+        var status = stat()
+        var number = 0
+        while lstat("\(path).new-\(number)", &status) == 0 { number += 1 }
+        return "\(path).new-\(number)"
+    }
+
+    /// Removes new versions of the log that a crash left behind.
+    package static func removeLeftovers(of path: String) {
+        let directory = PreferencesDirectory(path: Path.directory(of: path))
+        let prefix = "\(Path.lastName(of: path)).new-"
+        for name in (try? directory.names(in: "")) ?? [] where name.utf8.starts(with: prefix.utf8) {
+            unlink("\(directory.path)/\(name)")
+        }
+    }
+
+    /// Appends entries.
+    package func append(_ entries: [Entry]) throws(SystemCall.Failure) {
+        var bytes: [UInt8] = []
+        var new: [Range<Int>] = []
+        for entry in entries {
+            let start = size + bytes.count
+            bytes += Self.encode(entry)
+            if case .record = entry { new.append(start..<size + bytes.count) }
+        }
+        try file.write(bytes)
+        size += bytes.count
+        ranges += new
+    }
+
+    /// Rewrites the file without the records that the log has discarded, and with these marks.
+    package func rewrite(log: ChangeLog, marks: [FileMark]) throws(SystemCall.Failure) {
+        let new = try ChangeLogFile(at: path, log, marks, sizeLimit: sizeLimit, keeping: self)
+        swap(&file, &new.file)
+        (size, first, ranges, sizeLimit) = (new.size, new.first, new.ranges, new.sizeLimit)
+    }
+
+    /// Copies another file's records from `first` on as bytes.
+    ///
+    /// Encoding tens of thousands of records again would keep every client waiting.
+    private func copyRecords(of old: ChangeLogFile) throws(SystemCall.Failure) {
+        guard first >= old.first, first - old.first < old.ranges.count else { return }
+        let kept = old.ranges[Int(first - old.first)...]
+        guard let start = kept.first?.lowerBound else { return }
+        // If another program has extended or truncated the file, its records are encoded again.
+        guard try old.file.status().st_size == off_t(old.size) else { return }
+        try SystemCall.run { lseek(old.file.number, off_t(start), SEEK_SET) }
+        let bytes = try old.file.read(upTo: old.size - start)
+        guard bytes.count == old.size - start else { return }
+        var records: [UInt8] = []
+        records.reserveCapacity(bytes.count)
+        var new: [Range<Int>] = []
+        for place in kept {
+            let begin = size + records.count
+            records += bytes[(place.lowerBound - start)..<(place.upperBound - start)]
+            new.append(begin..<size + records.count)
+        }
+        try file.write(records)
+        size += records.count
+        ranges = new
+    }
+
+    /// Removes the file, because it can't be kept up to date.
+    ///
+    /// - Returns: false if it can be neither removed nor emptied, so that a later agent may recover an incomplete log.
+    package func abandon() -> Bool {
+        unlink(path) == 0 || ftruncate(file.number, 0) == 0
+    }
+
+    private static func encode(_ entry: Entry) -> [UInt8] {
+        let fields =
+            switch entry {
+            case .record(let record): record.fields
+            case .mark(let mark): mark.fields
+            }
+        // A value that a domain holds can always be written as binary. An entry that couldn't be would make the log
+        // untrustworthy to recovery.
+        let payload = (try? PropertyListValue.dictionary(fields).write(as: .binary)) ?? []
+        return Frame.bigEndian(UInt32(clamping: payload.count)) + Frame.bigEndian(ContentHash(payload).value) + payload
+    }
+
+    /// The contents of a file that an earlier agent left.
+    package struct Recovered: Sendable {
+        /// The log's epoch; a new one if the log is from another boot.
+        package var epoch: Epoch
+        /// The revision of the last record, even if that has been discarded.
+        package var head: Revision
+        package var records: [LogRecord]
+        /// The marks of each domain, oldest first.
+        package var marks: [Domain: [FileMark]]
+    }
+
+    /// Reads the file that an earlier agent left; returns `nil` if there is none, or it can't be trusted.
+    ///
+    /// An incomplete entry at the end is what a crash leaves, and is discarded. Damage before the end makes the log
+    /// untrustworthy. Then a new epoch must begin, so that every cursor meets an explicit gap. The log of another boot
+    /// gets a new epoch as well, since a power failure may have removed records from its end that followers had seen;
+    /// its edits are recovered nevertheless.
+    package static func recover(
+        from path: String, limits: PropertyListLimits, boot: ContentHash = ChangeLogFile.boot
+    ) -> Recovered? {
+        guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK), let status = try? file.status(),
+            // Other users may be able to create files in the socket's directory.
+            status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+            let bytes = try? file.read(upTo: Int(status.st_size)), bytes.count >= headerSize,
+            bytes.starts(with: magic),
+            ContentHash(Array(bytes[..<(headerSize - 8)])).value == Frame.number(bytes, at: headerSize - 8)
+        else { return nil }
+        let epoch = Epoch(value: Frame.number(bytes, at: magic.count))
+        let head = Frame.number(bytes, at: magic.count + 8)
+        // The file may have been given any revision, but a genuine one never comes near the largest number.
+        guard head <= maximumRevision else { return nil }
+        let isOfThisBoot = Frame.number(bytes, at: magic.count + 16) == boot.value
+        var recovered = Recovered(epoch: isOfThisBoot ? epoch : .random(), head: head, records: [], marks: [:])
+        var position = headerSize
+        while position < bytes.count {
+            guard bytes.count - position >= 12 else { break }
+            let length = Int(Frame.length(bytes, at: position))
+            let hash = ContentHash(value: Frame.number(bytes, at: position + 4))
+            guard length <= bytes.count - position - 12 else { break }
+            let payload = Array(bytes[position + 12..<position + 12 + length])
+            guard ContentHash(payload) == hash, recovered.append(payload, limits: limits) else { return nil }
+            position += 12 + length
+        }
+        return recovered
+    }
+}
+
+extension ChangeLogFile.Recovered {
+    /// Appends an entry; returns false if it is invalid or can't follow the entries before it.
+    fileprivate mutating func append(_ payload: [UInt8], limits: PropertyListLimits) -> Bool {
+        guard let (value, _) = try? PropertyListValue.read(payload, limits: limits),
+            let fields = try? Fields(value, of: "An entry")
+        else { return false }
+        if fields.values["type"] == "mark" {
+            guard let mark = try? FileMark(fields), mark.revision <= head else { return false }
+            marks[mark.domain, default: []].append(mark)
+            return true
+        }
+        guard head < ChangeLogFile.maximumRevision, let record = try? LogRecord(fields), record.revision == head + 1
+        else {
+            return false
+        }
+        head = record.revision
+        records.append(record)
+        return true
+    }
+}

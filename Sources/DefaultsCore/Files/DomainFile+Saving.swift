@@ -1,0 +1,109 @@
+import CLinux
+import Glibc
+import Linux
+import PropertyList
+
+extension DomainFile {
+    /// Saves a new version of the file, unless the file has changed since it was last seen.
+    ///
+    /// The new version is written beside the file and made durable, and then exchanged with it in one step. So readers
+    /// see the old version or the new one, and a crash leaves one of them. A foreign writer may still write between the
+    /// last check and the exchange, so the displaced file is returned for examination. The caller must hold the
+    /// directory's lock.
+    ///
+    /// The guarantee that nothing is lost requires a file system with RENAME_EXCHANGE, which all common local ones
+    /// have. Elsewhere (NFS, some FUSE file systems), the exchange takes two steps, and a file that another program
+    /// renames into place between them is lost.
+    ///
+    /// A file with several hard links is written in place. So a foreign writer's changes between the last comparison
+    /// and the write may be lost, and a crash may leave a torn file; the new version then stays beside it.
+    ///
+    /// - Parameters:
+    ///   - bytes: the new content; `nil` to remove the file.
+    ///   - expected: the state last seen; `nil` if there should be no file.
+    ///   - newest: the time of the newest edit in the content, for other stores.
+    ///   - lifetime: the lifetime of the store that saves.
+    ///   - policy: the way to deal with a file that is open for writing.
+    /// - Returns: the outcome, and the displaced file if the save was made.
+    /// - Throws: `notSaved`. The file is then unchanged, unless the displaced file couldn't even be opened, or a file
+    ///   with several hard links is torn.
+    package func save(
+        _ bytes: [UInt8]?, expecting expected: FileVersion?, newest: Timestamp? = nil,
+        by lifetime: StoreLifetime = .resident, _ policy: ObstaclePolicy = .wait
+    ) throws(DefaultsError) -> SaveResult {
+        do throws(SystemCall.Failure) {
+            let target = try Self.resolvingLinks(path)
+            // Don't create the target of a link: it may be on a file system that isn't mounted.
+            if target != path, access(target, F_OK) != 0, errno == ENOENT { return .fileChanged }
+            return try Replacement(
+                of: self, at: target, expecting: expected, newest: newest, by: lifetime, policy
+            ).run(bytes)
+        } catch {
+            if error.number == EILSEQ {
+                throw DefaultsError(
+                    .notSaved,
+                    "\(path) is a link to a name that is not UTF-8, so it can't be saved; \(lifetime.consequence). "
+                        + "Rename the file that it leads to, and link to the new name.", errno: EILSEQ)
+            }
+            throw DefaultsError(
+                .notSaved, errno: error.number,
+                "\(path) can't be written; \(lifetime.consequence). The system says")
+        }
+    }
+
+    /// Replaces a file that isn't a property list by an empty dictionary, after a backup, for a user who asks for it.
+    ///
+    /// Links are followed. A file that is usable or missing is left as it is.
+    ///
+    /// - Returns: the backup copy's path; `nil` if there was nothing to do.
+    /// - Throws: the reason why the file can't be read, copied or replaced.
+    package func replaceDamage() throws(DefaultsError) -> String? {
+        guard let target = try? Self.resolvingLinks(path) else { return nil }
+        let real = DomainFile(path: target, limits: limits)
+        guard case .unusable(let damage) = real.read(known: nil, openWriters: .readAnyway) else { return nil }
+        guard let version = damage.version else { throw damage.error }
+        let lock = try DirectoryLock(PreferencesDirectory(path: Path.directory(of: path)))
+        let copy: String
+        do throws(SystemCall.Failure) {
+            let bytes = try FileDescriptor(opening: target, O_RDONLY | O_NONBLOCK).read(upTo: limits.bytes)
+            guard ContentHash(bytes) == version.hash else { throw SystemCall.Failure(number: EBUSY) }
+            copy = try BackupFile.write(bytes, of: target, because: .damaged)
+        } catch {
+            throw DefaultsError(
+                .notSaved, errno: error.number, "\(target) can't be backed up, so it isn't replaced")
+        }
+        let empty = Array("<plist version=\"1.0\"><dict/></plist>\n".utf8)
+        let replaced: DisplacedFile?
+        switch try save(empty, expecting: version, by: .transient) {
+        case .saved(_, let displaced): replaced = displaced
+        case .savedUnsafely(_, let error, _): throw error
+        case .fileChanged, .openForWriting:
+            throw DefaultsError(.notSaved, "Another program is writing to \(target). Try again.")
+        }
+        // Otherwise leave it to the next save, which keeps what was written at the last moment.
+        if case .unchanged? = replaced?.examine(known: version) { replaced?.removeName() }
+        _ = consume lock
+        return copy
+    }
+
+    /// Returns the path of the real file behind symbolic links, whether or not it exists.
+    ///
+    /// Links are kept, and the file that they lead to is replaced.
+    ///
+    /// - Throws: EILSEQ if a link leads to a name that isn't UTF-8.
+    static func resolvingLinks(_ path: String) throws(SystemCall.Failure) -> String {
+        var path = path
+        for _ in 0..<40 {
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            let length = buffer.withUnsafeMutableBytes { bytes in
+                bytes.bindMemory(to: CChar.self).baseAddress.map { readlink(path, $0, bytes.count) } ?? -1
+            }
+            guard length > 0 else { return path }
+            guard let target = String(validating: buffer.prefix(length), as: UTF8.self) else {
+                throw SystemCall.Failure(number: EILSEQ)
+            }
+            path = Path.isAbsolute(target) ? target : "\(Path.directory(of: path))/\(target)"
+        }
+        return path
+    }
+}

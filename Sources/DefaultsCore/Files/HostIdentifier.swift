@@ -1,0 +1,27 @@
+import Glibc
+import Linux
+
+/// This host's identifier in the names of files in `ByHost`: its machine ID as an upper-case UUID.
+package enum HostIdentifier {
+    /// Returns the identifier, or `nil` on a machine that has no machine ID.
+    package static func current() -> String? {
+        for path in ["/etc/machine-id", "/var/lib/dbus/machine-id"] {
+            guard let file = try? FileDescriptor(opening: path, O_RDONLY), let bytes = try? file.read(upTo: 64) else {
+                continue
+            }
+            if let identifier = uuid(fromMachineID: String(decoding: bytes, as: UTF8.self)) { return identifier }
+        }
+        return nil
+    }
+
+    /// Formats 32 hexadecimal digits as a UUID; returns `nil` for any other text.
+    package static func uuid(fromMachineID text: String) -> String? {
+        let digits = text.prefix { !$0.isWhitespace }.uppercased()
+        guard digits.count == 32, digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else { return nil }
+        var rest = digits[...]
+        return [8, 4, 4, 4, 12].map { count in
+            defer { rest = rest.dropFirst(count) }
+            return String(rest.prefix(count))
+        }.joined(separator: "-")
+    }
+}

@@ -1,0 +1,276 @@
+import Glibc
+import Linux
+
+/// A directory whose `*.plist` files, and those in its `ByHost`, are domains: the user's own, or another layer's.
+package struct PreferencesDirectory: Hashable, Sendable {
+    /// The absolute path.
+    package let path: String
+    /// Whether the user named this directory, so that a missing one is more likely a mistake than a first run.
+    package let isExplicit: Bool
+    /// The reason why the agent's settings, which may name another directory, couldn't be used; `nil` if they could.
+    package let settingsProblem: DefaultsError?
+
+    /// Finds the preferences directory.
+    ///
+    /// The first of these that is there counts: the option; `DEFAULTS_DIRECTORY`; the key `Directory` of the agent's
+    /// own domain in the default directory; the default directory, `$XDG_CONFIG_HOME` or else `~/.config`.
+    ///
+    /// - Throws: An error if there is no default directory, or damaged settings may name another one.
+    package init(option: String? = nil, environment: Environment) throws(DefaultsError) {
+        if let given = option ?? environment["DEFAULTS_DIRECTORY"] {
+            self.init(path: try Self.absolute(given), isExplicit: true)
+            return
+        }
+        let standard = try Self.standardPath(environment)
+        switch try AgentSettings.redirection(of: standard, home: environment.home) {
+        case .to(let path): self.init(path: path, isExplicit: true)
+        case .none(let problem): self.init(path: standard, isExplicit: false, settingsProblem: problem)
+        }
+    }
+
+    /// Creates a directory from its absolute path.
+    package init(path: String, isExplicit: Bool = true) {
+        self.init(path: path, isExplicit: isExplicit, settingsProblem: nil)
+    }
+
+    private init(path: String, isExplicit: Bool, settingsProblem: DefaultsError?) {
+        self.path = Path.withoutTrailingSlashes(path)
+        self.isExplicit = isExplicit
+        self.settingsProblem = settingsProblem
+    }
+
+    /// Returns whether this is the default directory of an environment, by whatever name and links.
+    func isUsual(in environment: Environment) -> Bool {
+        guard isExplicit else { return true }
+        guard let standard = try? Self.standardPath(environment) else { return false }
+        return PreferencesDirectory(path: standard).resolvedPath == resolvedPath
+    }
+
+    /// Creates the default directory if it is missing, and checks that the directory is the user's own.
+    package func prepare() throws(DefaultsError) {
+        try makeIfUsual()
+        try checkExistence()
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_uid == geteuid() else {
+            throw DefaultsError(
+                .directory,
+                "The preferences directory \(path) belongs to user ID \(status.st_uid), not to you. "
+                    + "Run the agent as that user, or name a directory of your own with --directory.")
+        }
+    }
+
+    /// Creates the directory, for the user alone, if it is the default directory and missing.
+    func makeIfUsual() throws(DefaultsError) {
+        if isExplicit || access(path, F_OK) == 0 { return }
+        if mkdir(path, 0o700) != 0, errno != EEXIST {
+            throw DefaultsError(.directory, errno: errno, "The preferences directory \(path) can't be created")
+        }
+        // A file is only as durable as its directory's name. If that can't be made durable, the directory is usable all
+        // the same.
+        try? FileDescriptor.synchronizeDirectory(of: path)
+    }
+
+    /// The path with links resolved, if the directory exists; all names of one directory have it in common.
+    package var resolvedPath: String {
+        guard let resolved = realpath(path, nil) else { return path }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    /// Returns whether another path leads to this directory, by links or by a mount.
+    package func isSame(as other: PreferencesDirectory) -> Bool {
+        if resolvedPath == other.resolvedPath { return true }
+        var (own, another) = (stat(), stat())
+        return stat(path, &own) == 0 && stat(other.path, &another) == 0 && own.st_ino == another.st_ino
+            && own.st_dev == another.st_dev
+    }
+
+    /// The hash that identifies the directory in names of other files.
+    var resolvedPathHash: ContentHash { ContentHash(Array(resolvedPath.utf8)) }
+
+    /// Checks that the directory can be read if it exists, and that it exists if the user named it.
+    package func checkExistence() throws(DefaultsError) {
+        var status = stat()
+        if stat(path, &status) != 0 {
+            let number = errno
+            if number == ENOENT, !isExplicit { return }
+            throw DefaultsError(.directory, errno: number, "The preferences directory \(path) can't be used")
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw DefaultsError(.directory, errno: ENOTDIR, "The preferences directory \(path) can't be used")
+        }
+        guard isUsable else {
+            throw DefaultsError(.directory, errno: EACCES, "The preferences directory \(path) can't be used")
+        }
+    }
+
+    /// The error while the directory, or its subdirectory for hosts, isn't usable.
+    package var problem: DefaultsError? {
+        let hosts = PreferencesDirectory(path: "\(path)/\(Domain.hostDirectory)")
+        if isUsable, hosts.isUsable || hosts.isMissing { return nil }
+        return DefaultsError(
+            .directory,
+            "The directory \(isUsable ? hosts.path : path) is gone or can't be read. "
+                + "The last values stay in force until it is back.")
+    }
+
+    /// A warning about a directory in which other users can create files; `nil` if they can't.
+    ///
+    /// They can't read or change the existing files. But they can remove files, unless the sticky bit prevents it, and
+    /// replace them with links and files of their own.
+    package var exposure: DefaultsError? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        if status.st_mode & 0o002 != 0 {
+            return DefaultsError(
+                .directory,
+                "Other users can create files in the preferences directory \(path), and can prevent saves. "
+                    + "Run `chmod o-w \(path)`.")
+        }
+        guard status.st_uid != geteuid(), status.st_uid != 0, geteuid() != 0 else { return nil }
+        return DefaultsError(
+            .directory,
+            "The preferences directory \(path) belongs to user ID \(status.st_uid), who can prevent saves. "
+                + "Use a directory of your own.")
+    }
+
+    /// Whether the directory exists and can be searched, so that a file that isn't found in it is gone.
+    var isUsable: Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+            && faccessat(AT_FDCWD, path, R_OK | X_OK, AT_EACCESS) == 0
+    }
+
+    /// Whether nothing has the path, not even a link that leads nowhere.
+    var isMissing: Bool {
+        var status = stat()
+        return lstat(path, &status) != 0 && (errno == ENOENT || errno == ENOTDIR)
+    }
+
+    /// Returns the latest time at which a domain's missing file can have disappeared: its directory's last change.
+    func lastChange(around domain: Domain, now: Timestamp) -> Timestamp {
+        var status = stat()
+        guard stat(Path.directory(of: path(of: domain)), &status) == 0 else { return now }
+        return min(now, Timestamp(status.st_mtim))
+    }
+
+    /// Returns the absolute path of a domain's file.
+    package func path(of domain: Domain) -> String {
+        "\(path)/\(domain.fileName)"
+    }
+
+    /// Returns every domain that has a file here now, in order; `user` is the user of this layer.
+    package func domains(of user: DomainUser = .current) throws(DefaultsError) -> [Domain] {
+        try (domains(in: "", of: user) + domains(in: Domain.hostDirectory, of: user)).sorted()
+    }
+
+    /// Returns every domain of the current user that has a file here now, and the error if those of hosts can't be
+    /// read.
+    ///
+    /// - Throws: `directory` if the directory itself can't be read.
+    func visibleDomains() throws(DefaultsError) -> (domains: [Domain], problem: DefaultsError?) {
+        let domains = try domains(in: "", of: .current)
+        do throws(DefaultsError) {
+            return (try domains + self.domains(in: Domain.hostDirectory, of: .current), nil)
+        } catch {
+            return (domains, error)
+        }
+    }
+
+    /// Returns every domain that has a file in the directory itself, or in a subdirectory.
+    package func domains(in subdirectory: String, of user: DomainUser) throws(DefaultsError) -> [Domain] {
+        let prefix = subdirectory.isEmpty ? "" : subdirectory + "/"
+        return try names(in: subdirectory).compactMap { Domain(fileName: prefix + $0, user: user) }
+    }
+
+    /// Returns the names in the directory, or in a subdirectory; none if it doesn't exist.
+    package func names(in subdirectory: String) throws(DefaultsError) -> [String] {
+        try entries(in: subdirectory).map(\.name)
+    }
+
+    /// An entry of a directory.
+    struct Entry {
+        var name: String
+        /// Whether the entry is a symbolic link, or the file system doesn't say.
+        var mayBeLink: Bool
+    }
+
+    /// Returns the entries of the directory, or of a subdirectory; none if it doesn't exist.
+    func entries(in subdirectory: String) throws(DefaultsError) -> [Entry] {
+        let path = subdirectory.isEmpty ? self.path : "\(self.path)/\(subdirectory)"
+        guard let stream = opendir(path) else {
+            let number = errno
+            if number == ENOENT { return [] }
+            throw DefaultsError(.directory, errno: number, "The directory \(path) can't be read")
+        }
+        defer { closedir(stream) }
+        var entries: [Entry] = []
+        while true {
+            // Only errno distinguishes the end from a failure.
+            errno = 0
+            guard let entry = readdir(stream) else {
+                if errno == 0 { return entries }
+                throw DefaultsError(.directory, errno: errno, "The directory \(path) can't be read")
+            }
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
+            }
+            guard let name, name != ".", name != ".." else { continue }
+            let mayBeLink = [DT_LNK, DT_UNKNOWN].contains(Int(entry.pointee.d_type))
+            entries.append(Entry(name: name, mayBeLink: mayBeLink))
+        }
+    }
+
+    private static func absolute(_ path: String) throws(DefaultsError) -> String {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw DefaultsError(.directory, "The preferences directory's path is empty. Name a directory.")
+        }
+        return Path.isAbsolute(path) ? path : "\(workingDirectory())/\(path)"
+    }
+
+    /// Returns the working directory; "." if it is unknown.
+    static func workingDirectory() -> String {
+        guard let working = getcwd(nil, 0) else { return "." }
+        defer { free(working) }
+        return String(cString: working)
+    }
+
+    private static func standardPath(_ environment: Environment) throws(DefaultsError) -> String {
+        // A relative XDG_CONFIG_HOME must be ignored: https://specifications.freedesktop.org/basedir-spec/latest/
+        if let configured = environment["XDG_CONFIG_HOME"], Path.isAbsolute(configured) { return configured }
+        guard let home = environment.home else {
+            throw DefaultsError(.directory, "No home directory is known. Set HOME or DEFAULTS_DIRECTORY.")
+        }
+        return home + "/.config"
+    }
+}
+
+extension PreferencesDirectory {
+    /// Finds the domain stored in a file: in this directory, or else in the directory that contains the file.
+    ///
+    /// - Parameter path: the path, with ".plist".
+    /// - Returns: the domain, and its directory if that isn't this one; `nil` if the file's name can't be a domain's.
+    package func domain(at path: String) -> (domain: Domain, elsewhere: PreferencesDirectory?)? {
+        // A link to one of this directory's files means that domain too. But a file in this directory may itself be a
+        // link.
+        let linked = PreferencesDirectory(path: path).resolvedPath
+        if let domain = ownDomain(at: path) ?? ownDomain(at: linked) { return (domain, nil) }
+        let (parent, name) = Self.split(path)
+        return Domain(fileName: name).map { ($0, PreferencesDirectory(path: parent)) }
+    }
+
+    /// Returns the domain of a file in this directory or its host directory; `nil` for other paths.
+    private func ownDomain(at path: String) -> Domain? {
+        let (parent, name) = Self.split(path)
+        let home = resolvedPath
+        if parent == home { return Domain(fileName: name) }
+        return parent == "\(home)/\(Domain.hostDirectory)" ? Domain(fileName: "\(Domain.hostDirectory)/\(name)") : nil
+    }
+
+    /// Splits a path into its directory, with links resolved, and its last name.
+    private static func split(_ path: String) -> (parent: String, name: String) {
+        let cut = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
+        let parent = PreferencesDirectory(path: PreferencesDirectory(path: String(path[...cut])).resolvedPath)
+        return (parent.path, String(path[path.utf8.index(after: cut)...]))
+    }
+}

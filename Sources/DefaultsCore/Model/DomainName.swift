@@ -1,0 +1,89 @@
+import Glibc
+import Linux
+
+/// A domain's name: 1 to 200 bytes of UTF-8 that can be part of a file name.
+///
+/// ```swift
+/// let name = try DomainName("org.example.editor")
+/// ```
+package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// The name as users write it; "NSGlobalDomain" for the global domain.
+    package let description: String
+    /// The hash of the name's bytes, computed once.
+    ///
+    /// An edit looks up its domain about twenty times, in several tables.
+    private let bytesHash: Int
+
+    /// The maximum length of a name, in bytes.
+    static let maximumLength = 200
+
+    /// The global domain, which every app reads, in `.GlobalPreferences.plist`.
+    package static let global = DomainName(unchecked: "NSGlobalDomain")
+
+    /// Creates a name from text that is known to be valid.
+    init(unchecked name: String) {
+        description = name
+        var hasher = Hasher()
+        name.utf8Span.span.withUnsafeBytes { hasher.combine(bytes: $0) }
+        bytesHash = hasher.finalize()
+    }
+
+    /// Creates a name from text, which is validated.
+    ///
+    /// The error states the rule that the text breaks.
+    package init(_ name: String) throws(DefaultsError) {
+        if let rule = Self.ruleBroken(by: name) {
+            throw DefaultsError(.invalidDomainName, "\(Self.quoted(name)) isn't a valid domain name: \(rule).")
+        }
+        self.init(unchecked: name)
+    }
+
+    /// Whether this is the global domain.
+    package var isGlobal: Bool { self == .global }
+
+    /// Returns whether two names have the same bytes.
+    ///
+    /// As in the file system, "é" as one scalar and "é" as two scalars are different names.
+    package static func == (first: DomainName, second: DomainName) -> Bool {
+        first.bytesHash == second.bytesHash && order(first, second) == 0
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(bytesHash) }
+
+    package static func < (first: DomainName, second: DomainName) -> Bool {
+        order(first, second) < 0
+    }
+
+    /// Compares the bytes of two names: negative if the first name sorts first, zero if they are equal, or else
+    /// positive.
+    ///
+    /// Clients wait while thousands of names are sorted, and the standard library's comparison goes byte by byte.
+    static func order(_ first: DomainName, _ second: DomainName) -> Int {
+        // Spans, unlike `withUTF8`, need no copies of the strings, and so no reference counting.
+        first.description.utf8Span.span.withUnsafeBufferPointer { first in
+            second.description.utf8Span.span.withUnsafeBufferPointer { second in
+                // A name has at least one byte.
+                guard let start = first.baseAddress, let other = second.baseAddress else { return 0 }
+                let order = memcmp(start, other, min(first.count, second.count))
+                return order == 0 ? first.count - second.count : Int(order)
+            }
+        }
+    }
+
+    private static func ruleBroken(by name: String) -> String? {
+        if name.isEmpty { return "a name has at least one character" }
+        if name.utf8.count > maximumLength {
+            return "a name has at most \(maximumLength) bytes, this one has \(name.utf8.count)"
+        }
+        if Path.hasSeparator(name) { return "a name can't contain \"/\"" }
+        if name.utf8.contains(0) { return "a name can't contain NUL" }
+        if name.utf8.first == UInt8(ascii: ".") { return "a name can't begin with \".\"" }
+        return nil
+    }
+
+    /// Returns the name in quotes for a message, truncated and with control characters replaced.
+    private static func quoted(_ name: String) -> String {
+        let shown = name.unicodeScalars.prefix(60).map { $0.value < 0x20 ? "\u{FFFD}" : String($0) }.joined()
+        return "\"\(shown)\(name.unicodeScalars.count > 60 ? "…" : "")\""
+    }
+}

@@ -1,0 +1,24 @@
+extension String {
+    /// The text on one line, with all characters escaped, as in JSON, that move a terminal's cursor or reorder text.
+    package var printable: String {
+        unicodeScalars.reduce(into: "") { $1.writePrintable(to: &$0) }
+    }
+}
+
+extension Unicode.Scalar {
+    /// Appends the scalar to a text, escaped unless it is printable.
+    package func writePrintable(to text: inout String) {
+        switch self {
+        case "\n": text += "\\n"
+        case "\r": text += "\\r"
+        case "\t": text += "\\t"
+        // Control characters, the line separators besides "\n" that some readers recognize, and the characters that
+        // make a terminal reorder text.
+        case "\0"..<" ", "\u{7F}"..."\u{9F}", "\u{2028}"..."\u{202E}", "\u{2066}"..."\u{2069}",
+            "\u{200E}", "\u{200F}", "\u{061C}":
+            let digits = String(value, radix: 16)
+            text += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+        default: text.unicodeScalars.append(self)
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import Glibc
+import Linux
+
+/// The right to be the only agent of a directory, or on a socket, for as long as this value lives.
+///
+/// A claim is a lock (see `LockFile`) on a file in the directory itself, or beside the socket. So every process that
+/// sees the directory meets it, whatever namespaces it is in and whatever path it uses; no other user can create or
+/// open the file; and the kernel releases the lock however its holder ends. The file names its holder, for processes
+/// that are refused. It is removed at the end; a file that a killed agent left is taken over.
+package final class AgentClaim: Sendable {
+    /// The agent that holds a claim, as it has written into the file.
+    package struct Holder: Hashable, Sendable {
+        /// The process ID of the agent, in its own namespace.
+        package var pid: Int32
+        /// The name of the machine or container that it runs on.
+        package var host: String
+        /// The path of the socket on which it listens.
+        package var socketPath: String
+
+        /// The holder, for use in a sentence.
+        package var description: String {
+            host == Self.ownHost ? "pid \(pid)" : "pid \(pid) on \(host.prefix { $0 != " " })"
+        }
+
+        /// A sentence that tells the user how to stop the agent; on another host, its process has another ID here.
+        package var stopping: String {
+            host == Self.ownHost ? "To stop it, run `kill \(pid)`." : "To stop it, run `kill \(pid)` where it runs."
+        }
+
+        fileprivate static var ownHost: String {
+            var buffer = [CChar](repeating: 0, count: 256)
+            guard gethostname(&buffer, buffer.count - 1) == 0 else { return "localhost" }
+            let name = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            // In another container on the same host, processes have other IDs.
+            var namespace = stat()
+            return stat("/proc/self/ns/pid", &namespace) == 0 ? "\(name) \(namespace.st_ino)" : name
+        }
+
+        fileprivate init(of address: AgentAddress) {
+            (pid, host, socketPath) = (getpid(), Self.ownHost, address.socketPath)
+        }
+
+        /// Parses a file's contents; fails if they are incomplete.
+        fileprivate init?(_ bytes: [UInt8]) {
+            // The path is the last line, since it may contain any character.
+            let lines = bytes.split(separator: 0x0A, maxSplits: 2, omittingEmptySubsequences: false)
+            guard lines.count == 3, lines[2].last == 0x0A, let pid = Int32(String(decoding: lines[0], as: UTF8.self))
+            else { return nil }
+            self.pid = pid
+            host = String(decoding: lines[1], as: UTF8.self)
+            socketPath = String(decoding: lines[2].dropLast(), as: UTF8.self)
+        }
+
+        /// Whether the agent may still be running: its process exists, or its process ID has no meaning here.
+        fileprivate var mayRun: Bool { host != Self.ownHost || kill(pid, 0) == 0 || errno == EPERM }
+
+        /// Whether a program of the user's listens on its socket.
+        fileprivate var isListening: Bool {
+            let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+            let socket = FileDescriptor(owning: Glibc.socket(AF_UNIX, kind, 0))
+            let number = socket.number
+            guard let address = UnixAddress(path: socketPath) else { return false }
+            // A program whose queue is full is listening as well.
+            if address.with({ connect(number, $0, $1) }) != 0 { return errno == EAGAIN }
+            return SocketPeer(of: socket)?.isTrusted == true
+        }
+
+        fileprivate var bytes: [UInt8] { Array("\(pid)\n\(host)\n\(socketPath)\n".utf8) }
+    }
+
+    /// The outcome of an attempt to claim something.
+    package enum Attempt {
+        case claimed(AgentClaim)
+        /// Another agent has it; its name is missing if it has only just begun.
+        case held(by: Holder?)
+        /// There is no file, and none can be created or locked there.
+        case impossible(DefaultsError)
+    }
+
+    /// The name of the claim's file in a preferences directory.
+    package static let fileName = ".defaultsd.agent"
+
+    private let lock: LockFile
+
+    private init(_ lock: consuming LockFile) {
+        self.lock = lock
+    }
+
+    /// Tries to claim a preferences directory, which must exist, for the agent at an address.
+    ///
+    /// This is impossible in a directory that is read-only, or has no space left. In one that no process can write to,
+    /// two agents can do no damage.
+    package static func attempt(
+        onDirectory directory: PreferencesDirectory, for address: AgentAddress
+    ) throws(DefaultsError) -> Attempt {
+        try attempt(at: path(in: directory), isReserved: true, for: address)
+    }
+
+    /// Tries to claim the socket of an address, whose directory must exist.
+    package static func attempt(onSocketOf address: AgentAddress) throws(DefaultsError) -> Attempt {
+        let attempt = try attempt(at: path(of: address), isReserved: false, for: address)
+        if case .impossible(let error) = attempt { throw error }
+        return attempt
+    }
+
+    /// Returns the agent that has claimed a directory; `nil` if none has, or its name isn't known.
+    package static func holder(ofDirectory directory: PreferencesDirectory) -> Holder? {
+        let path = path(in: directory)
+        return LockFile.isLocked(at: path) ? holder(at: path) : nil
+    }
+
+    /// Returns whether a killed agent has left its claim on a directory, and no other has taken it over yet.
+    package static func isAbandoned(in directory: PreferencesDirectory) -> Bool {
+        let path = path(in: directory)
+        return access(path, F_OK) == 0 && !LockFile.isLocked(at: path)
+    }
+
+    /// Returns whether an agent has claimed the socket of an address, and so is the program that listens there.
+    package static func isHeld(onSocketOf address: AgentAddress) -> Bool {
+        LockFile.isLocked(at: path(of: address))
+    }
+
+    /// Whether another agent would still be refused: the file has kept its name, in the directory that now has the
+    /// path.
+    package var isCurrent: Bool { lock.isCurrent }
+
+    /// Ensures that no other user can open the file, whatever has become of its mode.
+    package func keepPrivate() { lock.keepPrivate() }
+
+    private static func path(in directory: PreferencesDirectory) -> String { "\(directory.path)/\(fileName)" }
+
+    private static func path(of address: AgentAddress) -> String { address.socketPath + ".lock" }
+
+    private static func attempt(
+        at path: String, isReserved: Bool, for address: AgentAddress
+    ) throws(DefaultsError) -> Attempt {
+        do throws(SystemCall.Failure) {
+            let lock = try LockFile.attempt(
+                at: path, isReserved: isReserved,
+                // Don't write to a file of the user's own that happens to have the name.
+                isAcceptable: { (try? $0.status().st_size) == 0 || holder(in: $0) != nil },
+                isInUse: { holder(in: $0)?.isListening == true })
+            guard let lock else { return .held(by: holder(at: path)) }
+            // Without the holder's name, as on a full disk, the claim is valid all the same.
+            ftruncate(lock.file.number, 0)
+            try? lock.file.write(Holder(of: address).bytes)
+            return .claimed(AgentClaim(lock))
+        } catch {
+            // ELOOP: a link is not followed.
+            if error.number == EEXIST || error.number == ELOOP {
+                throw DefaultsError(
+                    .directory,
+                    "\(path) should be the agent's lock file, but is another file or belongs to another user. Move it "
+                        + "away, or choose another socket with --socket.")
+            }
+            let reason = DefaultsError(
+                .directory, errno: error.number, "The agent's lock file \(path) can't be created or locked")
+            guard Self.impossibilities.contains(error.number) else { throw reason }
+            return .impossible(reason)
+        }
+    }
+
+    /// The errors of a directory, or a file system, in which no file can be created or locked now.
+    private static let impossibilities = [EROFS, EACCES, EPERM, ENOSPC, EDQUOT, EOPNOTSUPP, ENOLCK, ENOSYS]
+
+    /// Reads the holder of a locked file at a path; returns `nil` if the file names none.
+    ///
+    /// If the file could be locked but not written, as on a read-only file system, it names an earlier holder. One that
+    /// has ended isn't taken for the current holder.
+    private static func holder(at path: String) -> Holder? {
+        guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
+            let holder = holder(in: file), holder.mayRun
+        else { return nil }
+        return holder
+    }
+
+    private static func holder(in file: borrowing FileDescriptor) -> Holder? {
+        var bytes = [UInt8](repeating: 0, count: 4_096)
+        let count = pread(file.number, &bytes, bytes.count, 0)
+        return count > 0 ? Holder(Array(bytes[..<count])) : nil
+    }
+}

@@ -1,0 +1,157 @@
+import PropertyList
+
+extension NumberedMessage {
+    package var fields: DomainValues {
+        var fields = message.fields
+        fields["request"] = .number(number)
+        return fields
+    }
+
+    package init(_ fields: Fields) throws(DefaultsError) {
+        self.init(number: try fields.unsigned("request"), message: try Message(fields))
+    }
+}
+
+extension Message {
+    fileprivate var fields: DomainValues {
+        switch self {
+        case .welcome(let version, let pid, let directory, let system, let cursor):
+            system.fields.merging([
+                "type": "welcome", "protocol": .integer(version), "pid": .integer(pid),
+                "directory": .string(directory), "cursor": .string(cursor.description),
+            ]) { $1 }
+        case .values(let snapshot): snapshot.fields.merging(["type": "values"]) { $1 }
+        case .domains(let domains): ["type": "domains", "domains": .array(domains.map { .dictionary($0.fields) })]
+        case .edited(let cursor): ["type": "edited", "cursor": .string(cursor.description)]
+        case .synchronized(let cursor, let failures):
+            [
+                "type": "synchronized", "cursor": .string(cursor.description),
+                "failures": .array(failures.map { .dictionary($0.fields) }),
+            ]
+        case .subscribed(let cursor): ["type": "subscribed", "cursor": .string(cursor.description)]
+        case .widened(let cursor): ["type": "widened", "cursor": .string(cursor.description)]
+        case .narrowed: ["type": "narrowed"]
+        case .unsubscribed: ["type": "unsubscribed"]
+        case .status(let values): ["type": "status", "status": .dictionary(values)]
+        case .handingOver: ["type": "handingOver"]
+        case .failure(let error):
+            error.fields.merging(["type": "failure"]) { $1 }
+        case .event(let event): event.fields
+        }
+    }
+
+    fileprivate init(_ fields: Fields) throws(DefaultsError) {
+        switch try fields.string("type") {
+        case "welcome":
+            self = .welcome(
+                protocolVersion: try fields.integer("protocol"), pid: try fields.integer("pid"),
+                directory: try fields.string("directory"), system: try fields.systemDirectories(),
+                cursor: try fields.cursor("cursor"))
+        case "values": self = .values(try DomainSnapshot(fields))
+        case "domains":
+            self = .domains(try fields.domains())
+        case "edited": self = .edited(try fields.cursor("cursor"))
+        case "synchronized":
+            self = .synchronized(
+                try fields.cursor("cursor"),
+                failures: try fields.array("failures").map { value throws(DefaultsError) in
+                    try DefaultsError(Fields(value, of: "A failure"))
+                })
+        case "subscribed": self = .subscribed(try fields.cursor("cursor"))
+        case "widened": self = .widened(try fields.cursor("cursor"))
+        case "narrowed": self = .narrowed
+        case "unsubscribed": self = .unsubscribed
+        case "status": self = .status(try fields.dictionary("status"))
+        case "handingOver": self = .handingOver
+        case "failure":
+            self = .failure(try DefaultsError(fields))
+        default: self = .event(try StreamEvent(fields))
+        }
+    }
+}
+
+extension DefaultsError {
+    fileprivate var fields: DomainValues {
+        var fields: DomainValues = ["code": .string(code.description), "message": .string(description)]
+        fields["errno"] = errno.map { .integer(Int64($0)) }
+        return fields
+    }
+
+    fileprivate init(_ fields: Fields) throws(DefaultsError) {
+        let code = Code(named: try fields.string("code")) ?? .agentRefused
+        let number = fields.values["errno"] == nil ? nil : Int32(truncatingIfNeeded: try fields.integer("errno"))
+        self.init(code, try fields.string("message"), errno: number)
+    }
+}
+
+extension StreamEvent {
+    fileprivate var fields: DomainValues {
+        switch self {
+        case .record(let record, let cursor): record.fields(at: cursor)
+        case .initial(let snapshot): snapshot.fields.merging(["type": "initial"]) { $1 }
+        case .gap(let from, let to):
+            ["type": "gap", "from": .string(from.description), "to": .string(to.description)]
+        case .bookmark(let cursor): ["type": "bookmark", "cursor": .string(cursor.description)]
+        case .ended: ["type": "ended"]
+        }
+    }
+
+    fileprivate init(_ fields: Fields) throws(DefaultsError) {
+        switch try fields.string("type") {
+        case "initial": self = .initial(try DomainSnapshot(fields))
+        case "gap": self = .gap(from: try fields.cursor("from"), to: try fields.cursor("to"))
+        case "bookmark": self = .bookmark(try fields.cursor("cursor"))
+        case "ended": self = .ended
+        default: self = .record(try LogRecord(fields), cursor: try fields.cursor("cursor"))
+        }
+    }
+}
+
+extension LogRecord {
+    fileprivate func fields(at cursor: Cursor) -> DomainValues {
+        var fields = fields
+        fields["cursor"] = .string(cursor.description)
+        return fields
+    }
+}
+
+extension DomainSnapshot {
+    fileprivate var fields: DomainValues {
+        var fields = domain.fields
+        fields["values"] = .dictionary(values)
+        fields["cursor"] = .string(cursor.description)
+        fields["damage"] = damage.map { .string($0) }
+        return fields
+    }
+
+    fileprivate init(_ fields: Fields) throws(DefaultsError) {
+        self.init(
+            domain: try fields.domain(), values: try fields.dictionary("values"), cursor: try fields.cursor("cursor"),
+            damage: try fields.optionalString("damage"))
+    }
+}
+
+extension Fields {
+    fileprivate func cursor(_ key: String) throws(DefaultsError) -> Cursor {
+        try Cursor(string(key))
+    }
+}
+
+extension Fields {
+    /// Returns the system's directories in the entries `system` and `managed`.
+    package func systemDirectories() throws(DefaultsError) -> SystemDirectories {
+        let (anyUser, managed) = (try strings("system"), try optionalString("managed"))
+        guard anyUser.allSatisfy(Self.isAbsolute) else { throw Self.wrong("system", "an array of absolute paths") }
+        guard managed.map(Self.isAbsolute) ?? true else { throw Self.wrong("managed", "an absolute path") }
+        return SystemDirectories(anyUser: anyUser, managed: managed)
+    }
+}
+
+extension SystemDirectories {
+    /// The entries that list the directories in a message.
+    package var fields: DomainValues {
+        var fields: DomainValues = ["system": .array(anyUser.map { .string($0) })]
+        if let managed { fields["managed"] = .string(managed) }
+        return fields
+    }
+}

@@ -1,0 +1,56 @@
+/// A message of the agent: an answer to one request, or an event of a subscription.
+package enum Message: Sendable {
+    /// The answer to `hello`.
+    case welcome(protocolVersion: Int64, pid: Int64, directory: String, system: SystemDirectories, cursor: Cursor)
+    /// The answer to `read`.
+    case values(DomainSnapshot)
+    /// The answer to `domains`.
+    case domains([Domain])
+    /// The answer to `edit`: the place of its record.
+    case edited(Cursor)
+    /// The answer to `synchronize`: the end of the log, and the errors of what couldn't be made durable.
+    case synchronized(Cursor, failures: [DefaultsError])
+    /// The answer to `subscribe`: the stream begins after this place.
+    case subscribed(Cursor)
+    /// The answer to `widen`: the names' values at this place follow, and then a bookmark.
+    ///
+    /// Events of the names that came before the answer are not after this place.
+    case widened(Cursor)
+    /// The answer to `narrow`: no event of the names follows.
+    case narrowed
+    /// The answer to `unsubscribe`: no event of the subscription follows.
+    case unsubscribed
+    /// The answer to `status`; the keys are those of `defaults status --json`.
+    case status(DomainValues)
+    /// The answer to `handOver`: the agent saves what is pending, and ends.
+    case handingOver
+    /// The answer to a request that can't be met; after `protocolViolation`, the connection is closed.
+    case failure(DefaultsError)
+    /// An event of a subscription.
+    case event(StreamEvent)
+}
+
+/// An event as a subscriber receives it.
+package enum StreamEvent: Sendable {
+    /// A record, or the part of it that passed the filter; `cursor` is the place after it.
+    case record(LogRecord, cursor: Cursor)
+    /// A domain's values at the place where the stream continues.
+    case initial(DomainSnapshot)
+    /// The changes between two places are no longer available; the values follow, if the mode says so.
+    case gap(from: Cursor, to: Cursor)
+    /// Everything up to this place has been sent.
+    case bookmark(Cursor)
+    /// The end of the stream: the subscriber was too slow for its mode.
+    case ended
+}
+
+/// A message with the number of the request that it answers.
+package struct NumberedMessage: Sendable {
+    package var number: UInt64
+    package var message: Message
+
+    package init(number: UInt64, message: Message) {
+        self.number = number
+        self.message = message
+    }
+}

@@ -1,0 +1,174 @@
+import PropertyList
+
+extension NumberedRequest {
+    package var fields: DomainValues {
+        var fields = request.fields
+        fields["request"] = .number(number)
+        return fields
+    }
+
+    /// Creates a request from a message's fields.
+    ///
+    /// `app` is the sender according to the socket: a client can't name the writer of its edits.
+    package init(_ fields: Fields, from app: AppIdentity) throws(DefaultsError) {
+        self.init(number: try fields.unsigned("request"), request: try Request(fields, from: app))
+    }
+}
+
+extension Request {
+    fileprivate var fields: DomainValues {
+        switch self {
+        case .hello(let version, let client):
+            ["type": "hello", "protocol": .integer(version), "client": .string(client)]
+        case .read(let domain): domain.fields.merging(["type": "read"]) { $1 }
+        case .domains: ["type": "domains"]
+        case .edit(let edit): edit.fields
+        case .synchronize(nil): ["type": "synchronize"]
+        case .synchronize(let domains?):
+            ["type": "synchronize", "domains": .array(domains.sorted().map { .dictionary($0.fields) })]
+        case .subscribe(let start, let filter, let mode):
+            [
+                "type": "subscribe", "from": .string(start.text), "mode": .string(mode.rawValue),
+                "domains": .array(filter.domains.map { .string($0.text) }),
+                "keys": .array(filter.keys.map { .string($0.text) }),
+            ]
+        case .widen(let number, let names):
+            ["type": "widen", "subscription": .number(number), "domains": Self.array(names)]
+        case .narrow(let number, let names):
+            ["type": "narrow", "subscription": .number(number), "domains": Self.array(names)]
+        case .unsubscribe(let number): ["type": "unsubscribe", "subscription": .number(number)]
+        case .status: ["type": "status"]
+        case .handOver: ["type": "handOver"]
+        }
+    }
+
+    private static func array(_ names: [DomainName]) -> PropertyListValue {
+        .array(names.map { .string($0.description) })
+    }
+
+    fileprivate init(_ fields: Fields, from app: AppIdentity) throws(DefaultsError) {
+        switch try fields.string("type") {
+        case "hello":
+            self = .hello(protocolVersion: try fields.integer("protocol"), client: try fields.string("client"))
+        case "read": self = .read(try fields.domain())
+        case "domains": self = .domains
+        case "edit":
+            self = .edit(try EditRequest(fields, from: app))
+        case "synchronize":
+            // Without `domains`, the request means all domains, so a misplaced `domain` must not be ignored.
+            guard fields.values["domain"] == nil else { throw Fields.wrong("domain", "left out for \"domains\"") }
+            self = .synchronize(fields.values["domains"] == nil ? nil : Set(try fields.domains()))
+        case "subscribe":
+            guard let mode = Subscription.Mode(rawValue: try fields.string("mode")) else {
+                throw Fields.wrong("mode", "\"latest\", \"everything\" or \"disconnect\"")
+            }
+            self = .subscribe(
+                try Subscription.Start(text: fields.string("from")),
+                SubscriptionFilter(
+                    domains: try fields.strings("domains").map { GlobPattern($0) },
+                    keys: try fields.strings("keys").map { GlobPattern($0) }),
+                mode)
+        case "widen": self = .widen(try fields.unsigned("subscription"), try fields.names())
+        case "narrow": self = .narrow(try fields.unsigned("subscription"), try fields.names())
+        case "unsubscribe": self = .unsubscribe(try fields.unsigned("subscription"))
+        case "status": self = .status
+        case "handOver": self = .handOver
+        case let type: throw DefaultsError(.agentRefused, "This agent doesn't know the request \"\(type.prefix(40))\".")
+        }
+    }
+}
+
+extension EditRequest {
+    fileprivate var fields: DomainValues {
+        var fields = domain.fields
+        fields["type"] = "edit"
+        fields["time"] = .integer(time.nanoseconds)
+        fields["replaces"] = .boolean(replacesAll)
+        fields["set"] = .dictionary(values.compactMapValues { $0 })
+        fields["remove"] = .array(values.filter { $1 == nil }.keys.sorted().map { .string($0) })
+        identity?.add(to: &fields)
+        if let replacing { fields.merge(Self.fields(of: replacing)) { $1 } }
+        if let expecting {
+            fields["expected"] = .dictionary(expecting.compactMapValues { $0 })
+            fields["absent"] = .array(expecting.filter { $1 == nil }.keys.sorted().map { .string($0) })
+        }
+        return fields
+    }
+
+    fileprivate init(_ fields: Fields, from app: AppIdentity) throws(DefaultsError) {
+        let values = try fields.difference(set: "set", removed: "remove")
+        self.init(
+            domain: try fields.domain(), values: values, replacesAll: try fields.flag("replaces"),
+            time: Timestamp(nanoseconds: try fields.integer("time")), writer: .app(app),
+            identity: try EditIdentity(fields),
+            replacing: fields.values["replacing"] == nil ? nil : try fields.formerValues(),
+            expecting: fields.values["expected"] == nil
+                ? nil : try fields.difference(set: "expected", removed: "absent"))
+    }
+}
+
+extension EditRequest {
+    /// Returns the fields for the values that an edit replaces, and for the keys' values since, which an older agent
+    /// ignores.
+    private static func fields(of former: FormerValues) -> DomainValues {
+        let since = former.compactMapValues { values in
+            let values = values.dropFirst().compactMap(\.self)
+            return values.isEmpty ? nil : PropertyListValue.array(values)
+        }
+        let removed = former.filter { $1.dropFirst().contains(nil) }.keys.sorted()
+        var fields: DomainValues = ["replacing": .dictionary(former.compactMapValues { $0.first ?? nil })]
+        if !since.isEmpty { fields["since"] = .dictionary(since) }
+        if !removed.isEmpty { fields["removedSince"] = .array(removed.map { .string($0) }) }
+        return fields
+    }
+}
+
+extension Fields {
+    /// Returns the names in the entry `domains`.
+    fileprivate func names() throws(DefaultsError) -> [DomainName] {
+        try strings("domains").map { text throws(DefaultsError) in try DomainName(text) }
+    }
+
+    fileprivate func formerValues() throws(DefaultsError) -> FormerValues {
+        var former: FormerValues = try dictionary("replacing").mapValues { [$0] }
+        for (key, value) in values["since"] == nil ? [:] : try dictionary("since") {
+            guard case .array(let values) = value else { throw Self.wrong("since", "a dictionary of arrays") }
+            former[key, default: [nil]] += values
+        }
+        for key in values["removedSince"] == nil ? [] : try strings("removedSince") {
+            former[key, default: [nil]].append(nil)
+        }
+        return former
+    }
+
+    fileprivate func difference(set: String, removed: String) throws(DefaultsError) -> Difference {
+        var difference = Difference()
+        for key in try strings(removed) {
+            // Hashing such a key would take minutes.
+            if key.hasOverlongMarkRun {
+                throw Self.wrong(removed, "an array of keys with at most 128 combining marks in a row")
+            }
+            difference[key] = .some(nil)
+        }
+        for (key, value) in try dictionary(set) { difference[key] = .some(value) }
+        return difference
+    }
+}
+
+extension Subscription.Start {
+    fileprivate var text: String {
+        switch self {
+        case .now: "now"
+        case .snapshot: "snapshot"
+        case .after(let cursor): cursor.description
+        }
+    }
+
+    fileprivate init(text: String) throws(DefaultsError) {
+        switch text {
+        case "now": self = .now
+        case "snapshot": self = .snapshot
+        default: self = .after(try Cursor(text))
+        }
+    }
+}

@@ -1,0 +1,199 @@
+import Linux
+
+extension Store {
+    /// The files that must be read again after a reload.
+    package struct ReloadOutcome: Hashable, Sendable {
+        /// Files that a program has open for writing: read them again soon.
+        package var beingWritten: Set<Domain> = []
+        /// Files that are missing or don't parse: read them again after a delay, with `LossPolicy.believe`.
+        ///
+        /// Editors move a file away briefly, and some writers complete it in a second step.
+        package var unconfirmed: Set<Domain> = []
+        /// Files that the system doesn't let this user read, or whose directory is inaccessible: read them again
+        /// after a longer delay.
+        ///
+        /// No event may announce when they become accessible.
+        package var unreadable: Set<Domain> = []
+        /// The reason why not all files could be found: reload all of them after a longer delay.
+        package var problem: DefaultsError?
+
+        package var isEmpty: Bool {
+            beingWritten.isEmpty && unconfirmed.isEmpty && unreadable.isEmpty && problem == nil
+        }
+    }
+
+    /// The way to deal with a file that is newly missing or unusable.
+    package enum LossPolicy: Sendable {
+        /// Keep its last known state, and report the file as unconfirmed.
+        case confirmLater
+        /// Believe the loss, since it has been unconfirmed for long enough.
+        case believe
+    }
+
+    /// Reads files, and merges their changes.
+    ///
+    /// Reads from the disk.
+    ///
+    /// - Parameters:
+    ///   - domains: the domains.
+    ///   - openWriters: the way to deal with files that are open for writing.
+    ///   - losses: the way to deal with files that are missing or don't parse.
+    ///   - isBaseline: whether the first values of a domain aren't a change.
+    ///   - afterEvent: whether an event has named the files; then they are read, whatever their times say.
+    /// - Returns: the files to read again.
+    package func reload(
+        _ domains: some Sequence<Domain>, openWriters: DomainFile.OpenWriterPolicy = .wait,
+        losses: LossPolicy = .confirmLater,
+        isBaseline: Bool = false, afterEvent: Bool = false
+    ) -> ReloadOutcome {
+        files.withLock { _ in
+            var outcome = ReloadOutcome()
+            for domain in domains {
+                reload(domain, openWriters, losses, isBaseline: isBaseline, afterEvent: afterEvent, &outcome)
+            }
+            return outcome
+        }
+    }
+
+    /// Reloads every domain that has a file, and every known domain, including the system's.
+    ///
+    /// Reads from the disk.
+    ///
+    /// - Throws: `directory` if the directory is missing or can't be read, before any file is read. No domain counts as
+    ///   removed then: the file system may not be mounted, or someone may be about to put the directory back.
+    package func reloadAll(
+        losses: LossPolicy = .confirmLater, isBaseline: Bool = false
+    ) throws(DefaultsError) -> ReloadOutcome {
+        let (own, problem) = try directory.visibleDomains()
+        let known = state.withLock { Set($0.domains.keys) }
+        if known.contains(where: { $0.user == .current }), !directory.isUsable, let problem = directory.problem {
+            for domain in known where domain.user == .current { noteUnreachable(of: domain) }
+            throw problem
+        }
+        let domains = known.union(own).union(system.domains()).sorted()
+        var outcome = reload(domains, losses: losses, isBaseline: isBaseline)
+        outcome.problem = problem
+        return outcome
+    }
+
+    /// Reloads every domain that has a file in the system's directories, and every known domain in them.
+    ///
+    /// Reads from the disk. A directory that is missing has no domains. While a directory can't be read, the last
+    /// values stay in force; `system.problems` then has the error.
+    package func reloadSystem(losses: LossPolicy = .confirmLater, isBaseline: Bool = false) -> ReloadOutcome {
+        let known = state.withLock { Set($0.domains.keys.filter { $0.user != .current }) }
+        return reload(known.union(system.domains()).sorted(), losses: losses, isBaseline: isBaseline)
+    }
+
+    private func reload(
+        _ domain: Domain, _ openWriters: DomainFile.OpenWriterPolicy, _ losses: LossPolicy, isBaseline: Bool,
+        afterEvent: Bool,
+        _ outcome: inout ReloadOutcome
+    ) {
+        let known = state.withLock { $0.domains[domain] }
+        let file = known?.file
+        let isFirst = isBaseline && known == nil
+        let reading = read(
+            domain, known: file, openWriters: isFirst ? .readAnyway : openWriters, afterEvent: afterEvent)
+        if reading.isLoss, !isReachable(domain) {
+            noteUnreachable(of: domain)
+            outcome.unreadable.insert(domain)
+            return
+        }
+        if losses == .confirmLater {
+            switch reading {
+            case .missing where known?.hash != nil:
+                let time = directory(of: domain)?.lastChange(around: domain, now: .now())
+                noteMissing(domain, missingSince: time ?? .now())
+                outcome.unconfirmed.insert(domain)
+                return
+            case .unusable where file != nil || !isBaseline:
+                outcome.unconfirmed.insert(domain)
+                return
+            default: break
+            }
+        }
+        outcome.note(reading, of: domain)
+        transition { state in
+            ((), state.apply(reading, of: domain, isBaseline: isFirst, now: .now()))
+        }
+    }
+
+    /// Resumes a log that an earlier agent left, and reads every file for the first time.
+    ///
+    /// Reads from the disk.
+    package func resume(_ recovered: ChangeLogFile.Recovered) throws(DefaultsError) -> ReloadOutcome {
+        let records = Dictionary(grouping: recovered.records, by: \.domain)
+        let oldest = recovered.records.first?.revision ?? recovered.head + 1
+        let (own, problem) = try directory.visibleDomains()
+        let domains = Set(own + system.domains()).union(recovered.marks.keys).union(records.keys).sorted()
+        return files.withLock { _ in
+            var outcome = ReloadOutcome()
+            outcome.problem = problem
+            for domain in domains {
+                let reading = read(domain, known: nil, openWriters: .readAnyway)
+                outcome.note(reading, of: domain)
+                transition { state in
+                    let actions = state.resume(
+                        domain, marks: recovered.marks[domain] ?? [], records: records[domain] ?? [], since: oldest,
+                        reading: reading, now: .now())
+                    return ((), actions)
+                }
+            }
+            return outcome
+        }
+    }
+
+    /// Records the time since which a domain's file has been missing, while its loss isn't confirmed.
+    func noteMissing(_ domain: Domain, missingSince time: Timestamp) {
+        state.withLock { $0.noteMissing(domain, missingSince: time) }
+    }
+
+    /// Records that a domain's file is inaccessible because its directory is.
+    func noteUnreachable(of domain: Domain) {
+        state.withLock { $0.noteUnreachable(of: domain, now: .now()) }
+    }
+
+    // MARK: Files
+
+    /// Reads a domain's file.
+    func read(
+        _ domain: Domain, known: FileVersion?, openWriters: DomainFile.OpenWriterPolicy = .wait,
+        afterEvent: Bool = false
+    ) -> FileReading {
+        file(of: domain)?.read(known: known, openWriters: openWriters, afterEvent: afterEvent) ?? .missing
+    }
+
+    /// Returns a domain's file; `nil` if its directory isn't one of the store's.
+    func file(of domain: Domain) -> DomainFile? {
+        guard let directory = directory(of: domain) else { return nil }
+        return DomainFile(
+            path: directory.path(of: domain), limits: limits,
+            managedDirectory: domain.user == .managed ? directory.path : nil, mayReplaceDamage: replacesDamagedFiles)
+    }
+
+    private func directory(of domain: Domain) -> PreferencesDirectory? {
+        domain.user == .current ? directory : system.directory(of: domain.user)
+    }
+
+    /// Returns whether a domain's directory is accessible, so that a file that can't be read is itself gone or damaged.
+    func isReachable(_ domain: Domain) -> Bool {
+        guard let directory = directory(of: domain) else { return true }
+        // A system directory may be missing, and so may a subdirectory for hosts. The user's own directory, once seen,
+        // comes back.
+        let parent = PreferencesDirectory(path: Path.directory(of: directory.path(of: domain)))
+        return (directory.isUsable || directory.isMissing && domain.user != .current)
+            && (parent.isUsable || parent.isMissing)
+    }
+}
+
+extension Store.ReloadOutcome {
+    /// Records which file must be read again because of an outcome.
+    fileprivate mutating func note(_ reading: FileReading, of domain: Domain) {
+        switch reading {
+        case .beingWritten: beingWritten.insert(domain)
+        case .unusable(let damage) where damage.error.errno != nil: unreadable.insert(domain)
+        case .missing, .unchanged, .contents, .unusable: break
+        }
+    }
+}

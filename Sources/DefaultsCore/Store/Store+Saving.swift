@@ -1,0 +1,292 @@
+import Glibc
+import Linux
+import PropertyList
+
+extension Store {
+    /// Saves a domain's edits, and merges what foreign writers have changed in the meantime.
+    ///
+    /// Waits for the disk. A domain that can only be read has nothing to save.
+    ///
+    /// When it returns, every edit that was made before the call is durable. On an error, the edits stay pending, the
+    /// error is kept for `failures()`, and the file is as it was, unless only its durability failed.
+    ///
+    /// - Parameters:
+    ///   - domain: the domain.
+    ///   - policy: the way to deal with the lock and with writers.
+    /// - Throws: the reason why edits aren't saved. An error that the policy reports isn't kept.
+    package func save(_ domain: Domain, _ policy: ObstaclePolicy = .wait) throws(DefaultsError) {
+        guard domain.user == .current, state.withLock({ $0.plan(for: domain) }) != nil else { return }
+        if let failure = try save(domain, applying: nil, policy).failure { throw failure }
+    }
+
+    /// Records that a domain's edits can't be saved, because an obstacle has lasted for too long.
+    package func noteSaveFailure(_ domain: Domain, _ failure: DefaultsError) {
+        transition { state in ((), state.failed(domain, lifetime.explaining(failure), now: .now())) }
+    }
+
+    /// Applies an edit and saves it, without letting another store of the directory intervene.
+    ///
+    /// So the values that the edit expects are those in the file. Waits for the disk. An edit that was applied and
+    /// can't be saved yet is in force and pending, like any other.
+    ///
+    /// - Returns: the revision of its record, or the log's head if it changed nothing; and the error if it isn't saved.
+    /// - Throws: the errors of `submit`, or the error if the directory can't be locked or read; the edit is then not
+    ///   applied.
+    package func commit(
+        _ request: EditRequest, _ policy: ObstaclePolicy = .wait
+    ) throws(DefaultsError) -> (revision: Revision, failure: DefaultsError?) {
+        try request.check()
+        // Fail without disk access if the state already contradicts the edit.
+        if state.withLock({ $0.conditionFails(request) }) { throw Self.conditionError(of: request.domain) }
+        let (applied, failure) = try save(request.domain, applying: request, policy)
+        return (applied ?? cursor.revision, failure)
+    }
+
+    /// Saves a domain under the directory's lock, after applying an edit if there is one.
+    ///
+    /// - Returns: the revision of the edit if it was applied, and the error if edits are left unsaved.
+    /// - Throws: the reason why the edit wasn't applied.
+    private func save(
+        _ domain: Domain, applying request: EditRequest?, _ policy: ObstaclePolicy
+    ) throws(DefaultsError) -> (applied: Revision?, failure: DefaultsError?) {
+        var applied: Revision?
+        do throws(DefaultsError) {
+            try files.withLock { fileState throws(DefaultsError) in
+                // Don't create a directory that has held files. It is missing, and will come back with them; in a new,
+                // empty directory, they would seem to be removed.
+                let hasHeldFiles = state.withLock { state in
+                    state.domains.contains { $0.user == .current && $1.hash != nil }
+                }
+                if !hasHeldFiles { try directory.makeIfUsual() }
+                // Read this before the lock's own file changes the directory.
+                fileState.directoryChange = directory.lastChange(around: domain, now: .now())
+                let lock = try DirectoryLock(directory, timeout: policy == .wait ? 10_000 : 0)
+                let targetLock = try lockTarget(of: domain, policy)
+                if lifetime == .transient ? !fileState.hasRecovered : !fileState.hasSearchedLeftovers {
+                    fileState.hasSearchedLeftovers = true
+                    fileState.hasRecovered = try keepLeftovers(&fileState)
+                }
+                if let request {
+                    var outcome = ReloadOutcome()
+                    reloadBeforeSaving(at: domain, fileState, &outcome)
+                    applied = try apply(request)
+                }
+                do throws(DefaultsError) {
+                    try save(domain, policy, &fileState)
+                } catch {
+                    // The failed save may have left a temporary file.
+                    fileState.hasRecovered = false
+                    keepForeignEdits(of: domain, &fileState)
+                    throw error
+                }
+                _ = consume targetLock
+                _ = consume lock
+            }
+        } catch {
+            // The error of an edit that wasn't applied says nothing about the pending edits.
+            if request != nil, applied == nil { throw error }
+            if policy.isReported(error) { return (applied, error) }
+            let failure = lifetime.explaining(error)
+            transition { state in ((), state.failed(domain, failure, now: .now())) }
+            return (applied, failure)
+        }
+        return (applied, nil)
+    }
+
+    /// Saves all pending edits.
+    ///
+    /// Waits for the disk.
+    ///
+    /// - Returns: the domains that couldn't be saved, and why.
+    package func saveAll() -> [(domain: Domain, error: DefaultsError)] {
+        pending().compactMap { domain, _ in
+            do throws(DefaultsError) {
+                try save(domain)
+                return nil
+            } catch {
+                return (domain, error)
+            }
+        }
+    }
+
+    private func save(
+        _ domain: Domain, _ policy: ObstaclePolicy, _ fileState: inout FileState
+    ) throws(DefaultsError) {
+        guard let file = file(of: domain) else { return }
+        // A round that doesn't end this was overtaken by a foreign writer. A program that writes constantly wins for a
+        // while; the edits stay pending, and the next attempt comes soon. Edits made in the meantime are included if
+        // there is another round; otherwise they are left to the next attempt.
+        let last = state.withLock { $0.lastSequence }
+        for round in 0..<policy.maximumAttempts {
+            guard let plan = state.withLock({ $0.plan(for: domain, upTo: last) }) else { return }
+            // Check this before a needless write to the disk.
+            if policy == .report, file.isOpenForWriting { throw isOpen(file) }
+            if let damage = plan.damage {
+                if round == 0, damage.version == nil {
+                    // It couldn't be read the last time; the obstacle may be gone by now.
+                    var outcome = ReloadOutcome()
+                    reloadBeforeSaving(at: domain, fileState, &outcome)
+                    continue
+                }
+                if damage.isProtected { throw damage.refusal }
+                try backUp(domain, file, damage)
+            } else if plan.losesEquivalentKeys, let version = plan.expected {
+                try backUp(
+                    domain, file, version, because: .equivalentKeys,
+                    "has keys that differ only in Unicode normalization")
+            }
+            let (bytes, format) = try encode(plan, for: domain, in: file)
+            let hash = bytes.map(ContentHash.init)
+            state.withLock { $0.willSave(plan, for: domain, hash: hash) }
+            writeLog()
+            switch try file.save(bytes, expecting: plan.expected, newest: plan.newest, by: lifetime, policy) {
+            case .fileChanged:
+                fileState.hasRecovered = false
+                var outcome = ReloadOutcome()
+                reloadBeforeSaving(at: domain, fileState, &outcome)
+                if outcome.unreadable.contains(domain), let problem = directory.problem { throw problem }
+                if !outcome.isEmpty { Backoff.pause(.milliseconds(5)) }
+            case .openForWriting:
+                throw isOpen(file)
+            case .saved(let version, let displaced):
+                transition { state in
+                    ((), state.markSaved(plan, for: domain, as: version, format: format, now: .now()))
+                }
+                examine(displaced, of: domain, plan, &fileState)
+            case .savedUnsafely(let version, let error, let displaced):
+                // The edits stay pending, and are saved once more on top of this version.
+                state.withLock { state in
+                    state.domains[domain]?.file = version
+                    state.domains[domain]?.earlierFile = nil
+                    state.domains[domain]?.damage = nil
+                }
+                examine(displaced, of: domain, plan, &fileState)
+                throw error
+            }
+        }
+        throw DefaultsError(
+            policy == .wait ? .notSaved : .openForWriting,
+            "Another program keeps rewriting \(file.path)"
+                + (policy == .wait ? "; \(lifetime.consequence)." : "."))
+    }
+
+    /// Locks the directory of a link's target as well, since a process that uses the file's real path locks it.
+    ///
+    /// - Returns: the lock; `nil` for an ordinary file, and if no lock is available.
+    private func lockTarget(of domain: Domain, _ policy: ObstaclePolicy) throws(DefaultsError) -> DirectoryLock? {
+        guard let file = file(of: domain), file.isLink, let target = try? DomainFile.resolvingLinks(file.path) else {
+            return nil
+        }
+        let parent = PreferencesDirectory(path: Path.directory(of: target))
+        let own = PreferencesDirectory(path: Path.directory(of: file.path))
+        if [directory.resolvedPath, own.resolvedPath].contains(parent.resolvedPath) { return nil }
+        do throws(DefaultsError) {
+            return try DirectoryLock(parent, timeout: policy == .wait ? 10_000 : 0)
+        } catch {
+            if error.code == .directory { return nil }
+            throw error
+        }
+    }
+
+    /// Returns the error for a file that is open for writing.
+    private func isOpen(_ file: DomainFile) -> DefaultsError {
+        DefaultsError(
+            lifetime == .transient ? .notSaved : .openForWriting,
+            "Another program has \(file.path) open for writing, so the file was not replaced. To find the program, run "
+                + "`lsof \(file.path)`. Close the file there, then try again.")
+    }
+
+    /// Reloads a file that may not be in the expected state.
+    ///
+    /// The result is final for this purpose, since the file is about to be replaced. For a file that is being written,
+    /// it is the last known state.
+    private func reloadBeforeSaving(at domain: Domain, _ fileState: FileState, _ outcome: inout ReloadOutcome) {
+        let (known, damage) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain]?.damage) }
+        var reading = read(domain, known: known, afterEvent: true)
+        // Editors move a file away for a moment, and some writers complete it in a second step.
+        var backoff = Backoff(from: .milliseconds(10), to: .milliseconds(10), timeout: .milliseconds(250))
+        while reading.isNewLoss(after: known, damage) {
+            if case .missing = reading { noteMissing(domain, missingSince: fileState.directoryChange) }
+            guard backoff.wait() else { break }
+            reading = read(domain, known: known, afterEvent: true)
+        }
+        if reading.isLoss, !isReachable(domain) {
+            noteUnreachable(of: domain)
+            outcome.unreadable.insert(domain)
+            return
+        }
+        if case .beingWritten = reading { outcome.beingWritten.insert(domain) }
+        // The file of an unknown domain has appeared since the last search, so its values are a change.
+        transition { state in ((), state.apply(reading, of: domain, isBaseline: false, now: .now())) }
+    }
+
+    /// Encodes the new version; returns `nil` bytes if the file must be removed.
+    ///
+    /// A text file keeps its own bytes except for the keys that change, if that is possible. Otherwise the version is
+    /// written as a whole: as XML if the file is XML, or as binary. It is also binary if XML can't hold a value, or
+    /// would be too large to be read again. The target of a link is emptied, not removed, since the link would then
+    /// lead nowhere.
+    private func encode(
+        _ plan: SavePlan, for domain: Domain, in file: DomainFile
+    ) throws(DefaultsError) -> (bytes: [UInt8]?, format: PropertyListFormat) {
+        if plan.values.isEmpty, !file.isLink { return (nil, plan.format) }
+        if let text = text(replacedBy: plan, in: file), let version = plan.expected {
+            if let bytes = splice(plan, into: text) { return (bytes, plan.format) }
+            if TextComments.exist(in: text, plan.format) {
+                try backUp(domain, file, version, because: .comments, "has comments that would be lost")
+            }
+        }
+        let value = PropertyListValue.dictionary(plan.values)
+        if plan.format == .xml, let bytes = try? value.write(as: .xml), bytes.count <= limits.bytes {
+            return (bytes, .xml)
+        }
+        let bytes: [UInt8]
+        do throws(PropertyListError) {
+            // Not as old-style text, which would turn every number into a string.
+            bytes = try value.write(as: .binary)
+        } catch {
+            throw DefaultsError(.invalidValue, "The domain \(domain) can't be written: \(error)")
+        }
+        guard bytes.count <= limits.bytes else {
+            throw DefaultsError(
+                .notSaved,
+                "The domain \(domain) has grown to \(bytes.count) bytes; the limit of a file is \(limits.bytes). "
+                    + "Remove a key, and store large data in a separate file.")
+        }
+        return (bytes, .binary)
+    }
+
+    /// Makes a backup copy of a damaged file before it is replaced, once for each content.
+    private func backUp(_ domain: Domain, _ file: DomainFile, _ damage: FileDamage) throws(DefaultsError) {
+        guard let version = damage.version else {
+            // It can't be read, or isn't a file. So it can't be backed up either, and is left alone.
+            let consequence = lifetime == .resident ? "Edits are kept in memory" : "Nothing is saved"
+            throw DefaultsError(.notSaved, "\(consequence): \(damage.error)", errno: damage.error.errno)
+        }
+        try backUp(domain, file, version, because: .damaged, "is damaged")
+    }
+
+    /// Makes a backup copy of a file before it is replaced, once for each content.
+    private func backUp(
+        _ domain: Domain, _ file: DomainFile, _ version: FileVersion, because reason: BackupFile.Reason,
+        _ finding: String
+    ) throws(DefaultsError) {
+        if state.withLock({ $0.domains[domain]?.backedUp == version.hash }) { return }
+        let kept: FileVersion
+        do throws(SystemCall.Failure) {
+            let source = try FileDescriptor(opening: file.path, O_RDONLY | O_NONBLOCK)
+            guard let (bytes, version, _) = try file.readWhole(source, openWriters: .readAnyway) else {
+                throw SystemCall.Failure(number: EBUSY)
+            }
+            reportCopy(try BackupFile.write(bytes, of: file.path, because: reason))
+            kept = version
+        } catch {
+            // It is changing at this moment.
+            if error.number == EBUSY { throw isOpen(file) }
+            throw DefaultsError(
+                .notSaved, errno: error.number,
+                "\(file.path) \(finding) and can't be backed up, so it isn't replaced; \(lifetime.consequence)")
+        }
+        state.withLock { $0.domains[domain]?.backedUp = kept.hash }
+    }
+}

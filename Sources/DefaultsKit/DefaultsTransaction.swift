@@ -1,0 +1,68 @@
+import DefaultsClient
+import DefaultsCore
+public import PropertyList
+
+/// The values that a transaction reads and sets.
+///
+/// The body of `UserDefaults.withTransaction(_:)` receives one. Its edits are made when the body returns, as one change
+/// set.
+public struct DefaultsTransaction {
+    private let defaults: UserDefaults
+    private(set) var values = Difference()
+    private let reads = Reads()
+
+    /// The values that the edited domain had for the keys that were read; `nil` for none.
+    private final class Reads {
+        var expected = Difference()
+    }
+
+    init(_ defaults: UserDefaults) {
+        self.defaults = defaults
+    }
+
+    /// Whether the body read a key that it hadn't set itself.
+    var hasRead: Bool { !reads.expected.isEmpty }
+
+    /// The values that the domain must still hold; `nil` for none.
+    var expected: Difference { reads.expected }
+
+    /// A typed key's value: the one set in this transaction, or else the current one.
+    ///
+    /// A value that can't be stored is reported to the handler of `UserDefaults.setProblemHandler(_:)`, and the key
+    /// keeps its value.
+    public subscript<Value>(key: DefaultsKey<Value>) -> Value {
+        get { key.read(propertyListValue(forKey: key.name), in: defaults) }
+        set {
+            do throws(DefaultsError) {
+                values[key.name] = .some(try PropertyListValue(storing: newValue, forKey: key.name))
+            } catch {
+                ProblemHandler.report(DefaultsProblem(.value, error))
+            }
+        }
+    }
+
+    /// Returns a key's value: the one set in this transaction, or else the one that the search finds.
+    public func propertyListValue(forKey key: String) -> PropertyListValue? {
+        if let value = values[key] { return value }
+        // Recorded before the search: a change between the two then fails the edit instead of going unnoticed.
+        if reads.expected[key] == nil { reads.expected[key] = .some(defaults.ownValue(forKey: key)) }
+        return defaults.propertyListValue(forKey: key)
+    }
+
+    /// Sets a key; `nil` removes it.
+    ///
+    /// A value that can't be stored is reported to the handler of `UserDefaults.setProblemHandler(_:)`, and the key
+    /// keeps its value.
+    public mutating func set(_ value: PropertyListValue?, forKey key: String) {
+        do throws(DefaultsError) {
+            values[key] = .some(try PropertyListValue(storing: value, forKey: key))
+        } catch {
+            ProblemHandler.report(DefaultsProblem(.value, error))
+        }
+    }
+
+    /// Removes a key.
+    public mutating func removeObject(forKey key: String) {
+        values[key] = .some(nil)
+    }
+}

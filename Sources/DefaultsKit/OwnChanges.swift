@@ -1,0 +1,45 @@
+import Linux
+import Synchronization
+
+/// The notification of calls that changed preferences, on the threads that made them.
+///
+/// `didChangeNotification` is built on this.
+package enum OwnChanges {
+    /// The handler; it is not called under the lock.
+    private static let handler = ForkSafeMutex<Handler?>(nil)
+    /// Whether there is a handler, so that a set without one takes no lock.
+    private static let hasHandler = Atomic(false)
+
+    /// A wrapper of the closure: a bare closure in a generic type would gain another thunk with each access, and be
+    /// stored so.
+    private struct Handler {
+        let handle: @Sendable (OwnChange) -> Void
+    }
+
+    /// Sets the closure that is called for each edit from now on, in place of an earlier one.
+    package static func observe(with new: @escaping @Sendable (OwnChange) -> Void) {
+        handler.withLock { $0 = Handler(handle: new) }
+        hasHandler.store(true, ordering: .releasing)
+    }
+
+    static func publish(_ edit: @autoclosure () -> OwnChange) {
+        guard hasHandler.load(ordering: .relaxed) else { return }
+        handler.withLock { $0 }?.handle(edit())
+    }
+}
+
+/// A call in this process that changed preferences, or set the values that they already had.
+package struct OwnChange {
+    /// The instance whose method was called.
+    package let defaults: UserDefaults
+    /// The domain's name.
+    package let domain: String
+    /// The keys that the call set, removed or replaced.
+    package let keys: [String]
+
+    init(defaults: UserDefaults, domain: String, keys: some Sequence<String>) {
+        self.defaults = defaults
+        self.domain = domain
+        self.keys = Array(keys)
+    }
+}

@@ -1,0 +1,58 @@
+/// A property wrapper that reads and sets a key of the preferences.
+///
+/// ```swift
+/// struct Settings {
+///     @DefaultsStored("retries") var retries = 3
+///     @DefaultsStored(.theme) var theme
+/// }
+/// let settings = Settings()
+/// settings.retries += 1
+/// for await retries in settings.$retries.updates { … }
+/// ```
+///
+/// Reads and edits are those of `UserDefaults`' subscript for typed keys: any thread may make them, and Observation
+/// tracks reads.
+@propertyWrapper
+public struct DefaultsStored<Value: DefaultsValue>: Sendable {
+    /// The key.
+    public let key: DefaultsKey<Value>
+    private let store: UserDefaults
+
+    /// Creates a property for a key.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - store: The preferences that have the key.
+    public init(_ key: DefaultsKey<Value>, store: UserDefaults = .standard) {
+        self.key = key
+        self.store = store
+    }
+
+    /// Creates a property for a key, given its name and, as the property's initial value, its default.
+    ///
+    /// - Parameters:
+    ///   - wrappedValue: The key's default.
+    ///   - name: The key's name.
+    ///   - store: The preferences that have the key.
+    public init(
+        wrappedValue: @autoclosure @escaping @Sendable () -> Value, _ name: String, store: UserDefaults = .standard
+    ) {
+        self.init(DefaultsKey(name, default: wrappedValue()), store: store)
+    }
+
+    /// The key's value.
+    public var wrappedValue: Value {
+        get { store[key] }
+        nonmutating set { store[key] = newValue }
+        nonmutating _modify { yield &store[key] }
+    }
+
+    /// The wrapper itself, which offers `updates` and `reset()`.
+    public var projectedValue: DefaultsStored { self }
+
+    /// A stream of the key's value: the current one immediately, then each change.
+    public var updates: DefaultsUpdates<Value> { store.updates(of: key) }
+
+    /// Removes the key from the application's or the suite's domain.
+    public func reset() { store.reset(key) }
+}

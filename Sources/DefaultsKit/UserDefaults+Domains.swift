@@ -1,0 +1,141 @@
+import DefaultsClient
+package import DefaultsCore
+package import PropertyList
+
+extension UserDefaults {
+    /// Registers fallback values for keys that no other domain of the search list has.
+    ///
+    /// The values belong to the process: all instances find them, and they are never saved. A value replaces one that
+    /// was registered for the same key before. One that can't be stored is left out, and reported to the handler of
+    /// `setProblemHandler(_:)`.
+    public func register(defaults registrationDictionary: [String: Any]) {
+        let values = Self.stored(registrationDictionary)
+        client.changeVolatile(Self.registrationDomain) { ($0 ?? [:]).merging(values) { $1 } }
+        OwnChanges.publish(
+            OwnChange(defaults: self, domain: Self.registrationDomain, keys: registrationDictionary.keys))
+    }
+
+    // MARK: Suites
+
+    /// Adds a suite's domain to the searches of this instance, after the application's domain and before suites added
+    /// earlier.
+    ///
+    /// A suite in another directory, such as one named by path, can't be added; it is reported to the handler of
+    /// `setProblemHandler(_:)`.
+    public func addSuite(named suiteName: String) {
+        changeSuites(suiteName) { suites, name in suites = [name] + suites.filter { $0 != name } }
+    }
+
+    /// Removes a suite's domain from the searches of this instance.
+    public func removeSuite(named suiteName: String) {
+        changeSuites(suiteName) { suites, name in suites.removeAll { $0 == name } }
+    }
+
+    private func changeSuites(_ suiteName: String, _ change: (inout [DomainName], DomainName) -> Void) {
+        guard let suite = suite(named: suiteName) else { return }
+        guard suite.client === client else {
+            let problem = DefaultsError(
+                .invalidDomainName,
+                "The suite \(suiteName) and this instance's domain are in different directories and can't be searched "
+                    + "together. Use `UserDefaults(suiteName:)` for each.")
+            return ProblemHandler.report(DefaultsProblem(.name, problem))
+        }
+        client.with(client.names(of: list) + [suite.name]) {
+            client.changeSuites(of: list) { change(&$0, suite.name) }
+        }
+    }
+
+    // MARK: Volatile domains
+
+    /// The names of the volatile domains, which exist only in this process.
+    public var volatileDomainNames: [String] { client.volatileNames(of: list) }
+
+    /// Returns the values of a volatile domain; empty when there is none of that name.
+    public func volatileDomain(forName domainName: String) -> [String: Any] {
+        client.volatile(domainName, of: list)?.mapValues(\.anyValue) ?? [:]
+    }
+
+    /// Replaces the values of a volatile domain, which exists only in this process.
+    ///
+    /// Searches include the argument and the registration domain and, where they are in use, the language domains. A
+    /// volatile domain with the name of a language replaces that language's values until it is removed. Volatile
+    /// domains of other names aren't searched.
+    public func setVolatileDomain(_ domain: [String: Any], forName domainName: String) {
+        let values = Self.stored(domain)
+        let old = client.volatile(domainName, of: list) ?? [:]
+        client.changeVolatile(domainName) { _ in values }
+        OwnChanges.publish(OwnChange(defaults: self, domain: domainName, keys: old.merging(values) { $1 }.keys))
+    }
+
+    /// Removes a volatile domain.
+    public func removeVolatileDomain(forName domainName: String) {
+        let old = client.volatile(domainName, of: list) ?? [:]
+        client.changeVolatile(domainName) { _ in nil }
+        OwnChanges.publish(OwnChange(defaults: self, domain: domainName, keys: old.keys))
+    }
+
+    // MARK: Persistent domains
+
+    /// Returns the values of the user's domain of a name, for any host; `nil` when it has none.
+    public func persistentDomain(forName domainName: String) -> [String: Any]? {
+        guard let suite = suite(named: domainName) else { return nil }
+        let values = suite.client.currentValues(of: Domain(suite.name))
+        return values.isEmpty ? nil : values.mapValues(\.anyValue)
+    }
+
+    /// Replaces all keys of the user's domain of a name, as one change set.
+    public func setPersistentDomain(_ domain: [String: Any], forName domainName: String) {
+        guard let suite = suite(named: domainName) else { return }
+        replace(Domain(suite.name), of: suite.client, with: Self.stored(domain))
+    }
+
+    /// Removes all keys of the user's domain of a name, as one change set.
+    public func removePersistentDomain(forName domainName: String) {
+        guard let suite = suite(named: domainName) else { return }
+        replace(Domain(suite.name), of: suite.client, with: [:])
+    }
+
+    /// Replaces all keys of a domain, as one change set.
+    func replace(_ domain: Domain, of client: Client, with values: DomainValues) {
+        let old = client.with([domain.name]) {
+            defer { client.replace(domain, with: values) }
+            return client.values(of: domain)
+        }
+        OwnChanges.publish(
+            OwnChange(defaults: self, domain: domain.name.description, keys: old.merging(values) { $1 }.keys))
+    }
+
+    /// Has no effect: instances share their values, so there is nothing to reset.
+    ///
+    /// It exists because Foundation has it.
+    public static func resetStandardUserDefaults() {}
+
+    // MARK: Conversions
+
+    /// Returns the values of a dictionary that can be stored, and reports the others.
+    package static func stored(_ dictionary: [String: Any]) -> DomainValues {
+        var values: DomainValues = [:]
+        for (key, value) in dictionary {
+            do throws(DefaultsError) {
+                values[key] = try PropertyListValue(any: value, forKey: key)
+            } catch {
+                ProblemHandler.report(DefaultsProblem(.value, error))
+            }
+        }
+        return values
+    }
+}
+
+extension UserDefaults {
+    /// Adds the language domains to the searches of all instances that share this one's client.
+    ///
+    /// DefaultsKit knows no languages; DefaultsFoundation asks ICU, and only when a program wants it. Only the first
+    /// call sets the source.
+    ///
+    /// - Parameter source: Returns the values of a language, named as in `AppleLanguages`; `nil` when there is no such
+    ///   language. It is called on any thread, with no lock held, when a search list first needs a language that no
+    ///   other list uses. Two threads that need a language at the same time may both call it.
+    package func useLanguages(from source: @escaping @Sendable (String) -> [String: PropertyListValue]?) {
+        client.useLanguages(from: source)
+    }
+}

@@ -1,0 +1,46 @@
+import DefaultsClient
+import DefaultsCore
+import PropertyList
+
+extension UserDefaults {
+    /// Registers the defaults of keys, so that untyped reads and other libraries find them, too.
+    ///
+    /// Each default is evaluated once, by this call; typed reads go on evaluating the key's own. A default that is
+    /// `nil` isn't registered, and one that can't be stored is reported to the handler of `setProblemHandler(_:)`. The
+    /// values belong to the process, as with `register(defaults:)`.
+    ///
+    /// ```swift
+    /// defaults.register(.quality, .theme)
+    /// defaults.double(forKey: "quality")  // 0.8
+    /// ```
+    public func register<each Value>(_ key: repeat DefaultsKey<each Value>) {
+        var keys: [AnyDefaultsKey] = []
+        for key in repeat each key { keys.append(AnyDefaultsKey(key)) }
+        register(keys)
+    }
+
+    /// Registers the defaults of keys of different types, so that untyped reads and other libraries find them, too.
+    ///
+    /// A default that is `nil` isn't registered, and one that can't be stored is reported to the handler of
+    /// `setProblemHandler(_:)`.
+    public func register(_ keys: some Sequence<AnyDefaultsKey>) {
+        var values: [String: Any] = [:]
+        for key in keys {
+            do throws(DefaultsError) {
+                values[key.name] = try key.storedDefault()
+            } catch {
+                ProblemHandler.report(DefaultsProblem(.value, error))
+            }
+        }
+        register(defaults: values)
+    }
+
+    /// Removes keys of different types from the application's or the suite's domain, as one change set.
+    ///
+    /// Each key then reads as its default, unless another domain of the search list has it.
+    public func reset(_ keys: some Sequence<AnyDefaultsKey>) {
+        var values = Difference()
+        for key in keys { values[key.name] = .some(nil) }
+        if !values.isEmpty { edit(values) }
+    }
+}

@@ -1,0 +1,75 @@
+import DefaultsClient
+import DefaultsCore
+import PropertyList
+
+extension UserDefaults {
+    /// A typed key's value; setting it sets the key in the application's or the suite's domain.
+    ///
+    /// A key that no domain has reads as its default. So does a key whose value can't be read as its type; the value is
+    /// left as it is and reported once to the handler of `setProblemHandler(_:)`. Setting an `Optional` key to `nil`
+    /// removes it.
+    ///
+    /// ```swift
+    /// extension DefaultsKey where Value == Double {
+    ///     static var quality: Self { Self("quality", default: 0.8) }
+    /// }
+    /// defaults[.quality] += 0.1
+    /// ```
+    ///
+    /// Observation tracks the read: `withObservationTracking` and `Observations` see later changes, including those of
+    /// other processes. They are notified on a task, after the change; twice, perhaps, if the value was read less than
+    /// a tenth of a second before.
+    ///
+    /// `+=` and other changes in place are atomic among the threads of this process that change the key in place or by
+    /// `update(_:_:)`. Another process may still change the value in between; use `update(_:_:)` to rule that out. A
+    /// change in place holds a lock until it ends: don't wait for another thread in it, and don't pass the value as
+    /// `inout` to an asynchronous function.
+    public subscript<Value>(key: DefaultsKey<Value>) -> Value {
+        get {
+            list.track(key.name).access()
+            return key.read(propertyListValue(forKey: key.name), in: self)
+        }
+        set { finish(key, Result { () throws(DefaultsError) in try store(newValue, for: key) }) }
+        _modify {
+            client.modifications.lock()
+            list.track(key.name).access()
+            let stored = propertyListValue(forKey: key.name)
+            var value = key.convert(stored) ?? key.defaultValue
+            // This runs even if the change throws.
+            defer {
+                let outcome = Result { () throws(DefaultsError) in try store(value, for: key) }
+                client.modifications.unlock()
+                // Handlers may call anything, so they are called without the lock.
+                key.check(stored, in: self)
+                finish(key, outcome)
+            }
+            yield &value
+        }
+    }
+
+    private func store<Value>(_ newValue: Value, for key: DefaultsKey<Value>) throws(DefaultsError) {
+        client.edit(domain, [key.name: try PropertyListValue(storing: newValue, forKey: key.name)])
+    }
+
+    /// Publishes an edit to this process's observers, or reports why it was refused.
+    private func finish<Value>(_ key: DefaultsKey<Value>, _ outcome: Result<Void, DefaultsError>) {
+        switch outcome {
+        case .success: publishEdit(of: [key.name])
+        case .failure(let error): ProblemHandler.report(DefaultsProblem(.value, error))
+        }
+    }
+
+    /// Removes keys from the application's or the suite's domain, as one change set.
+    ///
+    /// Each key then reads as its default, unless another domain of the search list has it.
+    public func reset<each Value>(_ key: repeat DefaultsKey<each Value>) {
+        var values = Difference()
+        for key in repeat each key { values[key.name] = .some(nil) }
+        edit(values)
+    }
+
+    /// Removes all keys from the application's or the suite's domain, as one change set.
+    public func resetAll() {
+        replace(domain, of: client, with: [:])
+    }
+}

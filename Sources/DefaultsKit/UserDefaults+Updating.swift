@@ -1,0 +1,124 @@
+import DefaultsClient
+import DefaultsCore
+import Glibc
+import Linux
+import PropertyList
+
+extension UserDefaults {
+    /// Changes a key's value based on its current value, and loses no change by another thread or process.
+    ///
+    /// ```swift
+    /// try defaults.update(.launches) { $0 += 1 }
+    /// ```
+    ///
+    /// The value is set only if the application's or the suite's domain still holds what the body received; otherwise
+    /// the body runs again with the new value. The call blocks until the change is saved, about a millisecond, so don't
+    /// use it where blocking isn't allowed. A change that can't be saved stays in force, and saving is retried.
+    ///
+    /// Other threads' updates and changes in place, such as `+=`, wait until this one ends. In the body, don't wait for
+    /// another thread, and don't change the same key.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - body: Changes the value. It may run several times. When it throws, nothing is set.
+    /// - Returns: The body's result.
+    /// - Throws: The body's error; or a `DefaultsProblem` if the value can't be stored, the edit is refused, the agent
+    ///   ends before it answers, or other programs keep changing the key for a minute.
+    @discardableResult
+    public func update<Value, Outcome>(
+        _ key: DefaultsKey<Value>, _ body: (inout Value) throws -> Outcome
+    ) throws -> Outcome {
+        let (outcome, stored) = try client.modifications.withLock { try commit(key, body) }
+        // Handlers may call anything, so they are called without the lock.
+        key.check(stored, in: self)
+        publishEdit(of: [key.name])
+        return outcome
+    }
+
+    /// Runs the body until its value is set.
+    ///
+    /// - Returns: The body's result when its value was set, and the stored value that it received.
+    private func commit<Value, Outcome>(
+        _ key: DefaultsKey<Value>, _ body: (inout Value) throws -> Outcome
+    ) throws -> (Outcome, PropertyListValue?) {
+        var backoff = Backoff.conditionalEdit
+        while true {
+            let old = ownValue(forKey: key.name)
+            let stored = propertyListValue(forKey: key.name)
+            var value = key.convert(stored) ?? key.defaultValue
+            let outcome = try body(&value)
+            do throws(DefaultsError) {
+                let new = try PropertyListValue(storing: value, forKey: key.name)
+                try client.commit(domain, [key.name: new], expecting: [key.name: old])
+                return (outcome, stored)
+            } catch {
+                guard Self.isWorthRepeating(error), backoff.wait() else {
+                    throw DefaultsProblem(error.code == .invalidValue ? .value : .edit, error)
+                }
+            }
+        }
+    }
+
+    /// Sets several keys as one change set, which other processes and the file see as a whole or not at all.
+    ///
+    /// ```swift
+    /// defaults.withTransaction { values in
+    ///     values[.quality] = 1
+    ///     values[.theme] = .dark
+    /// }
+    /// ```
+    ///
+    /// A transaction that only sets values returns without waiting. One that reads values through its argument blocks
+    /// until it is saved, as `update(_:_:)` does, and is checked: if the application's or the suite's domain no longer
+    /// holds the values that were read, the body runs again.
+    ///
+    /// If the agent ends before it answers, and no other agent knows from its log whether the edit was made, the body
+    /// runs again: a count may be incremented twice. If the edit is refused, or other programs keep changing the keys
+    /// for a minute, the problem is reported to the handler of `setProblemHandler(_:)`, and the values are set without
+    /// the check.
+    ///
+    /// - Parameter body: Sets the values. It reads those that it has set, and otherwise the current ones. It may run
+    ///   several times. When it throws, nothing is set.
+    /// - Returns: The body's result.
+    /// - Throws: The body's error.
+    public func withTransaction<Outcome, Failure>(
+        _ body: (inout DefaultsTransaction) throws(Failure) -> Outcome
+    ) throws(Failure) -> Outcome {
+        var backoff = Backoff.conditionalEdit
+        while true {
+            var transaction = DefaultsTransaction(self)
+            let outcome = try body(&transaction)
+            if transaction.values.isEmpty { return outcome }
+            if transaction.hasRead {
+                do throws(DefaultsError) {
+                    try client.commit(domain, transaction.values, expecting: transaction.expected)
+                    publishEdit(of: transaction.values.keys)
+                    return outcome
+                } catch {
+                    // The edit may have been made. Setting the values unchecked could undo what others have changed
+                    // since.
+                    let isLost = error.code == .agentUnavailable
+                    if isLost || Self.isWorthRepeating(error), backoff.wait() { continue }
+                    ProblemHandler.report(DefaultsProblem(.edit, error))
+                }
+            }
+            edit(transaction.values)
+            return outcome
+        }
+    }
+
+    /// Returns whether an edit failed only because another writer came first.
+    private static func isWorthRepeating(_ error: DefaultsError) -> Bool {
+        error.code == .changed || error.code == .locked
+    }
+
+    /// Returns a key's value in the application's or the suite's own domain.
+    func ownValue(forKey key: String) -> PropertyListValue? { client.currentValues(of: domain)[key] }
+}
+
+extension Backoff {
+    /// The delays between the attempts of a conditional edit.
+    fileprivate static var conditionalEdit: Backoff {
+        Backoff(from: .microseconds(100), to: .milliseconds(5), timeout: .seconds(60), isRandom: true)
+    }
+}

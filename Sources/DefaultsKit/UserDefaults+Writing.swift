@@ -1,0 +1,107 @@
+import DefaultsClient
+package import DefaultsCore
+public import FoundationEssentials
+import PropertyList
+
+extension UserDefaults {
+    /// Sets a key in the application's or the suite's domain; `nil` removes it.
+    ///
+    /// - Parameters:
+    ///   - value: Any value that a property list can hold, at any depth (see `DefaultsValue`). Anything else is
+    ///     reported to the handler of `setProblemHandler(_:)`, and nothing is set.
+    ///   - key: The key.
+    public func set(_ value: Any?, forKey key: String) {
+        guard let value else {
+            removeObject(forKey: key)
+            return
+        }
+        do throws(DefaultsError) {
+            set(try PropertyListValue(any: value, forKey: key), for: key)
+        } catch {
+            ProblemHandler.report(DefaultsProblem(.value, error))
+        }
+    }
+
+    /// Sets a key to an integer.
+    public func set(_ value: Int, forKey key: String) { set(.integer(Int64(value)), for: key) }
+
+    /// Sets a key to a 32-bit real.
+    public func set(_ value: Float, forKey key: String) { set(.real32(value), for: key) }
+
+    /// Sets a key to a real.
+    public func set(_ value: Double, forKey key: String) { set(.real(value), for: key) }
+
+    /// Sets a key to a Boolean.
+    public func set(_ value: Bool, forKey key: String) { set(.boolean(value), for: key) }
+
+    /// Sets a key to a URL; `nil` removes the key.
+    ///
+    /// The URL of a file is stored as its path, any other URL as Foundation archives it.
+    public func set(_ url: URL?, forKey key: String) {
+        guard let url else {
+            removeObject(forKey: key)
+            return
+        }
+        do throws(PropertyListError) {
+            set(try PropertyListValue(url: url), for: key)
+        } catch {
+            ProblemHandler.report(DefaultsProblem(.value, DefaultsError(.invalidValue, "\"\(key)\": \(error)")))
+        }
+    }
+
+    /// Removes a key from the application's or the suite's domain.
+    ///
+    /// If another domain of the search list has the key, reads find that value from then on.
+    public func removeObject(forKey key: String) { set(nil as PropertyListValue?, for: key) }
+
+    /// Sets or removes a key.
+    func set(_ value: PropertyListValue?, for key: String) {
+        edit([key: value])
+    }
+
+    /// Sets and removes keys as one change set.
+    package func edit(_ values: Difference) {
+        client.edit(domain, values)
+        publishEdit(of: values.keys)
+    }
+
+    /// Publishes an edit to this process's observers.
+    func publishEdit(of keys: some Sequence<String>) {
+        OwnChanges.publish(OwnChange(defaults: self, domain: domain.name.description, keys: keys))
+    }
+
+    /// Waits until earlier edits are durable and earlier changes by others are visible here.
+    ///
+    /// Calling it is optional: edits are saved within a second, and when the process ends normally.
+    ///
+    /// - Returns: False when an edit can't be saved. The reason is reported to the handler of `setProblemHandler(_:)`;
+    ///   the edit is kept, and saving is retried.
+    @discardableResult
+    public func synchronize() -> Bool {
+        (try? save()) != nil
+    }
+
+    /// Waits until earlier edits are durable and earlier changes by others are visible here.
+    ///
+    /// It is `synchronize()` with an error instead of a Boolean result.
+    ///
+    /// - Throws: The reason why an edit can't be saved; the edit is kept, and saving is retried.
+    public func save() throws(DefaultsProblem) {
+        client.prepare(client.names(of: list))
+        if let failure = client.synchronize().first { throw DefaultsProblem(.saving, failure) }
+    }
+
+    /// Suspends until everything that was set before is durable, and everything that others changed before is visible
+    /// here.
+    ///
+    /// It blocks no thread. If the task is canceled, the wait ends; what was set is saved all the same.
+    ///
+    /// - Throws: A `DefaultsProblem` with the reason why something can't be saved, or with the code `cancellation` if
+    ///   the task was canceled first; edits are kept, and saving is retried.
+    public func save() async throws(DefaultsProblem) {
+        guard await client.load(client.names(of: list)), let failures = await client.synchronized() else {
+            throw DefaultsProblem(.cancellation, describedBy: "The wait for \(domain.name) to be saved was canceled.")
+        }
+        if let failure = failures.first { throw DefaultsProblem(.saving, failure) }
+    }
+}

@@ -1,0 +1,45 @@
+import Glibc
+
+/// Growing delays between the attempts of a loop that blocks its thread, with a timeout.
+package struct Backoff: Sendable {
+    private var delay: Duration
+    private let maximum: Duration
+    private let isRandom: Bool
+    private let start = ContinuousClock.now
+    private let timeout: Duration?
+
+    /// Creates a backoff.
+    ///
+    /// - Parameters:
+    ///   - first: the first delay; each further one is twice as long.
+    ///   - maximum: the longest delay.
+    ///   - timeout: the time after which no attempt follows; `nil` for none.
+    ///   - isRandom: whether each delay is random, up to its length, so that processes that failed together don't retry
+    ///     together.
+    package init(from first: Duration, to maximum: Duration, timeout: Duration?, isRandom: Bool = false) {
+        self.delay = first
+        self.maximum = maximum
+        self.timeout = timeout
+        self.isRandom = isRandom
+    }
+
+    /// The time since the first attempt.
+    package var elapsed: Duration { ContinuousClock.now - start }
+
+    /// Blocks the calling thread until the next attempt is due.
+    ///
+    /// - Returns: false, without blocking, after the timeout.
+    package mutating func wait() -> Bool {
+        if let timeout, elapsed >= timeout { return false }
+        Self.pause(isRandom ? delay * Double.random(in: 0...1) : delay)
+        delay = min(delay * 2, maximum)
+        return true
+    }
+
+    /// Blocks the calling thread for a time.
+    package static func pause(_ time: Duration) {
+        let (seconds, attoseconds) = time.components
+        var rest = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+        nanosleep(&rest, nil)
+    }
+}

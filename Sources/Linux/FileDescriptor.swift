@@ -1,0 +1,99 @@
+package import Glibc
+
+/// An open file that is closed when its last owner releases it.
+package struct FileDescriptor: ~Copyable, Sendable {
+    /// The number, valid while this value lives.
+    package let number: Int32
+
+    /// Takes ownership of an open file.
+    package init(owning number: Int32) {
+        self.number = number
+    }
+
+    deinit {
+        // Not retried on EINTR: Linux has closed the number by then.
+        close(number)
+    }
+
+    /// Opens a file with close-on-exec.
+    package init(opening path: UnsafePointer<CChar>, _ flags: Int32, mode: mode_t = 0) throws(SystemCall.Failure) {
+        self.number = try SystemCall.run { open(path, flags | O_CLOEXEC, mode) }
+    }
+
+    /// Releases the open file without closing it; the caller becomes its owner.
+    package consuming func release() -> Int32 {
+        let number = number
+        discard self
+        return number
+    }
+
+    /// Returns whether a path leads to the file without a link as its last component.
+    package func isNamed(_ path: String) -> Bool {
+        var (own, named) = (Glibc.stat(), Glibc.stat())
+        return fstat(number, &own) == 0 && lstat(path, &named) == 0 && own.st_ino == named.st_ino
+            && own.st_dev == named.st_dev
+    }
+
+    /// Returns the file's status, from `fstat`.
+    package func status() throws(SystemCall.Failure) -> stat {
+        var status = stat()
+        try SystemCall.run { fstat(number, &status) }
+        return status
+    }
+
+    /// Reads up to a number of bytes from the file's position; fewer only at the end of the file.
+    package func read(upTo count: Int) throws(SystemCall.Failure) -> [UInt8] {
+        var failure: SystemCall.Failure?
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            filled = 0
+            while filled < count {
+                do throws(SystemCall.Failure) {
+                    let got = try SystemCall.run {
+                        Glibc.read(number, buffer.baseAddress?.advanced(by: filled), count - filled)
+                    }
+                    if got == 0 { return }
+                    filled += got
+                } catch {
+                    failure = error
+                    return
+                }
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    /// Writes all bytes, at the file's position.
+    package func write(_ bytes: [UInt8]) throws(SystemCall.Failure) {
+        var written = 0
+        while written < bytes.count {
+            written += try SystemCall.run {
+                bytes.withUnsafeBytes {
+                    Glibc.write(number, $0.baseAddress?.advanced(by: written), bytes.count - written)
+                }
+            }
+        }
+    }
+
+    /// Waits until changes to a name in its directory are on the disk.
+    ///
+    /// Some file systems can't synchronize directories, and say so with EINVAL (`man 2 fsync`). There is nothing to
+    /// wait for then.
+    package static func synchronizeDirectory(of path: String) throws(SystemCall.Failure) {
+        try synchronizeDirectory(Path.directory(of: path))
+    }
+
+    /// Waits until changes to names in a directory are on the disk, where the file system supports that.
+    package static func synchronizeDirectory(_ path: UnsafePointer<CChar>) throws(SystemCall.Failure) {
+        do throws(SystemCall.Failure) {
+            try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY).synchronize()
+        } catch {
+            if error.number != EINVAL { throw error }
+        }
+    }
+
+    /// Waits until everything written is on the disk.
+    package func synchronize() throws(SystemCall.Failure) {
+        try SystemCall.run { fsync(number) }
+    }
+}

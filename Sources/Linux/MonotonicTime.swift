@@ -1,0 +1,29 @@
+import Glibc
+
+/// A time in milliseconds on the monotonic clock, which can't be set.
+package struct MonotonicTime: Comparable {
+    package var milliseconds: Int64
+
+    package init(milliseconds: Int64) {
+        self.milliseconds = milliseconds
+    }
+
+    package static let distantFuture = MonotonicTime(milliseconds: .max)
+
+    package static func now() -> MonotonicTime {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return MonotonicTime(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    package static func + (time: MonotonicTime, milliseconds: Int64) -> MonotonicTime {
+        MonotonicTime(milliseconds: time.milliseconds + milliseconds)
+    }
+
+    package static func < (first: MonotonicTime, second: MonotonicTime) -> Bool {
+        first.milliseconds < second.milliseconds
+    }
+
+    /// The time left until this time, for `poll`; 0 if it has passed.
+    package var millisecondsLeft: Int32 { Int32(clamping: max(0, milliseconds - Self.now().milliseconds)) }
+}

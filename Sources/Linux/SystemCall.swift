@@ -1,0 +1,31 @@
+import Glibc
+
+/// System calls that are retried when interrupted, and whose `errno` is read immediately.
+package enum SystemCall {
+    /// A failed call's error number.
+    package struct Failure: Error, Hashable {
+        package let number: Int32
+
+        package init(number: Int32) {
+            self.number = number
+        }
+    }
+
+    /// Runs a call that returns -1 on failure, and retries it when a signal interrupts it.
+    @discardableResult
+    package static func run<Number: SignedInteger>(_ call: () -> Number) throws(Failure) -> Number {
+        while true {
+            let result = call()
+            if result != -1 { return result }
+            let number = errno
+            if number != EINTR { throw Failure(number: number) }
+        }
+    }
+
+    /// Returns the system's message for an error number.
+    package static func message(_ number: Int32) -> String {
+        var buffer = [CChar](repeating: 0, count: 160)
+        guard strerror_r(number, &buffer, buffer.count) == 0 else { return "error \(number)" }
+        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

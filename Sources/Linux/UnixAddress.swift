@@ -1,0 +1,38 @@
+package import Glibc
+
+/// The address of a Unix socket: a path, or an abstract name, which is in no file system (`man 7 unix`).
+package struct UnixAddress: Sendable {
+    private var address = sockaddr_un()
+    private let length: socklen_t
+
+    /// Creates the address of a file; `nil` if the path is too long.
+    package init?(path: String) {
+        // The path is followed by a NUL.
+        self.init(Array(path.utf8) + [0])
+    }
+
+    /// Creates an abstract address, which vanishes with its last socket; `nil` if the name is too long.
+    package init?(abstractName name: String) {
+        // A NUL comes before the name, and none after it.
+        self.init([0] + Array(name.utf8))
+    }
+
+    /// Creates the address in `NOTIFY_SOCKET`: an abstract name if it begins with "@", else a path (`man 3 sd_notify`).
+    package init?(notifySocket name: String) {
+        if name.hasPrefix("@") { self.init(abstractName: String(name.dropFirst())) } else { self.init(path: name) }
+    }
+
+    private init?(_ bytes: [UInt8]) {
+        guard bytes.count <= MemoryLayout.size(ofValue: address.sun_path) else { return nil }
+        address.sun_family = sa_family_t(AF_UNIX)
+        length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+    }
+
+    /// Calls a closure with the address, for `bind`, `connect` and the like.
+    package func with<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        withUnsafePointer(to: address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
+        }
+    }
+}

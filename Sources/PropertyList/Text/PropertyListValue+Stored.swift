@@ -1,0 +1,51 @@
+extension PropertyListValue {
+    /// Returns the value that results from writing this one in a format and reading it back.
+    ///
+    /// - Binary keeps every value as it is.
+    /// - XML has reals of one width, so `real32` becomes the `real` of the same value, and all NaNs become the same.
+    ///   Dates lose their fraction of a second (they are rounded down). An archive's object number is written as the
+    ///   dictionary `{ "CF$UID" = n; }`, as Apple does, so such a dictionary becomes an object number.
+    /// - Old style has only strings, data, arrays and dictionaries: Booleans become `1` and `0`, numbers their shortest
+    ///   text, dates `2001-01-01 00:00:00 +0000`, and object numbers `{ "CF$UID" = "n"; }`.
+    ///
+    /// A value that the format can't represent at all is treated like the others; only `write(as:)` reports it.
+    ///
+    /// - Parameter format: The format to write.
+    /// - Returns: The value as that format stores it.
+    public func asStored(in format: PropertyListFormat) -> PropertyListValue {
+        guard format != .binary else { return self }
+        switch self {
+        case .array(var values):
+            for index in values.indices { values[index] = values[index].asStored(in: format) }
+            return .array(values)
+        case .dictionary(var values):
+            for index in values.values.indices { values.values[index] = values.values[index].asStored(in: format) }
+            if format == .xml, let number = values.objectNumber { return .uid(number) }
+            return .dictionary(values)
+        default: return format == .xml ? storedInXML : storedInOldStyle
+        }
+    }
+
+    private var storedInXML: PropertyListValue {
+        switch self {
+        case .real(let number): .real(number.isNaN ? .nan : number)
+        case .real32(let number): .real(number.isNaN ? .nan : Double(number))
+        case .unsigned(let number): .number(number)
+        case .date(let date): .date(date.wholeSeconds)
+        default: self
+        }
+    }
+
+    private var storedInOldStyle: PropertyListValue {
+        switch self {
+        case .integer(let number): .string(String(number))
+        case .unsigned(let number): .string(String(number))
+        case .real(let number): .string(NumberText.text(number))
+        case .real32(let number): .string(NumberText.text(number))
+        case .boolean(let flag): .string(flag ? "1" : "0")
+        case .date(let date): .string(date.oldStyleText)
+        case .uid(let number): .dictionary(["CF$UID": .string(String(number))])
+        default: self
+        }
+    }
+}

@@ -1,0 +1,19 @@
+import NIOCore
+
+/// A task executor that runs tasks on an event loop.
+///
+/// All of the agent's tasks run this way. Swift's default pool of threads is Dispatch's, which on Linux wakes up once a
+/// second, for as long as the process lives, to check whether it has enough threads (`_dispatch_workq_monitor_pools` in
+/// libdispatch's `workqueue.c`). An idle agent should not wake up at all.
+final class EventLoopExecutor: TaskExecutor {
+    private let eventLoop: any EventLoop
+
+    init(_ eventLoop: any EventLoop) {
+        self.eventLoop = eventLoop
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        eventLoop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}

@@ -1,0 +1,62 @@
+import DefaultsCore
+import Glibc
+
+/// The limit of open files (`RLIMIT_NOFILE`), and its division between connections and other files.
+///
+/// A connection is an open file. Connections must never use up the limit, or no preferences could be read.
+enum OpenFiles {
+    /// The agent's permanent files, a few for files that it reads and saves, and a few connections.
+    private static let minimum = 32
+    /// The reserve for files that the agent reads and saves.
+    private static let reserve = 12
+
+    /// Raises the limit as far as possible, and checks that it is high enough to start.
+    ///
+    /// The lower limit that programs start with exists because of `select`. Only libinotifytools uses that here, and
+    /// its descriptor is one of the first.
+    ///
+    /// - Throws: A `DefaultsError` if the limit is too low.
+    static func prepare() throws(DefaultsError) {
+        var limits = rlimit()
+        guard getrlimit(resource, &limits) == 0 else { return }
+        limits.rlim_cur = limits.rlim_max
+        setrlimit(resource, &limits)
+        let (limit, inUse) = (limit, inUse(below: limit))
+        // Both numbers include standard input, output and error.
+        guard limit - inUse >= minimum - 3 else {
+            throw DefaultsError(
+                .agentUnavailable,
+                "The agent needs \(minimum) open files, but its limit is \(limit), and \(inUse) are open already. "
+                    + "Raise the limit of open files (ulimit -Hn, or LimitNOFILE= of a service).")
+        }
+    }
+
+    /// The current limit, which may change while the agent runs.
+    static var limit: Int {
+        var limits = rlimit()
+        guard getrlimit(resource, &limits) == 0 else { return 1_024 }
+        return Int(clamping: limits.rlim_cur)
+    }
+
+    /// Returns the number of connections that are allowed beside a number of other open files.
+    static func connections(beside others: Int) -> Int {
+        let limit = limit
+        return max(1, limit - others - max(reserve, limit / 4))
+    }
+
+    /// Returns the number of open files.
+    static func inUse(below limit: Int) -> Int {
+        guard let stream = opendir("/proc/self/fd") else { return limit }
+        defer { closedir(stream) }
+        var numbers: Set<Int32> = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if let number = Int32(name), number < limit { numbers.insert(number) }
+        }
+        return numbers.subtracting([dirfd(stream)]).count
+    }
+
+    private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+}

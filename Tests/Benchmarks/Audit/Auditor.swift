@@ -1,0 +1,63 @@
+import DefaultsClient
+import DefaultsCore
+import DefaultsKit
+import PropertyList
+
+/// A comparison of an agent's values, the files' contents, and the results of the log.
+struct Auditor {
+    private let directory: PreferencesDirectory
+    private let address: AgentAddress
+
+    init(_ directory: PreferencesDirectory, _ address: AgentAddress) {
+        self.directory = directory
+        self.address = address
+    }
+
+    /// Returns the discrepancies, as sentences.
+    func findings() throws -> [String] {
+        guard let agent = try AgentConnection.open(address, for: directory) else {
+            throw DefaultsError(.agentUnavailable, "No agent serves \(directory.path).")
+        }
+        var findings = try agent.barrier().failures.map(\.description)
+        let log = ChangeLogFile.recover(from: address.logPath(for: directory), limits: Frame.messageLimits)
+        if log == nil { findings.append("The change log can't be recovered.") }
+        for domain in try agent.domains() where domain.user == .current {
+            let snapshot = try agent.snapshot(of: domain)
+            if let damage = snapshot.damage { findings.append(damage) }
+            findings += fileFindings(domain, snapshot.values)
+            if let log { findings += logFindings(domain, snapshot.values, log) }
+        }
+        return findings
+    }
+
+    private func fileFindings(_ domain: Domain, _ values: DomainValues) -> [String] {
+        guard let held = ForeignFile(path: directory.path + "/" + domain.fileName).read() else {
+            return ["\(domain): can't read its file."]
+        }
+        return held == values ? [] : ["\(domain): its file differs from the agent's values."]
+    }
+
+    private func logFindings(_ domain: Domain, _ values: DomainValues, _ log: ChangeLogFile.Recovered) -> [String] {
+        var findings: [String] = []
+        var last: DomainValues = [:]
+        var seen: Set<String> = []
+        for record in log.records where record.domain == domain {
+            guard case .change(let changes) = record.event else {
+                // The changes meanwhile are unknown.
+                seen = []
+                continue
+            }
+            for change in changes.changes {
+                if seen.contains(change.key), last[change.key] != change.old {
+                    findings.append("\(domain): the log's old value of \(change.key) at \(record.revision) is wrong.")
+                }
+                seen.insert(change.key)
+                last[change.key] = change.new
+            }
+        }
+        for key in seen where values[key] != last[key] {
+            findings.append("\(domain): the log's last value of \(key) differs from the agent's.")
+        }
+        return findings
+    }
+}

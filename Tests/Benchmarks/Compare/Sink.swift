@@ -1,0 +1,5 @@
+/// A consumer of results, which keeps the compiler from removing the code that computes them.
+enum Sink {
+    @inline(never) @_optimize(none)
+    static func take(_ value: Int) {}
+}

@@ -1,0 +1,52 @@
+/// A measured piece of work, with its contenders.
+struct Work {
+    let name: String
+    let unit: Unit
+    /// The number of turns of each contender; they take turns, so that all face the same conditions.
+    var rounds: Int
+    let contenders: [Contender]
+
+    /// The unit of the figures.
+    enum Unit: String {
+        case nanoseconds = "ns"
+        case microseconds = "µs"
+        case milliseconds = "ms"
+        case megabytes = "MB"
+
+        /// The number of units in the base unit of a round's results: a second or a byte.
+        var scale: Double {
+            switch self {
+            case .nanoseconds: 1e9
+            case .microseconds: 1e6
+            case .milliseconds: 1e3
+            case .megabytes: 1e-6
+            }
+        }
+    }
+
+    /// Runs the contenders in turns.
+    func measure() throws -> [Outcome] {
+        var entrants: [(contender: Contender, round: Contender.Round?, samples: [Double])] = []
+        for contender in contenders {
+            do {
+                entrants.append((contender, try contender.begin(), []))
+            } catch {
+                // A peer's failure is not ours.
+                guard case .peer = contender.role else { throw error }
+                entrants.append((.unmeasured(contender.name, why: "\(error)"), nil, []))
+            }
+        }
+        // The first turn warms up.
+        for round in 0...rounds {
+            for index in entrants.indices {
+                guard let run = entrants[index].round else { continue }
+                let samples = try run()
+                if round > 0 { entrants[index].samples += samples }
+            }
+        }
+        let ours = entrants.first { $0.contender.role == .ours }.flatMap { Statistics($0.samples) }
+        return entrants.map {
+            Outcome(work: name, unit: unit, contender: $0.contender, statistics: Statistics($0.samples), ours: ours)
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import DefaultsCore
+
+/// The promise that a bookmark names the cursor that has been reached.
+///
+/// No earlier record follows it, and the first bookmark arrives as soon as the subscriber has caught up.
+struct Bookmarks: StreamPromise {
+    static let name = "Bookmarked"
+    private var reached: Cursor?
+
+    mutating func take(_ event: StreamEvent) -> String? {
+        switch event {
+        case .initial(let snapshot): reached = snapshot.cursor
+        case .record(_, let cursor):
+            defer { reached = cursor }
+            if let reached, cursor.revision <= reached.revision { return "\(cursor) came after \(reached) was reached" }
+        case .bookmark(let cursor):
+            defer { reached = cursor }
+            if let reached, cursor.epoch != reached.epoch || cursor.revision < reached.revision {
+                return "the bookmark \(cursor) came after \(reached)"
+            }
+        case .gap, .ended: break
+        }
+        return nil
+    }
+}

@@ -1,0 +1,34 @@
+import DefaultsClient
+import DefaultsCore
+import DefaultsKit
+
+/// The promise that resuming from a past cursor delivers exactly the records after it.
+struct Resumption {
+    static let name = "Resumable"
+    /// The latest records with their cursors; the log may have discarded earlier ones.
+    private(set) var recent: [(record: LogRecord, cursor: Cursor)] = []
+    private static let capacity = 2_000
+
+    mutating func take(_ event: StreamEvent) {
+        guard case .record(let record, let cursor) = event else { return }
+        recent.append((record, cursor))
+        if recent.count > 2 * Self.capacity { recent.removeFirst(Self.capacity) }
+    }
+
+    /// Compares the received records with those that a resuming subscriber receives from the oldest recent cursor and
+    /// others.
+    ///
+    /// - Parameter resume: Returns the records after a cursor, up to the end.
+    /// - Returns: The differences.
+    func findings(_ resume: (Cursor) throws -> [LogRecord]) rethrows -> [String] {
+        var findings: [String] = []
+        for start in Set([0, recent.count / 3, recent.count - 2, recent.count - 1]) where recent.indices.contains(start)
+        {
+            let place = recent[start].cursor
+            if try resume(place) != recent[(start + 1)...].map(\.record) {
+                findings.append("\(Self.name): different records came after \(place).")
+            }
+        }
+        return findings
+    }
+}

@@ -1,0 +1,44 @@
+import ArgumentParser
+
+/// `defaults-bench soak`.
+struct Soak: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Write to a domain from all sides at full speed, and count the losses.",
+        discussion: """
+            A foreign writer rewrites the file, key by key, while other keys are set through the agent. After each \
+            round, all values must be in the agent and in the file, and a subscriber must have received each change \
+            as the bus promises. Each kind of writer has its turn. In the last four kinds, the agent is ended, by \
+            SIGTERM as often as by SIGKILL, and restarted: beside a slow writer, beside apps with the library, \
+            beside apps that are killed themselves, and beside a long-lived app whose memory use and speed must not \
+            degrade. The exit status is 1 if anything was lost.
+            """)
+
+    @Option(help: "The total duration in seconds of all kinds.") var seconds = 600.0
+    @Option(help: "Run only this kind: \(SoakKind.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var only: SoakKind?
+
+    func run() throws {
+        let kinds = only.map { [$0] } ?? SoakKind.allCases
+        var isClean = true
+        ChildLines.say(SoakResult.header)
+        for kind in kinds {
+            let place = try SoakEnvironment()
+            let share = seconds / Double(kinds.count)
+            let result =
+                if kind.hasOneAgent {
+                    try ForeignSoak(kind: kind, place: place).run(for: share)
+                } else if kind == .restarted {
+                    try RestartSoak(place: place).run(for: share)
+                } else if kind == .lasting {
+                    try LastingSoak(place: place).run(for: share)
+                } else {
+                    try CooperatingSoak(kind: kind, place: place).run(for: share)
+                }
+            ChildLines.say(result.line)
+            for finding in result.findings.prefix(20) { ChildLines.say("    \(finding)") }
+            if !result.isClean { ChildLines.say("    The directories are kept: \(place.keep())") }
+            isClean = isClean && result.isClean
+        }
+        if !isClean { throw ExitCode(1) }
+    }
+}

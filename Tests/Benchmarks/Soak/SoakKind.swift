@@ -1,0 +1,38 @@
+import ArgumentParser
+
+/// A way in which the file is written beside the agent, and what happens to the programs meanwhile.
+enum SoakKind: String, CaseIterable, ExpressibleByArgument, Sendable {
+    /// Writes a new file and renames it over the old one, as editors do.
+    case rename
+    /// Truncates the file and rewrites it, as plistlib and many others do.
+    case truncate
+    /// `rename` and `truncate` in turn.
+    case mixed
+    /// Truncates the file, writes half of it, waits, and writes the rest.
+    case slow
+    /// Overwrites the file in two halves without truncating it: halfway it parses, but has contents that nobody
+    /// intended.
+    case patch
+    /// Foundation's own UserDefaults.
+    case foundation
+    /// Like `rename`, but repeatedly killed in the middle, and at last halfway through writing the file itself.
+    ///
+    /// When a writer truncates a file, only contents that were read before can be restored; so the agent gets the time
+    /// to read the file first.
+    case killed
+    /// Reads the file, waits up to 2.5 seconds, and writes it whole, in place or by renaming. Meanwhile keys are set,
+    /// and the agent is ended by SIGTERM or SIGKILL and replaced.
+    case restarted
+    /// Apps with the library, while the agent is killed and restarted.
+    case cooperating
+    /// Like `cooperating`, with the apps killed and restarted as well.
+    case storm
+    /// One long-lived app that uses thousands of suites, while the agent is suspended, ended and replaced.
+    case lasting
+
+    /// Whether the writer may leave the file half-written.
+    var mayTear: Bool { self == .killed }
+
+    /// Whether one agent runs for the whole soak, beside a foreign writer.
+    var hasOneAgent: Bool { ![.restarted, .cooperating, .storm, .lasting].contains(self) }
+}
