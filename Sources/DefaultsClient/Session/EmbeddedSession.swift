@@ -165,15 +165,13 @@ final class EmbeddedSession: Session {
         self.subscription = nil
         defer { self.subscription = subscription }
         while true {
-            let (received, snapshots) = store.next(for: &subscription)
+            let received = store.next(for: &subscription)
             if received.isEmpty { break }
             for event in received {
                 switch event {
-                case .record(let record, let cursor):
-                    events.append(.stream(record.domain.name, .record(record, cursor: cursor)))
-                case .gap(let from, let to): events += names.map { .stream($0, .gap(from: from, to: to)) }
-                case .snapshotDue: events += snapshots.map { .stream($0.domain.name, .initial($0)) }
-                case .bookmark(let cursor): events += names.map { .stream($0, .bookmark(cursor)) }
+                case .record(let record, _): events.append(.stream(record.domain.name, event))
+                case .initial(let snapshot): events.append(.stream(snapshot.domain.name, event))
+                case .gap, .bookmark: events += names.map { .stream($0, event) }
                 case .ended: break
                 }
             }

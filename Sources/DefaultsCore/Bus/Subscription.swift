@@ -112,17 +112,20 @@ package struct Subscription: Hashable, Sendable {
     /// A bookmark ends the first batch that leaves the subscriber caught up; from then on, each event's own cursor says
     /// so.
     ///
+    /// - Parameters:
+    ///   - portion: the portion.
+    ///   - snapshots: the values of all domains at the portion's end, if it begins with a snapshot.
     /// - Returns: the events, empty if the subscriber is caught up; `nil` if the filter leaves nothing of the portion,
     ///   and the next one must be read.
-    package mutating func next(in portion: Portion) -> [SubscriptionEvent]? {
+    package mutating func next(in portion: Portion, snapshots: [DomainSnapshot] = []) -> [StreamEvent]? {
         if hasEnded { return [] }
         // Before its first snapshot, a subscriber has been promised nothing, so it can't have missed anything.
         if missedFrom == nil, !needsSnapshot, portion.records == nil {
             missedFrom = Cursor(epoch: portion.end.epoch, revision: revision)
         }
-        if missedFrom != nil || needsSnapshot { return begin(at: portion.end) }
+        if missedFrom != nil || needsSnapshot { return begin(at: portion.end, snapshots) }
 
-        var events: [SubscriptionEvent] = []
+        var events: [StreamEvent] = []
         if let records = portion.records, let last = records.last {
             let before = revision
             revision = last.revision
@@ -148,34 +151,19 @@ package struct Subscription: Hashable, Sendable {
     }
 
     /// Continues at the log's end, after a gap or with a snapshot.
-    private mutating func begin(at cursor: Cursor) -> [SubscriptionEvent] {
-        let gap = missedFrom.map { SubscriptionEvent.gap(from: $0, to: cursor) }
+    ///
+    /// - Returns: the events; `nil` if there are none, although the subscriber isn't caught up.
+    private mutating func begin(at cursor: Cursor, _ snapshots: [DomainSnapshot]) -> [StreamEvent]? {
+        let gap = missedFrom.map { StreamEvent.gap(from: $0, to: cursor) }
         revision = cursor.revision
         lastReportedRevision = nil
         missedFrom = nil
         needsSnapshot = false
-        if gap != nil, mode == .disconnect {
+        if let gap, mode == .disconnect {
             hasEnded = true
-            return [gap, .ended].compactMap(\.self)
+            return [gap, .ended]
         }
-        return [gap, .snapshotDue(at: cursor)].compactMap(\.self)
+        let events = [gap].compactMap(\.self) + snapshots.compactMap { filter($0) }.map { .initial($0) }
+        return events.isEmpty ? nil : events
     }
-}
-
-/// An event that is delivered to a subscriber.
-package enum SubscriptionEvent: Hashable, Sendable {
-    /// A record, or the part of it that passes the filter, and the cursor to resume from once it has been handled.
-    ///
-    /// The cursor has the record's own revision, except in a batch of net changes. There, the last event has the cursor
-    /// at the batch's end, and all others have the cursor before the batch, since each event may include changes since
-    /// then. A subscriber that resumes in the middle of a batch gets the whole batch again.
-    case record(LogRecord, cursor: Cursor)
-    /// The changes between two places are no longer available.
-    case gap(from: Cursor, to: Cursor)
-    /// The values at this place must be delivered now, before any other event.
-    case snapshotDue(at: Cursor)
-    /// Everything up to this place has been delivered.
-    case bookmark(Cursor)
-    /// The subscription has ended, since its subscriber was too slow for its mode.
-    case ended
 }

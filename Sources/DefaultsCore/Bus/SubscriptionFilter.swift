@@ -59,6 +59,15 @@ package struct SubscriptionFilter: Hashable, Sendable {
         if changeSet.isEmpty { return nil }
         return LogRecord(revision: record.revision, time: record.time, event: .change(changeSet))
     }
+
+    /// Returns the part of a snapshot that passes the filter; `nil` if nothing does.
+    func callAsFunction(_ snapshot: DomainSnapshot) -> DomainSnapshot? {
+        guard includes(snapshot.domain) else { return nil }
+        if keys.isEmpty { return snapshot }
+        var wanted = snapshot
+        wanted.values = snapshot.values.filter { includes(key: $0.key) }
+        return wanted.values.isEmpty && wanted.damage == nil ? nil : wanted
+    }
 }
 
 /// A set of domain names that is hashed, and usually compared, in constant time.

@@ -30,20 +30,6 @@ package enum Message: Sendable {
     case event(StreamEvent)
 }
 
-/// An event as a subscriber receives it.
-package enum StreamEvent: Sendable {
-    /// A record, or the part of it that passed the filter; `cursor` is the place after it.
-    case record(LogRecord, cursor: Cursor)
-    /// A domain's values at the place where the stream continues.
-    case initial(DomainSnapshot)
-    /// The changes between two places are no longer available; the values follow, if the mode says so.
-    case gap(from: Cursor, to: Cursor)
-    /// Everything up to this place has been sent.
-    case bookmark(Cursor)
-    /// The end of the stream: the subscriber was too slow for its mode.
-    case ended
-}
-
 /// A message with the number of the request that it answers.
 package struct NumberedMessage: Sendable {
     package var number: UInt64

@@ -10,22 +10,17 @@ extension Store {
         withWrittenLog { Subscription(start, filter: filter, mode: mode, log: $0.log) }
     }
 
-    /// Returns the next events for a subscriber.
+    /// Returns the next events for a subscriber; none if it is caught up.
     ///
     /// The filter is applied after the store's lock is released.
-    ///
-    /// - Returns: the events; and if one of them is `snapshotDue`, the values at exactly that place.
-    package func next(
-        for subscription: inout Subscription, limit: Int = 64
-    ) -> (events: [SubscriptionEvent], snapshots: [DomainSnapshot]) {
+    package func next(for subscription: inout Subscription, limit: Int = 64) -> [StreamEvent] {
         while true {
-            let (portion, all) = withWrittenLog { state in
+            let (portion, snapshots) = withWrittenLog { state in
                 let portion = subscription.portion(of: state.log, limit: limit)
                 return (portion, portion.beginsWithSnapshot ? state.snapshots() : [])
             }
             // Not under the lock: a filter may be slow, and all others would wait for it.
-            guard let events = subscription.next(in: portion) else { continue }
-            return (events, all.compactMap { subscription.filter($0) })
+            if let events = subscription.next(in: portion, snapshots: snapshots) { return events }
         }
     }
 

@@ -334,8 +334,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             // Even if nothing is sent, the subscription has moved past records that its filter leaves out.
             defer { subscriptions[number] = subscription.hasEnded ? nil : subscription }
             guard let frames = try server.next(for: &subscription, number) else { return false }
-            // A snapshot of no domains has no frames.
-            if frames.readableBytes > 0 { context.write(wrapOutboundOut(frames), promise: nil) }
+            context.write(wrapOutboundOut(frames), promise: nil)
             return true
         } catch {
             fail(error)

@@ -255,7 +255,7 @@ final class Server: Service, EngineSubscribers {
             return shared
         }
         let before = subscription
-        let (events, snapshots) = store.next(for: &subscription)
+        let events = store.next(for: &subscription)
         if events.isEmpty { return nil }
         // Kept for a short time, in which all subscribers but slow ones fetch them.
         let isFirst = batches.value.isEmpty
@@ -270,9 +270,7 @@ final class Server: Service, EngineSubscribers {
                 frames.writeBytes(try batches.value.frame(of: record, at: cursor, number))
                 continue
             }
-            for event in event.streamed(snapshots) {
-                frames.writeBytes(try Frame.encode(NumberedMessage(number: number, message: .event(event)).fields))
-            }
+            frames.writeBytes(try Frame.encode(NumberedMessage(number: number, message: .event(event)).fields))
         }
         batches.value.keep(frames, of: events, for: before, number, until: subscription)
         return frames
@@ -305,19 +303,6 @@ final class Server: Service, EngineSubscribers {
                 of: AppIdentity(pid: peer.pid), server: self,
                 refusal: refusal.map { DefaultsError(.agentRefused, $0) })
             try channel.pipeline.syncOperations.addHandler(handler)
-        }
-    }
-}
-
-extension SubscriptionEvent {
-    /// Returns the stream events to send: the event itself, or the snapshots that it stands for.
-    fileprivate func streamed(_ snapshots: [DomainSnapshot]) -> [StreamEvent] {
-        switch self {
-        case .record(let record, let cursor): [.record(record, cursor: cursor)]
-        case .gap(let from, let to): [.gap(from: from, to: to)]
-        case .snapshotDue: snapshots.map { .initial($0) }
-        case .bookmark(let cursor): [.bookmark(cursor)]
-        case .ended: [.ended]
         }
     }
 }

@@ -61,7 +61,7 @@ struct SharedBatches {
 
     /// Keeps the frames of a subscription's next events if they are records only.
     mutating func keep(
-        _ frames: ByteBuffer, of events: [SubscriptionEvent], for before: Subscription, _ number: UInt64,
+        _ frames: ByteBuffer, of events: [StreamEvent], for before: Subscription, _ number: UInt64,
         until after: Subscription
     ) {
         guard before.mode != .latest, frames.readableBytes <= Self.capacity else { return }

@@ -15,8 +15,8 @@ struct SubscriptionTests {
     }
 
     /// Returns all events up to the point where the subscriber is caught up and has received its bookmark.
-    private func drain(_ subscription: inout Subscription, _ log: ChangeLog, limit: Int = 64) -> [SubscriptionEvent] {
-        var all: [SubscriptionEvent] = []
+    private func drain(_ subscription: inout Subscription, _ log: ChangeLog, limit: Int = 64) -> [StreamEvent] {
+        var all: [StreamEvent] = []
         while true {
             let events = subscription.next(from: log, limit: limit)
             if events.isEmpty { return all }
@@ -187,7 +187,7 @@ struct SubscriptionTests {
         for mode in [Subscription.Mode.latest, .everything] {
             var subscription = subscribe(.after(cursor), to: log, mode)
             let events = subscription.next(from: log)
-            #expect(events == [.gap(from: cursor, to: log.cursor), .snapshotDue(at: log.cursor)])
+            #expect(events == [.gap(from: cursor, to: log.cursor)] + log.snapshots.map { .initial($0) })
             #expect(drain(&subscription, log).map(\.summary) == ["bookmark 3"])
         }
         var subscription = subscribe(.after(cursor), to: log, .disconnect)
@@ -285,7 +285,7 @@ struct SubscriptionTests {
         }
     }
 
-    private func replay(_ events: [SubscriptionEvent], on values: inout DomainValues, _ seed: UInt64) {
+    private func replay(_ events: [StreamEvent], on values: inout DomainValues, _ seed: UInt64) {
         for case .record(let record, _) in events {
             guard case .change(let changeSet) = record.event else { continue }
             for change in changeSet.changes {
@@ -306,9 +306,18 @@ extension LogRecord {
 
 extension Subscription {
     /// Returns the next events from a log that doesn't change meanwhile.
-    fileprivate mutating func next(from log: ChangeLog, limit: Int = 64) -> [SubscriptionEvent] {
+    fileprivate mutating func next(from log: ChangeLog, limit: Int = 64) -> [StreamEvent] {
         while true {
-            if let events = next(in: portion(of: log, limit: limit)) { return events }
+            let portion = portion(of: log, limit: limit)
+            let snapshots = portion.beginsWithSnapshot ? log.snapshots : []
+            if let events = next(in: portion, snapshots: snapshots) { return events }
         }
+    }
+}
+
+extension ChangeLog {
+    /// A snapshot of one domain at the log's end.
+    fileprivate var snapshots: [DomainSnapshot] {
+        [DomainSnapshot(domain: Domain(.global), values: [:], cursor: cursor)]
     }
 }

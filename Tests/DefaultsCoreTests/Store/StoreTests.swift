@@ -353,7 +353,7 @@ struct StoreTests {
             }
             var portions: [Int] = []
             while store.lag(of: subscription) > 0 {
-                portions.append(store.next(for: &subscription).events.count { $0.summary.hasPrefix("record") })
+                portions.append(store.next(for: &subscription).count { $0.summary.hasPrefix("record") })
             }
             #expect(portions.reduce(0, +) == 20)
             // Each record also contains the old value.
@@ -368,13 +368,23 @@ struct StoreTests {
             fixture.edit(store, ["a": 1, "b": 1])
             let filter = SubscriptionFilter(keys: [GlobPattern("a")])
             var subscription = store.subscribe(.snapshot, filter: filter, mode: .everything)
-            let (events, snapshots) = store.next(for: &subscription)
-            #expect(events.map(\.summary) == ["snapshot 1"])
-            #expect(snapshots.map(\.values) == [["a": 1]])
-            #expect(snapshots.map(\.cursor.revision) == [1])
+            let snapshot = DomainSnapshot(domain: fixture.domain, values: ["a": 1], cursor: store.cursor)
+            #expect(store.next(for: &subscription) == [.initial(snapshot)])
             fixture.edit(store, ["a": 2, "b": 2])
             #expect(store.lag(of: subscription) == 1)
-            #expect(store.next(for: &subscription).events.map(\.summary) == ["record 2", "bookmark 2"])
+            #expect(store.next(for: &subscription).map(\.summary) == ["record 2", "bookmark 2"])
+        }
+    }
+
+    @Test("A subscriber whose snapshot has no domains gets its bookmark immediately")
+    func emptySnapshot() throws {
+        try withStoreFixture { fixture in
+            let store = fixture.store()
+            fixture.edit(store, ["a": 1])
+            let filter = SubscriptionFilter(keys: [GlobPattern("b")])
+            var subscription = store.subscribe(.snapshot, filter: filter, mode: .everything)
+            #expect(store.next(for: &subscription).map(\.summary) == ["bookmark 1"])
+            #expect(store.next(for: &subscription) == [])
         }
     }
 }

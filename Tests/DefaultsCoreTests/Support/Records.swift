@@ -22,13 +22,13 @@ extension ChangeLog {
     }
 }
 
-extension SubscriptionEvent {
+extension StreamEvent {
     /// The kind of the event, with its revision if it has one.
     var summary: String {
         switch self {
         case .record(let record, _): "record \(record.revision)"
         case .gap(let from, let to): "gap \(from.revision) \(to.revision)"
-        case .snapshotDue(let cursor): "snapshot \(cursor.revision)"
+        case .initial(let snapshot): "snapshot \(snapshot.cursor.revision)"
         case .bookmark(let cursor): "bookmark \(cursor.revision)"
         case .ended: "ended"
         }
