@@ -4,9 +4,9 @@ import Linux
 
 /// An attempt to replace a file with a new version, with the steps in the order in which they must happen.
 struct Replacement {
-    private let original: DomainFile
-    private let target: String
-    private let expected: FileVersion?
+    let original: DomainFile
+    let target: String
+    let expected: FileVersion?
     private let newest: Timestamp?
     private let lifetime: StoreLifetime
     private let policy: ObstaclePolicy
@@ -54,18 +54,7 @@ struct Replacement {
         if status.st_nlink > 1 {
             // The file's other hard links must keep leading to it, so it is written in place.
             linux_lease_release(old.number)
-            try synchronizeDirectory()
-            guard let file = try openTarget(O_RDWR) else { return .fileChanged }
-            try reserve(bytes.count, in: file)
-            // A writer can't hold a lease, so a foreign writer may have come since it was released. Compare the file
-            // that will be overwritten, and not another that has taken its name, and do it immediately before that.
-            guard try hasContent(file, of: expected) else { return .fileChanged }
-            // From here on, the temporary file may be the only complete version, until the file is durable. If that
-            // fails, or a crash happens first, the temporary file stays for recovery.
-            isNeeded = true
-            let version = try overwrite(file, bytes, newHash)
-            isNeeded = false
-            return .saved(version, displaced: nil)
+            return try writeInPlace(bytes, newHash, expected, &isNeeded)
         }
         guard try exchange(temporaryPath) else { return .fileChanged }
         isNeeded = true
@@ -78,6 +67,26 @@ struct Replacement {
             return .fileChanged
         }
         return finish(try version(of: new, newHash), displaced: displaced(old, at: temporaryPath))
+    }
+
+    /// Writes the new version into the existing file, unless that has changed.
+    ///
+    /// `isNeeded` is whether the temporary file stays, since it may be the only complete version.
+    private func writeInPlace(
+        _ bytes: [UInt8], _ hash: ContentHash, _ expected: FileVersion, _ isNeeded: inout Bool
+    ) throws(SystemCall.Failure) -> SaveResult {
+        try synchronizeDirectory()
+        guard let file = try openTarget(O_RDWR) else { return .fileChanged }
+        try reserve(bytes.count, in: file)
+        // A writer can't hold a lease, so a foreign writer may have come since it was released. Compare the file that
+        // will be overwritten, and not another that has taken its name, and do it immediately before that.
+        guard try hasContent(file, of: expected) else { return .fileChanged }
+        // From here on, the temporary file may be the only complete version, until the file is durable. If that fails,
+        // or a crash happens first, the temporary file stays for recovery.
+        isNeeded = true
+        let version = try overwrite(file, bytes, hash)
+        isNeeded = false
+        return .saved(version, displaced: nil)
     }
 
     /// Removes the file by moving it aside, so that it can be examined like any displaced file.
@@ -110,11 +119,6 @@ struct Replacement {
             if error.number == ENOENT { return nil }
             throw error
         }
-    }
-
-    private static func isFile(_ path: String) -> Bool {
-        var status = stat()
-        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
     /// Waits until no program has the file open for writing, and compares it with the state last seen.
@@ -165,73 +169,6 @@ struct Replacement {
         try SystemCall.run { fchmod(new.number, mode & 0o7777) }
     }
 
-    /// Gives the new file its name; returns false if a file of that name has appeared.
-    private func place(_ temporaryPath: String) throws(SystemCall.Failure) -> Bool {
-        do throws(SystemCall.Failure) {
-            try SystemCall.run { linux_rename_noreplace(AT_FDCWD, temporaryPath, AT_FDCWD, target) }
-            return true
-        } catch {
-            if error.number == EEXIST { return false }
-            guard error.number == EINVAL || error.number == ENOSYS else { throw error }
-        }
-        // No RENAME_NOREPLACE on this file system: a hard link refuses an existing name as well.
-        do throws(SystemCall.Failure) {
-            try SystemCall.run { link(temporaryPath, target) }
-            unlink(temporaryPath)
-            return true
-        } catch {
-            if error.number == EEXIST { return false }
-            throw error
-        }
-    }
-
-    /// Exchanges the new file and the old one; returns false if the old one has disappeared.
-    private func exchange(_ temporaryPath: String) throws(SystemCall.Failure) -> Bool {
-        do throws(SystemCall.Failure) {
-            try SystemCall.run { linux_rename_exchange(AT_FDCWD, temporaryPath, AT_FDCWD, target) }
-            return true
-        } catch {
-            if error.number == ENOENT { return false }
-            guard error.number == EINVAL || error.number == ENOSYS else { throw error }
-        }
-        try exchangeInSteps(temporaryPath)
-        return true
-    }
-
-    /// Exchanges the two files on a file system without RENAME_EXCHANGE.
-    ///
-    /// It keeps the old file under a second name, and then renames the new one over it. A file that another program
-    /// renames over the old one between these steps is lost.
-    func exchangeInSteps(_ temporaryPath: String) throws(SystemCall.Failure) {
-        let backup = try freePath(new: ContentHash(value: 0))
-        try SystemCall.run { link(target, backup) }
-        do throws(SystemCall.Failure) {
-            try SystemCall.run { rename(temporaryPath, target) }
-        } catch {
-            unlink(backup)
-            throw error
-        }
-        try SystemCall.run { rename(backup, temporaryPath) }
-    }
-
-    /// Returns an unused hidden name beside the file.
-    ///
-    /// A version that was displaced a moment ago may have the first such name, and must keep it. A name with a hash of
-    /// 0 is for the old file, while that has two names or is being removed. After a crash, recovery keeps its contents
-    /// unless they are what was expected.
-    func freePath(new: ContentHash) throws(SystemCall.Failure) -> String {
-        var temporary = TemporaryFile(for: original.path, new: new, expected: expected?.hash)
-        var status = stat()
-        while true {
-            let path = "\(Path.directory(of: target))/\(temporary.name)"
-            if lstat(path, &status) != 0 {
-                if errno == ENOENT { return path }
-                throw SystemCall.Failure(number: errno)
-            }
-            temporary.serial += 1
-        }
-    }
-
     /// Reserves space for new content in an open file, without changing the file.
     private func reserve(_ count: Int, in file: borrowing FileDescriptor) throws(SystemCall.Failure) {
         do throws(SystemCall.Failure) {
@@ -276,37 +213,5 @@ struct Replacement {
                         + "its edits are kept in memory, and saving is retried. The system says"),
                 displaced: displaced)
         }
-    }
-
-    /// Returns the displaced file: the one that was already open, or one that has taken its place since.
-    ///
-    /// The latter must be opened, for which no descriptor may be left. Then it stays under its hidden name for
-    /// recovery, and the result is `nil`.
-    private func displaced(_ old: consuming FileDescriptor, at temporaryPath: String) -> DisplacedFile? {
-        var status = stat()
-        if let known = try? old.status(), lstat(temporaryPath, &status) == 0, known.st_ino == status.st_ino,
-            known.st_dev == status.st_dev
-        {
-            return DisplacedFile(original, file: old, temporaryPath: temporaryPath)
-        }
-        guard let file = try? FileDescriptor(opening: temporaryPath, O_RDONLY | O_NONBLOCK | O_NOCTTY) else {
-            return nil
-        }
-        return DisplacedFile(original, file: file, temporaryPath: temporaryPath)
-    }
-
-    private func makeDirectory() throws(SystemCall.Failure) {
-        let directory = Path.directory(of: target)
-        if access(directory, F_OK) == 0 { return }
-        do throws(SystemCall.Failure) {
-            try SystemCall.run { mkdir(directory, 0o700) }
-        } catch {
-            if error.number != EEXIST { throw error }
-        }
-        try FileDescriptor.synchronizeDirectory(of: directory)
-    }
-
-    private func synchronizeDirectory() throws(SystemCall.Failure) {
-        try FileDescriptor.synchronizeDirectory(of: target)
     }
 }

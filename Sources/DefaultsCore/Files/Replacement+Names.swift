@@ -1,0 +1,110 @@
+import CLinux
+import Glibc
+import Linux
+
+/// The steps that change names in the directory.
+extension Replacement {
+    /// Gives the new file its name; returns false if a file of that name has appeared.
+    func place(_ temporaryPath: String) throws(SystemCall.Failure) -> Bool {
+        do throws(SystemCall.Failure) {
+            try SystemCall.run { linux_rename_noreplace(AT_FDCWD, temporaryPath, AT_FDCWD, target) }
+            return true
+        } catch {
+            if error.number == EEXIST { return false }
+            guard error.number == EINVAL || error.number == ENOSYS else { throw error }
+        }
+        // No RENAME_NOREPLACE on this file system: a hard link refuses an existing name as well.
+        do throws(SystemCall.Failure) {
+            try SystemCall.run { link(temporaryPath, target) }
+            unlink(temporaryPath)
+            return true
+        } catch {
+            if error.number == EEXIST { return false }
+            throw error
+        }
+    }
+
+    /// Exchanges the new file and the old one; returns false if the old one has disappeared.
+    func exchange(_ temporaryPath: String) throws(SystemCall.Failure) -> Bool {
+        do throws(SystemCall.Failure) {
+            try SystemCall.run { linux_rename_exchange(AT_FDCWD, temporaryPath, AT_FDCWD, target) }
+            return true
+        } catch {
+            if error.number == ENOENT { return false }
+            guard error.number == EINVAL || error.number == ENOSYS else { throw error }
+        }
+        try exchangeInSteps(temporaryPath)
+        return true
+    }
+
+    /// Exchanges the two files on a file system without RENAME_EXCHANGE.
+    ///
+    /// It keeps the old file under a second name, and then renames the new one over it. A file that another program
+    /// renames over the old one between these steps is lost.
+    func exchangeInSteps(_ temporaryPath: String) throws(SystemCall.Failure) {
+        let backup = try freePath(new: ContentHash(value: 0))
+        try SystemCall.run { link(target, backup) }
+        do throws(SystemCall.Failure) {
+            try SystemCall.run { rename(temporaryPath, target) }
+        } catch {
+            unlink(backup)
+            throw error
+        }
+        try SystemCall.run { rename(backup, temporaryPath) }
+    }
+
+    /// Returns an unused hidden name beside the file.
+    ///
+    /// A version that was displaced a moment ago may have the first such name, and must keep it. A name with a hash of
+    /// 0 is for the old file, while that has two names or is being removed. After a crash, recovery keeps its contents
+    /// unless they are what was expected.
+    func freePath(new: ContentHash) throws(SystemCall.Failure) -> String {
+        var temporary = TemporaryFile(for: original.path, new: new, expected: expected?.hash)
+        var status = stat()
+        while true {
+            let path = "\(Path.directory(of: target))/\(temporary.name)"
+            if lstat(path, &status) != 0 {
+                if errno == ENOENT { return path }
+                throw SystemCall.Failure(number: errno)
+            }
+            temporary.serial += 1
+        }
+    }
+
+    /// Returns the displaced file: the one that was already open, or one that has taken its place since.
+    ///
+    /// The latter must be opened, for which no descriptor may be left. Then it stays under its hidden name for
+    /// recovery, and the result is `nil`.
+    func displaced(_ old: consuming FileDescriptor, at temporaryPath: String) -> DisplacedFile? {
+        var status = stat()
+        if let known = try? old.status(), lstat(temporaryPath, &status) == 0, known.st_ino == status.st_ino,
+            known.st_dev == status.st_dev
+        {
+            return DisplacedFile(original, file: old, temporaryPath: temporaryPath)
+        }
+        guard let file = try? FileDescriptor(opening: temporaryPath, O_RDONLY | O_NONBLOCK | O_NOCTTY) else {
+            return nil
+        }
+        return DisplacedFile(original, file: file, temporaryPath: temporaryPath)
+    }
+
+    static func isFile(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
+    func makeDirectory() throws(SystemCall.Failure) {
+        let directory = Path.directory(of: target)
+        if access(directory, F_OK) == 0 { return }
+        do throws(SystemCall.Failure) {
+            try SystemCall.run { mkdir(directory, 0o700) }
+        } catch {
+            if error.number != EEXIST { throw error }
+        }
+        try FileDescriptor.synchronizeDirectory(of: directory)
+    }
+
+    func synchronizeDirectory() throws(SystemCall.Failure) {
+        try FileDescriptor.synchronizeDirectory(of: target)
+    }
+}
