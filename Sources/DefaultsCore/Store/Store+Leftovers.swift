@@ -10,6 +10,9 @@ extension Store {
         var domain: Domain?
     }
 
+    /// A temporary file that a crash left, and its path.
+    private typealias Leftover = (temporary: TemporaryFile, path: String)
+
     /// Merges, backs up or removes temporary files left by a crash, or by a process that couldn't wait for a writer.
     ///
     /// It searches the directory, `ByHost`, and the directories to which links in them lead. Files that this store
@@ -18,11 +21,28 @@ extension Store {
     /// - Returns: whether none is left that a program has open for writing, or that can't be merged, removed or found.
     /// - Throws: `directory` if the directory can't be read.
     func keepLeftovers(_ fileState: inout FileState) throws(DefaultsError) -> Bool {
-        let ours = Set(fileState.temporaryPaths)
-        var isDone = true
-        var leftovers: [(temporary: TemporaryFile, path: String)] = []
-        // The names are relative to the directory.
+        let (leftovers, entries, isComplete) = try search()
+        // Almost always there are no leftovers; then the other names, perhaps thousands, need no parsing.
+        let files = entries.filter { !leftovers.isEmpty || $0.mayBeLink }.compactMap { entry in
+            Domain(fileName: entry.name).map { domain in
+                let path = "\(directory.path)/\(entry.name)"
+                return (original: Original(path: path, domain: domain), mayBeLink: entry.mayBeLink)
+            }
+        }
+        let areKept = keep(leftovers, of: files.map(\.original), &fileState)
+        let areLinkedKept = keepLinkedLeftovers(of: files.filter(\.mayBeLink).map(\.original), &fileState)
+        return isComplete && areKept && areLinkedKept
+    }
+
+    /// Searches the directory and `ByHost`.
+    ///
+    /// - Returns: the leftovers; all entries, with names relative to the directory; and whether both could be read.
+    private func search() throws(DefaultsError) -> (
+        leftovers: [Leftover], entries: [PreferencesDirectory.Entry], isComplete: Bool
+    ) {
+        var leftovers: [Leftover] = []
         var entries: [PreferencesDirectory.Entry] = []
+        var isComplete = true
         for subdirectory in ["", Domain.hostDirectory] {
             let prefix = subdirectory.isEmpty ? "" : subdirectory + "/"
             do throws(DefaultsError) {
@@ -32,21 +52,24 @@ extension Store {
             } catch {
                 // An unreadable `ByHost` is no reason to stop all saves.
                 if subdirectory.isEmpty { throw error }
-                isDone = false
+                isComplete = false
             }
         }
-        // Almost always there are no leftovers; then the other names, perhaps thousands, need no parsing.
-        let files = entries.filter { !leftovers.isEmpty || $0.mayBeLink }.compactMap { entry in
-            Domain(fileName: entry.name).map { domain in
-                let path = "\(directory.path)/\(entry.name)"
-                return (original: Original(path: path, domain: domain), mayBeLink: entry.mayBeLink)
-            }
-        }
+        return (leftovers, entries, isComplete)
+    }
+
+    /// Deals with leftovers in the directory and in `ByHost`.
+    ///
+    /// - Returns: whether all could be dealt with.
+    private func keep(_ leftovers: [Leftover], of files: [Original], _ fileState: inout FileState) -> Bool {
+        if leftovers.isEmpty { return true }
+        let ours = Set(fileState.temporaryPaths)
+        var isDone = true
         // The hash in a temporary file's name identifies its original: a file beside it, a file that is gone by now, or
         // a link that leads there.
-        let known = leftovers.isEmpty ? [] : state.withLock { $0.domains.keys.filter { $0.user == .current } }
+        let known = state.withLock { $0.domains.keys.filter { $0.user == .current } }
         let gone = known.map { Original(path: directory.path(of: $0), domain: $0) }
-        let originals = Dictionary(grouping: files.map(\.original) + gone) { TemporaryFile.hash(ofNameAt: $0.path) }
+        let originals = Dictionary(grouping: files + gone) { TemporaryFile.hash(ofNameAt: $0.path) }
         for (temporary, path) in leftovers where !ours.contains(path) {
             let parent = Path.directory(of: path)
             let candidates = originals[temporary.target] ?? []
@@ -55,8 +78,17 @@ extension Store {
                 ?? Original(path: "\(parent)/recovered")
             if !keepLeftover(temporary, at: path, of: original, &fileState) { isDone = false }
         }
+        return isDone
+    }
+
+    /// Deals with leftovers in the directories to which links lead.
+    ///
+    /// - Returns: whether all could be dealt with.
+    private func keepLinkedLeftovers(of links: [Original], _ fileState: inout FileState) -> Bool {
+        let ours = Set(fileState.temporaryPaths)
+        var isDone = true
         var linked: [String: [ContentHash: Original]] = [:]
-        for (original, mayBeLink) in files where mayBeLink {
+        for original in links {
             let path = original.path
             guard let real = try? DomainFile.resolvingLinks(path), real != path else { continue }
             linked[Path.directory(of: real), default: [:]][TemporaryFile.hash(ofNameAt: path)] = original
