@@ -1,6 +1,19 @@
 import PropertyList
 
 /// The state of one domain.
+///
+/// `file`, `earlierFile` and `damage` together describe the file:
+///
+/// | `file` | `earlierFile` | `damage` | state |
+/// | --- | --- | --- | --- |
+/// | | | | There is no file. |
+/// | set | | | The file is usable. |
+/// | set | | set | The file can't be used; `file` is its last good version. |
+/// | | set | | The file hasn't been readable since this agent began; the log has its last version. |
+/// | | set | set | The same, and the file can't be used. |
+/// | | | set | The file can't be used, and no good version is known. |
+///
+/// `missingSince` is independent of them: while the loss isn't confirmed, they describe the file before it.
 struct DomainState {
     /// The file's values, its recent versions, and the edits that it doesn't hold yet.
     var merge = Merge()
@@ -30,25 +43,7 @@ struct DomainState {
 
     /// The hash of the file's last known content; `nil` if there is no file.
     var hash: ContentHash? { file?.hash ?? earlierFile }
-}
 
-/// A plan for saving a domain, made at one moment.
-struct SavePlan {
-    /// The edits that the new version includes.
-    var edits: [String: Edit]
-    /// The values of the new version; empty to remove the file.
-    var values: DomainValues
-    var format: PropertyListFormat
-    /// The state of the file to replace.
-    var expected: FileVersion?
-    /// The reason why that file can't be used; it must then be backed up first.
-    var damage: FileDamage?
-    /// Whether that file has keys that the new version lacks, and must be backed up first.
-    var losesEquivalentKeys: Bool
-    /// The revision up to which the new version includes the log.
-    var revision: Revision
-    /// The time of the newest of the edits.
-    var newest: Timestamp? { edits.values.map(\.time).max() }
-    /// The history's total before the new version.
-    var total: Int
+    /// Records the file's version, which is usable, or that there is no file.
+    mutating func setFile(_ version: FileVersion?) { (file, earlierFile, damage) = (version, nil, nil) }
 }

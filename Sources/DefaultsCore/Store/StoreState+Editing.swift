@@ -1,0 +1,85 @@
+extension StoreState {
+    /// Applies an app's edits; returns the revision of their record, or the log's head if nothing changed.
+    mutating func edit(_ request: EditRequest, now: Timestamp) -> (revision: Revision, actions: [StoreAction]) {
+        if let identity = request.identity {
+            if appliedEdits.holds(identity) { return (log.head, []) }
+            appliedEdits.note(identity)
+        }
+        lastSequence += 1
+        var values = request.values
+        var state = domains[request.domain] ?? DomainState()
+        if request.replacesAll {
+            for key in state.merge.current.keys where values[key] == nil { values[key] = .some(nil) }
+        }
+        // A conditional edit is made when its condition is found to hold, however long it was in transit.
+        let time = request.expecting == nil ? min(request.time, now) : now
+        if let former = request.replacing {
+            values = state.merge.notOverruled(values, setAt: time, replacing: former, readFrom: state.format)
+        }
+        let changes = state.merge.edit(values, time: time, writer: request.writer, sequence: lastSequence)
+        if changes.isEmpty { return (log.head, []) }
+        let isNew = domains[request.domain] == nil
+        domains[request.domain] = consume state
+        let changeSet = ChangeSet(
+            domain: request.domain, source: request.writer, changes: changes, edit: request.identity)
+        let actions = publish(.change(changeSet), at: now)
+        // The log's file must know every domain, even one without a file.
+        if isNew { note(request.domain) }
+        return (log.head, actions + [.save(request.domain, .delayed)])
+    }
+
+    /// Returns the keys of an edit that already had its values, and for which no save is pending.
+    func unchanged(by request: EditRequest) -> [String] {
+        guard let merge = domains[request.domain]?.merge else { return [] }
+        return request.values.keys.filter {
+            merge.pending[$0] == nil && request.values[$0] == .some(merge.current($0))
+        }
+    }
+
+    /// Makes an edit's values pending, although they were in force already, since the file may have lost them.
+    mutating func keep(_ request: EditRequest, now: Timestamp) -> [StoreAction] {
+        let keys = unchanged(by: request)
+        if keys.isEmpty { return [] }
+        lastSequence += 1
+        for key in keys {
+            domains[request.domain]?.merge.pending[key] = Edit(
+                value: request.values[key] ?? nil, time: min(request.time, now), writer: request.writer,
+                sequence: lastSequence)
+        }
+        note(request.domain)
+        return [.save(request.domain, .delayed)]
+    }
+
+    /// Returns whether an edit came so late that its client no longer waits, while others have written the domain.
+    ///
+    /// More precisely, they have set some of its keys, or written the file. An agent that was stopped for a while finds
+    /// such edits in its sockets. Their values are already in force, by way of the files, or are sent again together
+    /// with the values that they replace.
+    func isLate(_ request: EditRequest, now: Timestamp) -> Bool {
+        guard let identity = request.identity, request.replacing == nil, request.expecting == nil,
+            let state = domains[request.domain],
+            request.time.nanoseconds < now.nanoseconds - Self.lateness, !appliedEdits.holds(identity)
+        else { return false }
+        let standing = state.merge.notOverruled(
+            request.values, setAt: request.time, replacing: nil, readFrom: state.format)
+        return standing.count < request.values.count
+    }
+
+    /// Returns the reason why edits of a domain are refused now: its file is damaged and may not be replaced.
+    func refusal(of domain: Domain) -> DefaultsError? {
+        guard let damage = domains[domain]?.damage, damage.isProtected else { return nil }
+        return damage.refusal
+    }
+
+    /// Returns whether an edit has a condition that doesn't hold, and hasn't been applied already.
+    func conditionFails(_ request: EditRequest) -> Bool {
+        guard let expected = request.expecting, !(request.identity.map(appliedEdits.holds) ?? false) else {
+            return false
+        }
+        let merge = domains[request.domain]?.merge ?? Merge()
+        return expected.contains { key, value in merge.current(key) != value }
+    }
+
+    /// The age of a late edit, in nanoseconds: a little less than the time for which a client waits for an answer.
+    private static let lateness: Int64 = 4_000_000_000
+}

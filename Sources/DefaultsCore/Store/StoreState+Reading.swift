@@ -1,0 +1,153 @@
+import PropertyList
+
+extension StoreState {
+    /// Applies the outcome of reading a domain's file.
+    ///
+    /// With `isBaseline`, the domain is seen for the first time, and its values aren't a change.
+    mutating func apply(
+        _ reading: FileReading, of domain: Domain, isBaseline: Bool, now: Timestamp
+    ) -> [StoreAction] {
+        applyReading(reading, of: domain, isBaseline: isBaseline, now: now) + reportRecovery(of: domain, at: now)
+    }
+
+    private mutating func applyReading(
+        _ reading: FileReading, of domain: Domain, isBaseline: Bool, now: Timestamp
+    ) -> [StoreAction] {
+        if case .missing = reading {} else { domains[domain]?.missingSince = nil }
+        switch reading {
+        case .beingWritten: return []
+        case .unchanged(let version): return applyUnchanged(version, of: domain)
+        case .missing: return applyLoss(of: domain, now: now)
+        case .unusable(let damage): return applyDamage(damage, of: domain, now: now)
+        case .contents(let contents):
+            if contents.hasEquivalentKeys {
+                domains[domain, default: DomainState()].equivalentKeys = contents.version.hash
+            }
+            guard isBaseline, domains[domain]?.merge.pending.isEmpty ?? true else {
+                return applyContents(contents, of: domain, now: now)
+            }
+            setBaseline(contents, of: domain)
+            return []
+        }
+    }
+
+    private mutating func applyUnchanged(_ version: FileVersion, of domain: Domain) -> [StoreAction] {
+        let isMended = domains[domain]?.damage != nil && domains[domain]?.merge.pending.isEmpty == false
+        domains[domain]?.setFile(version)
+        // The obstacle to saving is gone.
+        return isMended ? [.save(domain, .immediate)] : []
+    }
+
+    private mutating func applyLoss(of domain: Domain, now: Timestamp) -> [StoreAction] {
+        guard let state = domains[domain], state.hash != nil || state.damage != nil else { return [] }
+        // The file disappeared before its loss was confirmed; edits that were made since are later.
+        let time = state.missingSince ?? now
+        domains[domain]?.missingSince = nil
+        return changeFile(of: domain, to: nil, at: now) { $0.removeFile(at: time) }
+    }
+
+    private mutating func applyContents(
+        _ contents: FileContents, of domain: Domain, now: Timestamp
+    ) -> [StoreAction] {
+        let isUnseen = domains[domain]?.earlierFile != nil
+        return changeFile(of: domain, to: contents.version, format: contents.format, at: now) {
+            // A file that can't be written to is used as it is: nothing can be kept for its next version.
+            if domain.user != .current { $0.history = VersionHistory() }
+            if isUnseen {
+                // For a key that the log doesn't mention, only the edit is known to be a change.
+                for key in $0.pending.keys where $0.base[key] == nil { $0.base[key] = contents.values[key] }
+            }
+            return $0.reload(contents)
+        }
+    }
+
+    /// Makes a file's values the first ones of its domain, which aren't a change.
+    private mutating func setBaseline(_ contents: FileContents, of domain: Domain) {
+        var state = DomainState()
+        state.equivalentKeys = domains[domain]?.equivalentKeys
+        state.merge = Merge(base: contents.values, baseTime: contents.time)
+        (state.file, state.format) = (contents.version, contents.format)
+        domains[domain] = state
+        note(domain)
+    }
+
+    private mutating func applyDamage(_ damage: FileDamage, of domain: Domain, now: Timestamp) -> [StoreAction] {
+        let known = domains[domain]?.damage
+        // The last good values stay in force, unless it isn't known who wrote them.
+        var actions: [StoreAction] = []
+        if damage.error.code == .untrusted, domains[domain]?.file != nil {
+            actions = changeFile(of: domain, to: nil, at: now) { $0.removeFile(at: now) }
+        }
+        domains[domain, default: DomainState()].damage = damage
+        domains[domain]?.isTroubled = true
+        // These bytes have already been reported, even if the file's times or mode have changed.
+        if let known, known.error == damage.error, known.version?.hash == damage.version?.hash { return actions }
+        note(domain)
+        return actions + publish(.damaged(domain, reason: damage.error.description), at: now)
+    }
+
+    private mutating func changeFile(
+        of domain: Domain, to version: FileVersion?, format: PropertyListFormat? = nil, at now: Timestamp,
+        by merging: (inout Merge) -> Merge.Result
+    ) -> [StoreAction] {
+        change(domain, source: .file, at: now) { state in
+            state.setFile(version)
+            if let format { state.format = format }
+            defer { if state.merge.pending.isEmpty { state.failure = nil } }
+            return merging(&state.merge)
+        }
+    }
+
+    /// Records that a domain's file is missing, perhaps for a moment; only the first time counts.
+    mutating func noteMissing(_ domain: Domain, missingSince time: Timestamp) {
+        guard domains[domain] != nil, domains[domain]?.missingSince == nil else { return }
+        domains[domain]?.missingSince = time
+    }
+
+    /// Records that a domain's file is inaccessible because its directory is.
+    ///
+    /// If the file turns out to be gone, unsaved edits stand, since it isn't known which came first.
+    mutating func noteUnreachable(of domain: Domain, now: Timestamp) {
+        guard let pending = domains[domain]?.merge.pending.values else { return }
+        noteMissing(domain, missingSince: pending.map(\.time).reduce(now, min))
+    }
+
+    /// Merges the contents of a displaced version of a domain's file.
+    ///
+    /// `total` is the history's total before the save that displaced it.
+    mutating func applyDisplaced(
+        _ contents: FileContents, of domain: Domain, loadedBefore total: Int, now: Timestamp
+    ) -> [StoreAction] {
+        change(domain, source: .file, at: now) {
+            $0.merge.displace(
+                contents.values, format: contents.format, changedAt: contents.time,
+                loadedBefore: total)
+        }
+    }
+
+    /// Applies the values of a write in place that was interrupted: for a file that can't be used, they are the last
+    /// good ones.
+    mutating func applyUnsavedVersion(_ contents: FileContents, of domain: Domain, now: Timestamp) -> [StoreAction] {
+        guard let state = domains[domain], state.damage != nil, state.file == nil else { return [] }
+        return change(domain, source: .file, at: now) {
+            $0.format = contents.format
+            return $0.merge.reload(
+                contents.values, format: contents.format, changedAt: contents.time, isWhole: true)
+        }
+    }
+}
+
+extension Merge {
+    /// Merges the file's current contents.
+    ///
+    /// - Parameters:
+    ///   - contents: the contents.
+    ///   - mayBeRestore: whether a file that equals an older version counts as put back on purpose.
+    /// - Returns: the changes in the values in force, and the values that lost.
+    mutating func reload(_ contents: FileContents, mayBeRestore: Bool = true) -> Result {
+        reload(
+            contents.values, format: contents.format, changedAt: contents.time,
+            writtenAt: contents.version.identity.modified, placedAt: contents.version.identity.changed,
+            isWhole: contents.saveMark != nil, mayBeRestore: mayBeRestore)
+    }
+}

@@ -1,0 +1,88 @@
+import PropertyList
+
+extension StoreState {
+    /// Returns a plan for saving a domain; `nil` if its file holds all edits up to a certain one.
+    func plan(for domain: Domain, upTo sequence: UInt64 = .max) -> SavePlan? {
+        guard let state = domains[domain], state.merge.pending.values.contains(where: { $0.sequence <= sequence })
+        else { return nil }
+        return SavePlan(
+            edits: state.merge.pending, values: state.merge.current, format: state.format,
+            expected: state.damage == nil ? state.file : state.damage?.version, damage: state.damage,
+            losesEquivalentKeys: state.equivalentKeys != nil && state.equivalentKeys == state.file?.hash,
+            revision: log.head, total: state.merge.history.total)
+    }
+
+    /// Records that a file is about to be replaced, since a crash may come before `markSaved`.
+    mutating func willSave(_ plan: SavePlan, for domain: Domain, hash: ContentHash?) {
+        let mark = FileMark(domain: domain, hash: hash, revision: plan.revision, isIntent: true)
+        domains[domain]?.intent = mark
+        outbox?.append(.mark(mark))
+    }
+
+    /// Records that a plan has been carried out.
+    mutating func markSaved(
+        _ plan: SavePlan, for domain: Domain, as version: FileVersion?, format: PropertyListFormat,
+        now: Timestamp
+    ) -> [StoreAction] {
+        if outbox != nil, let expected = plan.expected {
+            replaced[domain, default: []].append(
+                FileMark(domain: domain, hash: expected.hash, revision: plan.revision, pending: plan.edits))
+        }
+        domains[domain, default: DomainState()].merge.markSaved(
+            plan.edits, at: plan.newest ?? now, placedAt: version?.identity.changed ?? now)
+        domains[domain]?.setFile(version)
+        domains[domain]?.format = format
+        domains[domain]?.failure = nil
+        domains[domain]?.intent = nil
+        note(domain)
+        let recovery = reportRecovery(of: domain, at: now)
+        return recovery + (domains[domain]?.merge.pending.isEmpty == false ? [.save(domain, .delayed)] : [])
+    }
+
+    /// Records that a plan has been carried out, but may not be durable.
+    ///
+    /// The edits stay pending, and are saved once more on top of this version.
+    mutating func markSavedUnsafely(_ domain: Domain, as version: FileVersion?) {
+        domains[domain]?.setFile(version)
+    }
+
+    /// Records that a domain's edits couldn't be saved.
+    mutating func failed(_ domain: Domain, _ error: DefaultsError, now: Timestamp) -> [StoreAction] {
+        guard let state = domains[domain], !state.merge.pending.isEmpty, state.failure != error else { return [] }
+        domains[domain]?.failure = error
+        domains[domain]?.isTroubled = true
+        note(domain)
+        return publish(.unsaved(domain, reason: error.description), at: now)
+    }
+
+    /// Reports the recovery of a domain, once its problems are over.
+    mutating func reportRecovery(of domain: Domain, at now: Timestamp) -> [StoreAction] {
+        guard let state = domains[domain], state.isTroubled, state.damage == nil, state.failure == nil else {
+            return []
+        }
+        domains[domain]?.isTroubled = false
+        note(domain)
+        return publish(.recovered(domain), at: now)
+    }
+}
+
+/// A plan for saving a domain, made at one moment.
+struct SavePlan {
+    /// The edits that the new version includes.
+    var edits: [String: Edit]
+    /// The values of the new version; empty to remove the file.
+    var values: DomainValues
+    var format: PropertyListFormat
+    /// The state of the file to replace.
+    var expected: FileVersion?
+    /// The reason why that file can't be used; it must then be backed up first.
+    var damage: FileDamage?
+    /// Whether that file has keys that the new version lacks, and must be backed up first.
+    var losesEquivalentKeys: Bool
+    /// The revision up to which the new version includes the log.
+    var revision: Revision
+    /// The time of the newest of the edits.
+    var newest: Timestamp? { edits.values.map(\.time).max() }
+    /// The history's total before the new version.
+    var total: Int
+}
