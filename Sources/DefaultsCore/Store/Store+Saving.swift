@@ -52,12 +52,7 @@ extension Store {
         var applied: Revision?
         do throws(DefaultsError) {
             try files.withLock { fileState throws(DefaultsError) in
-                // Don't create a directory that has held files. It is missing, and will come back with them; in a new,
-                // empty directory, they would seem to be removed.
-                let hasHeldFiles = state.withLock { state in
-                    state.domains.contains { $0.user == .current && $1.hash != nil }
-                }
-                if !hasHeldFiles { try directory.makeIfUsual() }
+                try makeDirectory()
                 // Read this before the lock's own file changes the directory.
                 fileState.directoryChange = directory.lastChange(around: domain, now: .now())
                 let lock = try DirectoryLock(directory, timeout: policy == .wait ? 10_000 : 0)
@@ -67,8 +62,7 @@ extension Store {
                     fileState.hasRecovered = try keepLeftovers(&fileState)
                 }
                 if let request {
-                    var outcome = ReloadOutcome()
-                    reloadBeforeSaving(at: domain, fileState, &outcome)
+                    reloadBeforeSaving(at: domain, fileState)
                     applied = try apply(request)
                 }
                 do throws(DefaultsError) {
@@ -109,6 +103,18 @@ extension Store {
         }
     }
 
+    /// Creates the directory if it is missing and may be created.
+    ///
+    /// A directory that has held files will come back with them. In a new, empty directory, they would seem to be
+    /// removed.
+    private func makeDirectory() throws(DefaultsError) {
+        let hasHeldFiles = state.withLock { state in
+            state.domains.contains { $0.user == .current && $1.hash != nil }
+        }
+        if !hasHeldFiles { try directory.makeIfUsual() }
+    }
+
+    /// Saves a domain, in as many attempts as foreign writers make necessary.
     private func save(
         _ domain: Domain, _ policy: ObstaclePolicy, _ fileState: inout FileState
     ) throws(DefaultsError) {
@@ -121,53 +127,47 @@ extension Store {
             guard let plan = state.withLock({ $0.plan(for: domain, upTo: last) }) else { return }
             // Check this before a needless write to the disk.
             if policy == .report, file.isOpenForWriting { throw isOpen(file) }
-            if let damage = plan.damage {
-                if round == 0, damage.version == nil {
-                    // It couldn't be read the last time; the obstacle may be gone by now.
-                    var outcome = ReloadOutcome()
-                    reloadBeforeSaving(at: domain, fileState, &outcome)
-                    continue
-                }
-                if damage.isProtected { throw damage.refusal }
-                try backUp(domain, file, damage)
-            } else if plan.losesEquivalentKeys, let version = plan.expected {
-                try backUp(
-                    domain, file, version, because: .equivalentKeys,
-                    "has keys that differ only in Unicode normalization")
+            if round == 0, let damage = plan.damage, damage.version == nil {
+                // It couldn't be read the last time; the obstacle may be gone by now.
+                reloadBeforeSaving(at: domain, fileState)
+                continue
             }
-            let (bytes, format) = try encode(plan, for: domain, in: file)
-            let hash = bytes.map(ContentHash.init)
-            state.withLock { $0.willSave(plan, for: domain, hash: hash) }
-            writeLog()
-            switch try file.save(bytes, expecting: plan.expected, newest: plan.newest, by: lifetime, policy) {
-            case .fileChanged:
-                fileState.hasRecovered = false
-                var outcome = ReloadOutcome()
-                reloadBeforeSaving(at: domain, fileState, &outcome)
-                if outcome.unreadable.contains(domain), let problem = directory.problem { throw problem }
-                if !outcome.isEmpty { Backoff.pause(.milliseconds(5)) }
-            case .openForWriting:
-                throw isOpen(file)
-            case .saved(let version, let displaced):
-                transition { state in
-                    ((), state.markSaved(plan, for: domain, as: version, format: format, now: .now()))
-                }
-                examine(displaced, of: domain, plan, &fileState)
-            case .savedUnsafely(let version, let error, let displaced):
-                // The edits stay pending, and are saved once more on top of this version.
-                state.withLock { state in
-                    state.domains[domain]?.file = version
-                    state.domains[domain]?.earlierFile = nil
-                    state.domains[domain]?.damage = nil
-                }
-                examine(displaced, of: domain, plan, &fileState)
-                throw error
-            }
+            try backUp(file, of: domain, replacedBy: plan)
+            try carryOut(plan, for: domain, in: file, policy, &fileState)
         }
         throw DefaultsError(
             policy == .wait ? .notSaved : .openForWriting,
             "Another program keeps rewriting \(file.path)"
                 + (policy == .wait ? "; \(lifetime.consequence)." : "."))
+    }
+
+    /// Carries out a plan; if the file isn't in the expected state, reloads it instead.
+    private func carryOut(
+        _ plan: SavePlan, for domain: Domain, in file: DomainFile, _ policy: ObstaclePolicy,
+        _ fileState: inout FileState
+    ) throws(DefaultsError) {
+        let (bytes, format) = try encode(plan, for: domain, in: file)
+        let hash = bytes.map(ContentHash.init)
+        state.withLock { $0.willSave(plan, for: domain, hash: hash) }
+        writeLog()
+        switch try file.save(bytes, expecting: plan.expected, newest: plan.newest, by: lifetime, policy) {
+        case .fileChanged:
+            fileState.hasRecovered = false
+            let outcome = reloadBeforeSaving(at: domain, fileState)
+            if outcome.unreadable.contains(domain), let problem = directory.problem { throw problem }
+            if !outcome.isEmpty { Backoff.pause(.milliseconds(5)) }
+        case .openForWriting:
+            throw isOpen(file)
+        case .saved(let version, let displaced):
+            transition { state in
+                ((), state.markSaved(plan, for: domain, as: version, format: format, now: .now()))
+            }
+            examine(displaced, of: domain, plan, &fileState)
+        case .savedUnsafely(let version, let error, let displaced):
+            state.withLock { $0.markSavedUnsafely(domain, as: version) }
+            examine(displaced, of: domain, plan, &fileState)
+            throw error
+        }
     }
 
     /// Locks the directory of a link's target as well, since a process that uses the file's real path locks it.
@@ -189,7 +189,7 @@ extension Store {
     }
 
     /// Returns the error for a file that is open for writing.
-    private func isOpen(_ file: DomainFile) -> DefaultsError {
+    func isOpen(_ file: DomainFile) -> DefaultsError {
         DefaultsError(
             lifetime == .transient ? .notSaved : .openForWriting,
             "Another program has \(file.path) open for writing, so the file was not replaced. To find the program, run "
@@ -200,7 +200,10 @@ extension Store {
     ///
     /// The result is final for this purpose, since the file is about to be replaced. For a file that is being written,
     /// it is the last known state.
-    private func reloadBeforeSaving(at domain: Domain, _ fileState: FileState, _ outcome: inout ReloadOutcome) {
+    ///
+    /// - Returns: the file to read again, if it is being written or unreadable.
+    @discardableResult
+    private func reloadBeforeSaving(at domain: Domain, _ fileState: FileState) -> ReloadOutcome {
         let (known, damage) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain]?.damage) }
         var reading = read(domain, known: known, afterEvent: true)
         // Editors move a file away for a moment, and some writers complete it in a second step.
@@ -212,81 +215,11 @@ extension Store {
         }
         if reading.isLoss, !isReachable(domain) {
             noteUnreachable(of: domain)
-            outcome.unreadable.insert(domain)
-            return
+            return ReloadOutcome(unreadable: [domain])
         }
-        if case .beingWritten = reading { outcome.beingWritten.insert(domain) }
         // The file of an unknown domain has appeared since the last search, so its values are a change.
         transition { state in ((), state.apply(reading, of: domain, isBaseline: false, now: .now())) }
-    }
-
-    /// Encodes the new version; returns `nil` bytes if the file must be removed.
-    ///
-    /// A text file keeps its own bytes except for the keys that change, if that is possible. Otherwise the version is
-    /// written as a whole: as XML if the file is XML, or as binary. It is also binary if XML can't hold a value, or
-    /// would be too large to be read again. The target of a link is emptied, not removed, since the link would then
-    /// lead nowhere.
-    private func encode(
-        _ plan: SavePlan, for domain: Domain, in file: DomainFile
-    ) throws(DefaultsError) -> (bytes: [UInt8]?, format: PropertyListFormat) {
-        if plan.values.isEmpty, !file.isLink { return (nil, plan.format) }
-        if let text = text(replacedBy: plan, in: file), let version = plan.expected {
-            if let bytes = splice(plan, into: text) { return (bytes, plan.format) }
-            if TextComments.exist(in: text, plan.format) {
-                try backUp(domain, file, version, because: .comments, "has comments that would be lost")
-            }
-        }
-        let value = PropertyListValue.dictionary(plan.values)
-        if plan.format == .xml, let bytes = try? value.write(as: .xml), bytes.count <= limits.bytes {
-            return (bytes, .xml)
-        }
-        let bytes: [UInt8]
-        do throws(PropertyListError) {
-            // Not as old-style text, which would turn every number into a string.
-            bytes = try value.write(as: .binary)
-        } catch {
-            throw DefaultsError(.invalidValue, "The domain \(domain) can't be written: \(error)")
-        }
-        guard bytes.count <= limits.bytes else {
-            throw DefaultsError(
-                .notSaved,
-                "The domain \(domain) has grown to \(bytes.count) bytes; the limit of a file is \(limits.bytes). "
-                    + "Remove a key, and store large data in a separate file.")
-        }
-        return (bytes, .binary)
-    }
-
-    /// Makes a backup copy of a damaged file before it is replaced, once for each content.
-    private func backUp(_ domain: Domain, _ file: DomainFile, _ damage: FileDamage) throws(DefaultsError) {
-        guard let version = damage.version else {
-            // It can't be read, or isn't a file. So it can't be backed up either, and is left alone.
-            let consequence = lifetime == .resident ? "Edits are kept in memory" : "Nothing is saved"
-            throw DefaultsError(.notSaved, "\(consequence): \(damage.error)", errno: damage.error.errno)
-        }
-        try backUp(domain, file, version, because: .damaged, "is damaged")
-    }
-
-    /// Makes a backup copy of a file before it is replaced, once for each content.
-    private func backUp(
-        _ domain: Domain, _ file: DomainFile, _ version: FileVersion, because reason: BackupFile.Reason,
-        _ finding: String
-    ) throws(DefaultsError) {
-        if state.withLock({ $0.domains[domain]?.backedUp == version.hash }) { return }
-        let kept: FileVersion
-        do throws(SystemCall.Failure) {
-            let source = try FileDescriptor(opening: file.path, O_RDONLY | O_NONBLOCK)
-            guard let (bytes, version, _) = try file.readWhole(source, openWriters: .readAnyway) else {
-                throw SystemCall.Failure(number: EBUSY)
-            }
-            reportCopy(try BackupFile.write(bytes, of: file.path, because: reason))
-            kept = version
-        } catch {
-            // It is changing at this moment.
-            if error.number == EBUSY { throw isOpen(file) }
-            throw DefaultsError(
-                .notSaved, errno: error.number,
-                "\(file.path) \(finding) and can't be backed up, so it isn't replaced; \(lifetime.consequence)")
-        }
-        state.withLock { $0.domains[domain]?.backedUp = kept.hash }
+        if case .beingWritten = reading { return ReloadOutcome(beingWritten: [domain]) }
+        return ReloadOutcome()
     }
 }
