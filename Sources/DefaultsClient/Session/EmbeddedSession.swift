@@ -73,16 +73,11 @@ final class EmbeddedSession: Session {
     func edit(_ request: EditRequest) {
         let number = request.identity?.number ?? 0
         lastEdit = number
-        do throws(DefaultsError) { try request.check() } catch {
+        do throws(DefaultsError) { _ = try store.submit(request) } catch {
             events.append(.refused(number, error))
             return
         }
-        if let refusal = store.refusal(of: request.domain) {
-            events.append(.refused(number, refusal))
-            return
-        }
         edited.insert(request.domain)
-        store.edit(request)
         receiveChanges()
         events.append(.accepted(number))
         saveSoon()

@@ -63,7 +63,7 @@ extension Store {
                 }
                 if let request {
                     reloadBeforeSaving(at: domain, fileState)
-                    applied = try apply(request)
+                    applied = try submit(request)
                 }
                 do throws(DefaultsError) {
                     try save(domain, policy, &fileState)
@@ -85,22 +85,6 @@ extension Store {
             return (applied, failure)
         }
         return (applied, nil)
-    }
-
-    /// Saves all pending edits.
-    ///
-    /// Waits for the disk.
-    ///
-    /// - Returns: the domains that couldn't be saved, and why.
-    package func saveAll() -> [(domain: Domain, error: DefaultsError)] {
-        pending().compactMap { domain, _ in
-            do throws(DefaultsError) {
-                try save(domain)
-                return nil
-            } catch {
-                return (domain, error)
-            }
-        }
     }
 
     /// Creates the directory if it is missing and may be created.

@@ -162,7 +162,7 @@ package final class Store: Sendable {
 
     // MARK: Editing
 
-    /// Applies an app's edit like `edit`, unless there is a reason to refuse it.
+    /// Applies an app's edit: it is in force immediately, and pending until it is saved.
     ///
     /// - Returns: the revision of its record, or the log's head if it changed nothing.
     /// - Throws: `readOnly` or `invalidValue`; `damaged`, if the file may not be replaced; `late`, if it comes so late
@@ -170,22 +170,9 @@ package final class Store: Sendable {
     ///   those in force.
     package func submit(_ request: EditRequest) throws(DefaultsError) -> Revision {
         try request.check()
-        return try apply(request)
-    }
-
-    /// Applies an edit like `submit`, after it has been checked.
-    func apply(_ request: EditRequest) throws(DefaultsError) -> Revision {
         let outcome: Result<Revision, DefaultsError> = transition { state in
             let now = Timestamp.now()
-            if let refusal = state.refusal(of: request.domain) { return (.failure(refusal), []) }
-            if state.isLate(request, now: now) {
-                let error = DefaultsError(
-                    .late,
-                    "An edit of \(request.domain) arrived seconds after it was made, and others have written since. "
-                        + "It was discarded. Set the value again.")
-                return (.failure(error), [])
-            }
-            if state.conditionFails(request) { return (.failure(Self.conditionError(of: request.domain)), []) }
+            if let refusal = state.refusal(of: request, by: lifetime, now: now) { return (.failure(refusal), []) }
             let (revision, actions) = state.edit(request, now: now)
             return (.success(revision), actions)
         }
@@ -210,20 +197,6 @@ package final class Store: Sendable {
         var status = stat()
         guard stat(file.path, &status) == 0 else { return known == nil && errno == ENOENT }
         return !isDamaged && known?.identity == FileIdentity(status)
-    }
-
-    /// Returns the reason why edits of a domain are refused now: its file is damaged and may not be replaced.
-    package func refusal(of domain: Domain) -> DefaultsError? { state.withLock { $0.refusal(of: domain) } }
-
-    /// Applies an app's edits: they are in force immediately, and pending until they are saved.
-    ///
-    /// Edits of a domain that can only be read change nothing; check `Domain.checkWritable` first.
-    ///
-    /// - Returns: the revision of their record, or the log's head if they changed nothing.
-    @discardableResult
-    package func edit(_ request: EditRequest) -> Revision {
-        guard request.domain.user == .current else { return cursor.revision }
-        return transition { $0.edit(request, now: .now()) }
     }
 
     /// Returns the domains with pending edits, in order, and the number of these edits.

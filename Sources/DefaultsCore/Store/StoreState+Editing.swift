@@ -50,6 +50,19 @@ extension StoreState {
         return [.save(request.domain, .delayed)]
     }
 
+    /// Returns the reason why a store refuses an edit that is valid by itself.
+    func refusal(of request: EditRequest, by lifetime: StoreLifetime, now: Timestamp) -> DefaultsError? {
+        if let damage = domains[request.domain]?.damage, damage.isProtected { return damage.refusal }
+        // A process without an agent waits for its own edits, however long they take.
+        if lifetime == .resident, isLate(request, now: now) {
+            return DefaultsError(
+                .late,
+                "An edit of \(request.domain) arrived seconds after it was made, and others have written since. "
+                    + "It was discarded. Set the value again.")
+        }
+        return conditionFails(request) ? Store.conditionError(of: request.domain) : nil
+    }
+
     /// Returns whether an edit came so late that its client no longer waits, while others have written the domain.
     ///
     /// More precisely, they have set some of its keys, or written the file. An agent that was stopped for a while finds
@@ -63,12 +76,6 @@ extension StoreState {
         let standing = state.merge.notOverruled(
             request.values, setAt: request.time, replacing: nil, readFrom: state.format)
         return standing.count < request.values.count
-    }
-
-    /// Returns the reason why edits of a domain are refused now: its file is damaged and may not be replaced.
-    func refusal(of domain: Domain) -> DefaultsError? {
-        guard let damage = domains[domain]?.damage, damage.isProtected else { return nil }
-        return damage.refusal
     }
 
     /// Returns whether an edit has a condition that doesn't hold, and hasn't been applied already.

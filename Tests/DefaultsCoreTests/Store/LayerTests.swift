@@ -98,9 +98,10 @@ struct LayerTests {
             for domain in [fixture.first, fixture.second, fixture.managed] {
                 let before = fixture.values(domain)
                 for replacesAll in [true, false] {
-                    fixture.store.edit(
-                        EditRequest(
-                            domain: domain, values: ["a": 2], replacesAll: replacesAll, writer: .testApp))
+                    let request = EditRequest(
+                        domain: domain, values: ["a": 2], replacesAll: replacesAll, writer: .testApp)
+                    let error = #expect(throws: DefaultsError.self) { try fixture.store.submit(request) }
+                    #expect(error?.code == .readOnly)
                 }
                 try fixture.store.save(domain)
                 #expect(fixture.values(domain) == before)

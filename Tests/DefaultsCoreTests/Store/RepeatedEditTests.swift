@@ -111,6 +111,17 @@ struct RepeatedEditTests {
         }
     }
 
+    @Test("A process without an agent applies its late edits, since it waits for them")
+    func lateWithoutAgent() throws {
+        try withStoreFixture { fixture in
+            let store = Store(directory: PreferencesDirectory(path: fixture.directory), lifetime: .transient)
+            let before = Timestamp(nanoseconds: Timestamp.now().nanoseconds - 10_000_000_000)
+            fixture.edit(store, ["a": 2])
+            store.edit(edit(fixture, 1, ["a": 1], at: before))
+            #expect(fixture.values(store) == ["a": 1])
+        }
+    }
+
     @Test("The ledger of applied edits has a limit and forgets the session that was silent for longest")
     func ledger() {
         var ledger = AppliedEdits()

@@ -83,6 +83,29 @@ func withStoreFixture(_ body: (StoreFixture) throws -> Void) throws {
 }
 
 extension Store {
+    /// Applies an edit that there is no reason to refuse.
+    @discardableResult
+    func edit(_ request: EditRequest) -> Revision {
+        do throws(DefaultsError) {
+            return try submit(request)
+        } catch {
+            Issue.record(error)
+            return cursor.revision
+        }
+    }
+
+    /// Saves all pending edits, and returns the domains that couldn't be saved, and why.
+    func saveAll() -> [(domain: Domain, error: DefaultsError)] {
+        pending().compactMap { domain, _ in
+            do throws(DefaultsError) {
+                try save(domain)
+                return nil
+            } catch {
+                return (domain, error)
+            }
+        }
+    }
+
     /// All records in the log.
     var records: [LogRecord] { state.withLock { $0.log.records(after: $0.log.oldest - 1) ?? [] } }
 
