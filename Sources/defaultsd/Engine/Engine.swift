@@ -16,12 +16,10 @@ actor Engine: Service {
     nonisolated let executor: EventLoopExecutor
     private let log: AgentLog
     private(set) var settings: AgentSettings
-    var agenda = Agenda()
-    private var timer: Scheduled<Void>?
-    /// Consecutive reloads that found the file open for writing, by domain.
-    var openWriterReloads: [Domain: Int] = [:]
-    /// Consecutive examinations that found a displaced file still open for writing.
-    var examinations: Int64 = 0
+    /// The planned work.
+    var schedule = Schedule() { didSet { armTimer() } }
+    /// The timer for the item that is due next, and its time.
+    private var timer: (time: NIODeadline, task: Scheduled<Void>)?
     /// The domains with edits that are collected to be saved together.
     ///
     /// Each domain in the set has a scheduled or imminent save. It is removed before the save begins, so an edit made
@@ -29,14 +27,6 @@ actor Engine: Service {
     nonisolated let delayedSaves = Mutex(DelayedSaves())
     /// The obstacles to saving.
     var obstacles = SaveObstacles()
-    /// Consecutive failed saves, by domain.
-    var failedSaves: [Domain: Int] = [:]
-    /// Consecutive failed reads, by domain.
-    var failedReads: [Domain: Int] = [:]
-    /// Consecutive scans that couldn't list all files.
-    var failedScans = 0
-    /// Consecutive times, less than a minute apart, that the change log's file was lost or couldn't be started again.
-    private var lostLogs = 0
     /// The time at which the change log's file was last started.
     private var logKeptAt = NIODeadline.now()
     /// The last reported problem of the directory.
@@ -111,7 +101,7 @@ actor Engine: Service {
 
     /// Saves pending edits.
     private func end() async {
-        timer?.cancel()
+        timer?.task.cancel()
         reloadDirtyFiles()
         _ = await save(store.pending().map(\.domain), until: .now() + .seconds(5))
         _ = store.examineDisplaced()
@@ -149,11 +139,11 @@ actor Engine: Service {
         revisit(store.reload(changed, afterEvent: true))
         // Obstacles to saving may be gone. A file's own event is no sign of that: the failed attempt may cause it.
         if dirty.rescan != nil {
-            failedSaves.keys.forEach { plan(.save($0), in: .zero) }
+            for case .save(let domain) in schedule.failedItems { plan(.save(domain), in: .zero) }
             plan(.keepLog, in: .zero)
         }
         for domain in domains(dirty.beingWritten) {
-            plan(.reload(domain), in: .milliseconds(Int64(settings.holdDelay)))
+            plan(.reloadOpen(domain), in: .milliseconds(Int64(settings.holdDelay)))
         }
     }
 
@@ -196,17 +186,11 @@ actor Engine: Service {
         if problem == nil, directoryProblem != nil { log.logger.notice("The directory can be read again.") }
         directoryProblem = problem
         if problem == nil {
-            failedScans = 0
-            agenda.remove(.reloadAll)
+            schedule.succeed(.reloadAll)
+            schedule.remove(.reloadAll)
         } else {
-            plan(.reloadAll, in: Self.pause(after: failedScans))
-            failedScans += 1
+            fail(.reloadAll)
         }
-    }
-
-    /// Returns the delay after a number of consecutive failures: one second, two, four, and so on up to a minute.
-    static func pause(after failures: Int) -> TimeAmount {
-        .seconds(min(1 << Int64(min(failures, 6)), 60))
     }
 
     /// Returns the domains of file names reported by the watcher.
@@ -222,49 +206,42 @@ actor Engine: Service {
 
     func reload(_ domain: Domain, losses: Store.LossPolicy) {
         // After many attempts, trust two equal readings, since the writer may never close the file.
-        let isLong = openWriterReloads[domain, default: 0] >= 10
+        let isLong = schedule.failureCount(of: .reloadOpen(domain)) >= Schedule.maximumOpenReloads
         let outcome = store.reload(
             [domain], openWriters: isLong ? .readAnyway : .wait, losses: losses, afterEvent: true)
-        if outcome.beingWritten.isEmpty { openWriterReloads[domain] = nil }
-        if outcome.isEmpty { failedReads[domain] = nil }
+        if outcome.beingWritten.isEmpty { schedule.succeed(.reloadOpen(domain)) }
+        if outcome.isEmpty { schedule.succeed(.reloadUnreadable(domain)) }
         revisit(outcome)
     }
 
     /// Plans another reload of files whose state is still uncertain.
     func revisit(_ outcome: Store.ReloadOutcome) {
-        for domain in outcome.beingWritten {
-            let attempt = openWriterReloads[domain, default: 0]
-            openWriterReloads[domain] = attempt + 1
-            // 1, 2, 4 … 32, 50, 50 … ms; after about 250 ms, with two equal readings and growing intervals.
-            let pause = attempt < 10 ? min(1 << attempt, 50) : min(250 << min(attempt - 10, 5), 5_000)
-            plan(.reload(domain), in: .milliseconds(Int64(pause)))
-        }
-        for domain in outcome.unreadable {
-            plan(.reload(domain), in: Self.pause(after: failedReads[domain, default: 0]))
-            failedReads[domain, default: 0] += 1
-        }
+        for domain in outcome.beingWritten { fail(.reloadOpen(domain)) }
+        for domain in outcome.unreadable { fail(.reloadUnreadable(domain)) }
         for domain in outcome.unconfirmed {
             plan(.confirmLoss(domain), in: .milliseconds(Int64(settings.holdDelay)))
         }
     }
 
-    // MARK: The agenda
+    // MARK: The schedule
 
-    func plan(_ item: Agenda.Item, in delay: TimeAmount) {
-        agenda.add(item, at: .now() + delay)
-        armTimer()
-    }
+    func plan(_ item: Schedule.Item, in delay: TimeAmount) { schedule.plan(item, at: .now() + delay) }
 
-    func armTimer() {
-        timer?.cancel()
-        guard let next = agenda.next else { return }
-        timer = eventLoop.scheduleTask(deadline: next) { self.assumeIsolated { $0.performDueItems() } }
+    func fail(_ item: Schedule.Item) { schedule.fail(item, at: .now()) }
+
+    private func armTimer() {
+        let next = schedule.next
+        guard timer?.time != next else { return }
+        timer?.task.cancel()
+        timer = next.map { time in
+            (time, eventLoop.scheduleTask(deadline: time) { self.assumeIsolated { $0.performDueItems() } })
+        }
     }
 
     private func performDueItems() {
-        for item in agenda.dequeueDue(at: .now()) {
+        for item in schedule.dequeueDue(at: .now()) {
             switch item {
-            case .reload(let domain): reload(domain, losses: .confirmLater)
+            case .reloadOpen(let domain), .reloadUnreadable(let domain): reload(domain, losses: .confirmLater)
             case .confirmLoss(let domain): reload(domain, losses: .believe)
             case .save(let domain): saveIfDue(domain)
             case .reloadAll: reloadAll()
@@ -272,24 +249,17 @@ actor Engine: Service {
             case .examineDisplaced:
                 // A program may keep a displaced file open indefinitely.
                 let isLeft = store.examineDisplaced(olderThan: .nanoseconds(Self.displacedAge.nanoseconds))
-                examinations = isLeft ? examinations + 1 : 0
-                if isLeft { plan(.examineDisplaced, in: .seconds(min(1 << min(examinations - 1, 3), 5))) }
+                if isLeft { fail(item) } else { schedule.succeed(item) }
             }
         }
-        armTimer()
     }
 
     /// Starts the change log's file again, now or later.
     private func keepLog() {
         guard store.logProblem != nil else { return }
-        guard (try? store.keepLogAgain()) != nil else { return planToKeepLog() }
+        guard (try? store.keepLogAgain()) != nil else { return fail(.keepLog) }
         logKeptAt = .now()
         log.logger.notice("The change log is saved to its file again.")
-    }
-
-    private func planToKeepLog() {
-        plan(.keepLog, in: Self.pause(after: lostLogs))
-        lostLogs += 1
     }
 
     // MARK: Settings
@@ -355,8 +325,8 @@ extension Engine: StoreObserver {
         log.logger.warning("\(error)")
         onLoop { engine in
             // On an almost full disk, the log may repeatedly be started and soon given up.
-            if NIODeadline.now() - engine.logKeptAt > .minutes(1) { engine.lostLogs = 0 }
-            engine.planToKeepLog()
+            if NIODeadline.now() - engine.logKeptAt > .minutes(1) { engine.schedule.succeed(.keepLog) }
+            engine.fail(.keepLog)
         }
     }
 
