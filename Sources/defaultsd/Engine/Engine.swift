@@ -8,12 +8,17 @@ import Synchronization
 /// The driver of the agent's store: it reloads files that the watcher reports, and saves edits when they are due.
 ///
 /// It runs on an event loop, and so on a thread, of its own: the only one in the agent that blocks on the disk.
+///
+/// It is an actor, whose executor is that loop, because saves and barriers suspend and because the compiler then keeps
+/// other threads away from its state. The loop's callbacks are inside the actor already, so they enter it with
+/// `assumeIsolated` rather than with another turn of the loop. Only constants are outside, and what other threads use
+/// without waiting for the disk: the collected edits and the observers, each under its own lock.
 actor Engine: Service {
-    nonisolated let store: Store
-    nonisolated let watcher: DirectoryWatcher
+    let store: Store
+    let watcher: DirectoryWatcher
     let eventLoop: any EventLoop
     /// An executor that runs tasks on that loop.
-    nonisolated let executor: EventLoopExecutor
+    let executor: EventLoopExecutor
     private let log: AgentLog
     private(set) var settings: AgentSettings
     /// The planned work.
@@ -24,7 +29,7 @@ actor Engine: Service {
     ///
     /// Each domain in the set has a scheduled or imminent save. It is removed before the save begins, so an edit made
     /// while the file is being written schedules another save.
-    nonisolated let delayedSaves = Mutex(DelayedSaves())
+    let delayedSaves = Mutex(DelayedSaves())
     /// The obstacles to saving.
     var obstacles = SaveObstacles()
     /// The time at which the change log's file was last started.
@@ -38,7 +43,7 @@ actor Engine: Service {
     /// The last reported watch mode.
     private var watching: WatcherStatus.Mode?
     /// The parts of the agent that the engine notifies; set before the first event is read.
-    private nonisolated let observers = Mutex(Observers())
+    private let observers = Mutex(Observers())
 
     private struct Observers {
         var subscribers: (any EngineSubscribers)?
