@@ -90,6 +90,7 @@ struct ScheduleTests {
         #expect(Set(schedule.failedItems) == [.save(domain), .keepLog])
         schedule.succeed(.save(domain))
         #expect(schedule.failureCount(of: .save(domain)) == 0 && schedule.failedItems == [.keepLog])
+        #expect(!schedule.hasFailed(.save(domain)) && schedule.hasFailed(.keepLog))
         schedule.fail(.save(domain), at: time(5_000))
         #expect(schedule[.save(domain)] == time(6_000))
     }

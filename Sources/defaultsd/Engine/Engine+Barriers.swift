@@ -29,8 +29,10 @@ extension Engine {
     private func synchronizeReloaded(_ domains: Set<Domain>?) async -> (Cursor, [DefaultsError]) {
         reloadDirtyFiles()
         retryFailedReads(domains)
-        let unconfirmed = schedule.unconfirmed.filter { domains?.contains($0) ?? true }
-        while let due = unconfirmed.compactMap({ schedule[.confirmLoss($0)] }).min() {
+        let losses = schedule.items.filter {
+            if case .confirmLoss(let domain) = $0 { domains?.contains(domain) ?? true } else { false }
+        }
+        while let due = losses.compactMap({ schedule[$0] }).min() {
             await eventLoop.sleep(until: due)
         }
         let pending = domains.map(store.pending(among:)) ?? store.pending().map(\.domain)
@@ -40,7 +42,7 @@ extension Engine {
 
     /// Retries immediately the work that has failed and is planned for later.
     private func retryFailedReads(_ domains: Set<Domain>?) {
-        if schedule.failureCount(of: .reloadAll) > 0 { reloadAll() }
+        if schedule.hasFailed(.reloadAll) { reloadAll() }
         reloadWrittenFiles()
         for case .reloadUnreadable(let domain) in schedule.failedItems where domains?.contains(domain) ?? true {
             reload(domain, losses: .believe)
@@ -60,12 +62,5 @@ extension Engine {
             schedule.succeed(.reloadOpen(domain))
             revisit(outcome)
         }
-    }
-}
-
-extension Schedule {
-    /// The domains with a loss that isn't confirmed yet.
-    fileprivate var unconfirmed: [Domain] {
-        items.compactMap { if case .confirmLoss(let domain) = $0 { domain } else { nil } }
     }
 }

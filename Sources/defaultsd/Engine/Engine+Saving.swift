@@ -11,12 +11,10 @@ extension Engine {
             plan(.save(domain), in: .zero)
         case .delayed:
             // A directory that refuses writes is retried with its own backoff.
-            guard !hasFailedSave(domain), let time = saveTime(domain) else { return }
+            guard !schedule.hasFailed(.save(domain)), let time = saveTime(domain) else { return }
             schedule.move(.save(domain), to: time)
         }
     }
-
-    private func hasFailedSave(_ domain: Domain) -> Bool { schedule.failureCount(of: .save(domain)) > 0 }
 
     private func saveTime(_ domain: Domain) -> NIODeadline? {
         delayedSaves.withLock {
@@ -28,7 +26,7 @@ extension Engine {
 
     /// Saves a domain's edits, unless newer edits have moved the due time.
     func saveIfDue(_ domain: Domain) {
-        if !hasFailedSave(domain), let time = saveTime(domain), time > .now() {
+        if !schedule.hasFailed(.save(domain)), let time = saveTime(domain), time > .now() {
             schedule.move(.save(domain), to: time)
         } else {
             save(domain)

@@ -77,28 +77,27 @@ struct Schedule {
     /// Returns the number of consecutive failed attempts.
     func failureCount(of item: Item) -> Int { failures[item, default: 0] }
 
+    /// Returns whether the last attempt failed.
+    func hasFailed(_ item: Item) -> Bool { failures[item] != nil }
+
     /// The items whose last attempt failed.
     var failedItems: [Item] { Array(failures.keys) }
 
-    /// The number of failures after which a file that is open for writing is read anyway.
+    /// The number of failures after which a file that is open for writing is read anyway: after about 250 ms.
     static let maximumOpenReloads = 10
 
     /// Returns the delay before the next attempt, after a failed one that followed a number of other failures.
+    ///
+    /// Each delay is twice as long as the one before, up to a limit.
     static func delay(of item: Item, after failures: Int) -> TimeAmount {
-        /// Doubles a number for each failure.
-        func doubled(_ first: Int64, upTo limit: Int64, after failures: Int) -> Int64 {
-            min(first << Int64(min(failures, 6)), limit)
-        }
-        switch item {
-        case .reloadOpen where failures < maximumOpenReloads:
-            // About 250 ms in all.
-            return .milliseconds(doubled(1, upTo: 50, after: failures))
-        case .reloadOpen:
-            return .milliseconds(doubled(250, upTo: 5_000, after: failures - maximumOpenReloads))
-        case .examineDisplaced: return .seconds(doubled(1, upTo: 5, after: failures))
-        case .reloadUnreadable, .confirmLoss, .save, .reloadAll, .keepLog:
-            return .seconds(doubled(1, upTo: 60, after: failures))
-        }
+        let (first, limit, doublings): (Int64, Int64, Int) =
+            switch item {
+            case .reloadOpen where failures < maximumOpenReloads: (1, 50, failures)
+            case .reloadOpen: (250, 5_000, failures - maximumOpenReloads)
+            case .examineDisplaced: (1_000, 5_000, failures)
+            case .reloadUnreadable, .confirmLoss, .save, .reloadAll, .keepLog: (1_000, 60_000, failures)
+            }
+        return .milliseconds(min(first << min(doublings, 6), limit))
     }
 }
 
