@@ -29,9 +29,11 @@ extension Engine {
     private func synchronizeReloaded(_ domains: Set<Domain>?) async -> (Cursor, [DefaultsError]) {
         reloadDirtyFiles()
         retryFailedReads(domains)
-        let unconfirmed = agenda.settling.filter { domains?.contains($0) ?? true }
-        while let due = unconfirmed.compactMap({ agenda[.confirmLoss($0)] }).min() {
-            _ = try? await eventLoop.scheduleTask(deadline: due) {}.futureResult.get()
+        let losses = schedule.items.filter {
+            if case .confirmLoss(let domain) = $0 { domains?.contains(domain) ?? true } else { false }
+        }
+        while let due = losses.compactMap({ schedule[$0] }).min() {
+            await eventLoop.sleep(until: due)
         }
         let pending = domains.map(store.pending(among:)) ?? store.pending().map(\.domain)
         let failures = await save(pending).map(\.error)
@@ -40,9 +42,11 @@ extension Engine {
 
     /// Retries immediately the work that has failed and is planned for later.
     private func retryFailedReads(_ domains: Set<Domain>?) {
-        if failedScans > 0 { reloadAll() }
+        if schedule.hasFailed(.reloadAll) { reloadAll() }
         reloadWrittenFiles()
-        for unread in failedReads.keys where domains?.contains(unread) ?? true { reload(unread, losses: .believe) }
+        for case .reloadUnreadable(let domain) in schedule.failedItems where domains?.contains(domain) ?? true {
+            reload(domain, losses: .believe)
+        }
     }
 
     /// Reloads the files that were open for writing, or modified, when they were last read.
@@ -50,20 +54,13 @@ extension Engine {
     /// The kernel reports a close before it counts the file as closed. A check during the writer's `close` call may
     /// come too early; once that call has returned, the file is closed.
     private func reloadWrittenFiles() {
-        for case .reload(let domain) in agenda.items where failedReads[domain] == nil {
+        for case .reloadOpen(let domain) in schedule.items {
             let outcome = store.reload([domain], afterEvent: true)
             // Not closed yet: its planned reload stays, and counts the attempt.
             guard outcome.beingWritten.isEmpty else { continue }
-            agenda.remove(.reload(domain))
-            openWriterReloads[domain] = nil
+            schedule.remove(.reloadOpen(domain))
+            schedule.succeed(.reloadOpen(domain))
             revisit(outcome)
         }
-    }
-}
-
-extension Agenda {
-    /// The domains with a loss that isn't confirmed yet.
-    fileprivate var settling: [Domain] {
-        items.compactMap { if case .confirmLoss(let domain) = $0 { domain } else { nil } }
     }
 }

@@ -8,13 +8,12 @@ extension Engine {
         switch timing {
         case .immediate:
             delayedSaves.withLock { $0.remove(domain) }
-            agenda.add(.save(domain), at: .now())
+            plan(.save(domain), in: .zero)
         case .delayed:
             // A directory that refuses writes is retried with its own backoff.
-            guard failedSaves[domain] == nil, let time = saveTime(domain) else { return }
-            agenda.move(.save(domain), to: time)
+            guard !schedule.hasFailed(.save(domain)), let time = saveTime(domain) else { return }
+            schedule.move(.save(domain), to: time)
         }
-        armTimer()
     }
 
     private func saveTime(_ domain: Domain) -> NIODeadline? {
@@ -27,8 +26,8 @@ extension Engine {
 
     /// Saves a domain's edits, unless newer edits have moved the due time.
     func saveIfDue(_ domain: Domain) {
-        if failedSaves[domain] == nil, let time = saveTime(domain), time > .now() {
-            agenda.move(.save(domain), to: time)
+        if !schedule.hasFailed(.save(domain)), let time = saveTime(domain), time > .now() {
+            schedule.move(.save(domain), to: time)
         } else {
             save(domain)
         }
@@ -72,7 +71,7 @@ extension Engine {
             let isLast = NIODeadline.now() >= end
             var blocked: [Domain] = []
             for domain in remaining {
-                agenda.remove(.save(domain))
+                schedule.remove(.save(domain))
                 switch save(domain) {
                 case .saved: break
                 case .blocked where !isLast: blocked.append(domain)
@@ -87,9 +86,7 @@ extension Engine {
 
     private func policy(for domain: Domain) -> ObstaclePolicy { obstacles.policy(for: domain, at: .now()) }
 
-    private func pause() async {
-        _ = try? await eventLoop.scheduleTask(in: Self.blockedPause) {}.futureResult.get()
-    }
+    private func pause() async { await eventLoop.sleep(until: .now() + Self.blockedPause) }
 
     /// Plans the work that follows an attempt to save.
     @discardableResult
@@ -106,13 +103,9 @@ extension Engine {
         } else {
             obstacles.remove(domain)
         }
-        let count = failedSaves.removeValue(forKey: domain) ?? 0
-        if failure != nil {
-            failedSaves[domain] = count + 1
-            plan(.save(domain), in: Self.pause(after: count))
-        }
+        if failure == nil { schedule.succeed(.save(domain)) } else { fail(.save(domain)) }
         // A file was displaced just now, so examining starts again with short intervals.
-        examinations = 0
+        schedule.succeed(.examineDisplaced)
         plan(.examineDisplaced, in: Self.displacedAge)
         return failure.map { .failed($0) } ?? .saved
     }

@@ -8,49 +8,44 @@ import Synchronization
 /// The driver of the agent's store: it reloads files that the watcher reports, and saves edits when they are due.
 ///
 /// It runs on an event loop, and so on a thread, of its own: the only one in the agent that blocks on the disk.
+///
+/// It is an actor, whose executor is that loop, because saves and barriers suspend and because the compiler then keeps
+/// other threads away from its state. The loop's callbacks are inside the actor already, so they enter it with
+/// `assumeIsolated` rather than with another turn of the loop. Only constants are outside, and what other threads use
+/// without waiting for the disk: the collected edits and the observers, each under its own lock.
 actor Engine: Service {
-    nonisolated let store: Store
-    nonisolated let watcher: DirectoryWatcher
+    let store: Store
+    let watcher: DirectoryWatcher
     let eventLoop: any EventLoop
     /// An executor that runs tasks on that loop.
-    nonisolated let executor: EventLoopExecutor
-    private let log: AgentLog
+    let executor: EventLoopExecutor
+    let log: AgentLog
     private(set) var settings: AgentSettings
-    var agenda = Agenda()
-    private var timer: Scheduled<Void>?
-    /// Consecutive reloads that found the file open for writing, by domain.
-    var openWriterReloads: [Domain: Int] = [:]
-    /// Consecutive examinations that found a displaced file still open for writing.
-    var examinations: Int64 = 0
+    /// The planned work.
+    var schedule = Schedule() { didSet { armTimer() } }
+    /// The timer for the item that is due next, and its time.
+    private var timer: (time: NIODeadline, task: Scheduled<Void>)?
     /// The domains with edits that are collected to be saved together.
     ///
     /// Each domain in the set has a scheduled or imminent save. It is removed before the save begins, so an edit made
     /// while the file is being written schedules another save.
-    nonisolated let delayedSaves = Mutex(DelayedSaves())
+    let delayedSaves = Mutex(DelayedSaves())
     /// The obstacles to saving.
     var obstacles = SaveObstacles()
-    /// Consecutive failed saves, by domain.
-    var failedSaves: [Domain: Int] = [:]
-    /// Consecutive failed reads, by domain.
-    var failedReads: [Domain: Int] = [:]
-    /// Consecutive scans that couldn't list all files.
-    var failedScans = 0
-    /// Consecutive times, less than a minute apart, that the change log's file was lost or couldn't be started again.
-    private var lostLogs = 0
     /// The time at which the change log's file was last started.
     private var logKeptAt = NIODeadline.now()
     /// The last reported problem of the directory.
-    private var directoryProblem: DefaultsError?
+    var directoryProblem: DefaultsError?
     /// The last reported problems of the system's directories.
-    private var systemProblems: [DefaultsError] = []
+    var systemProblems: [DefaultsError] = []
     /// The last reported problems of the settings.
     private var settingsProblems: [String] = []
     /// The last reported watch mode.
-    private var watching: WatcherStatus.Mode?
+    var watching: WatcherStatus.Mode?
     /// The parts of the agent that the engine notifies; set before the first event is read.
-    private nonisolated let observers = Mutex(Observers())
+    let observers = Mutex(Observers())
 
-    private struct Observers {
+    struct Observers {
         var subscribers: (any EngineSubscribers)?
         var claimChecks: (any EngineClaimChecks)?
     }
@@ -111,7 +106,7 @@ actor Engine: Service {
 
     /// Saves pending edits.
     private func end() async {
-        timer?.cancel()
+        timer?.task.cancel()
         reloadDirtyFiles()
         _ = await save(store.pending().map(\.domain), until: .now() + .seconds(5))
         _ = store.examineDisplaced()
@@ -127,144 +122,25 @@ actor Engine: Service {
         }
     }
 
-    // MARK: Reloading
+    // MARK: The schedule
 
-    /// Reloads everything that the watcher has gathered.
-    func reloadDirtyFiles() {
-        let dirty = watcher.dequeue()
-        if dirty.rescan != nil || dirty.changed.contains(AgentClaim.fileName) {
-            observers.withLock { $0.claimChecks }?.request()
-        } else if !dirty.isEmpty {
-            // Clients that don't find the socket write the files themselves.
-            observers.withLock { $0.claimChecks }?.requestIfNeeded()
+    func plan(_ item: Schedule.Item, in delay: TimeAmount) { schedule.plan(item, at: .now() + delay) }
+
+    func fail(_ item: Schedule.Item) { schedule.fail(item, at: .now()) }
+
+    private func armTimer() {
+        let next = schedule.next
+        guard timer?.time != next else { return }
+        timer?.task.cancel()
+        timer = next.map { time in
+            (time, eventLoop.scheduleTask(deadline: time) { self.assumeIsolated { $0.performDueItems() } })
         }
-        if let reason = dirty.rescan {
-            reportWatchMode()
-            log.logger.debug("Reloading all files: \(reason)")
-            reloadAll()
-            reportSystemProblems()
-        }
-        let changed = domains(dirty.changed)
-        for domain in changed { obstacles.noteChange(of: domain) }
-        revisit(store.reload(changed, afterEvent: true))
-        // Obstacles to saving may be gone. A file's own event is no sign of that: the failed attempt may cause it.
-        if dirty.rescan != nil {
-            failedSaves.keys.forEach { plan(.save($0), in: .zero) }
-            plan(.keepLog, in: .zero)
-        }
-        for domain in domains(dirty.beingWritten) {
-            plan(.reload(domain), in: .milliseconds(Int64(settings.holdDelay)))
-        }
-    }
-
-    /// Logs each new problem of the system's directories once.
-    private func reportSystemProblems() {
-        let problems = store.system.problems
-        for problem in problems where !systemProblems.contains(problem) { log.logger.warning("\(problem)") }
-        systemProblems = problems
-    }
-
-    /// Logs a change to the watch mode.
-    ///
-    /// The first mode is part of the message that the agent is ready.
-    private func reportWatchMode() {
-        let mode = watcher.status.mode
-        defer { watching = mode }
-        guard let watching, watching != mode else { return }
-        switch mode {
-        case .polling: log.logger.warning("\(store.directory.path) is now watched by \(mode)")
-        case .inotify: log.logger.notice("\(store.directory.path) is now watched by \(mode)")
-        // The scan for files reports what happened to the directory.
-        case .waiting: break
-        }
-    }
-
-    func reloadAll() {
-        do throws(DefaultsError) {
-            let outcome = try store.reloadAll()
-            report(outcome.problem)
-            revisit(outcome)
-        } catch {
-            report(error)
-            revisit(store.reloadSystem())
-        }
-    }
-
-    /// Logs a problem of the directory once, and plans another scan.
-    private func report(_ problem: DefaultsError?) {
-        if let problem, directoryProblem == nil { log.logger.warning("\(problem)") }
-        if problem == nil, directoryProblem != nil { log.logger.notice("The directory can be read again.") }
-        directoryProblem = problem
-        if problem == nil {
-            failedScans = 0
-            agenda.remove(.reloadAll)
-        } else {
-            plan(.reloadAll, in: Self.pause(after: failedScans))
-            failedScans += 1
-        }
-    }
-
-    /// Returns the delay after a number of consecutive failures: one second, two, four, and so on up to a minute.
-    static func pause(after failures: Int) -> TimeAmount {
-        .seconds(min(1 << Int64(min(failures, 6)), 60))
-    }
-
-    /// Returns the domains of file names reported by the watcher.
-    ///
-    /// Files in the system's directories have absolute paths.
-    private func domains(_ names: Set<String>) -> Set<Domain> {
-        Set(
-            names.flatMap { name in
-                name.utf8.first == UInt8(ascii: "/")
-                    ? store.system.domains(atPath: name) : [Domain(fileName: name)].compactMap(\.self)
-            })
-    }
-
-    func reload(_ domain: Domain, losses: Store.LossPolicy) {
-        // After many attempts, trust two equal readings, since the writer may never close the file.
-        let isLong = openWriterReloads[domain, default: 0] >= 10
-        let outcome = store.reload(
-            [domain], openWriters: isLong ? .readAnyway : .wait, losses: losses, afterEvent: true)
-        if outcome.beingWritten.isEmpty { openWriterReloads[domain] = nil }
-        if outcome.isEmpty { failedReads[domain] = nil }
-        revisit(outcome)
-    }
-
-    /// Plans another reload of files whose state is still uncertain.
-    func revisit(_ outcome: Store.ReloadOutcome) {
-        for domain in outcome.beingWritten {
-            let attempt = openWriterReloads[domain, default: 0]
-            openWriterReloads[domain] = attempt + 1
-            // 1, 2, 4 … 32, 50, 50 … ms; after about 250 ms, with two equal readings and growing intervals.
-            let pause = attempt < 10 ? min(1 << attempt, 50) : min(250 << min(attempt - 10, 5), 5_000)
-            plan(.reload(domain), in: .milliseconds(Int64(pause)))
-        }
-        for domain in outcome.unreadable {
-            plan(.reload(domain), in: Self.pause(after: failedReads[domain, default: 0]))
-            failedReads[domain, default: 0] += 1
-        }
-        for domain in outcome.unconfirmed {
-            plan(.confirmLoss(domain), in: .milliseconds(Int64(settings.holdDelay)))
-        }
-    }
-
-    // MARK: The agenda
-
-    func plan(_ item: Agenda.Item, in delay: TimeAmount) {
-        agenda.add(item, at: .now() + delay)
-        armTimer()
-    }
-
-    func armTimer() {
-        timer?.cancel()
-        guard let next = agenda.next else { return }
-        timer = eventLoop.scheduleTask(deadline: next) { self.assumeIsolated { $0.performDueItems() } }
     }
 
     private func performDueItems() {
-        for item in agenda.dequeueDue(at: .now()) {
+        for item in schedule.dequeueDue(at: .now()) {
             switch item {
-            case .reload(let domain): reload(domain, losses: .confirmLater)
+            case .reloadOpen(let domain), .reloadUnreadable(let domain): reload(domain, losses: .confirmLater)
             case .confirmLoss(let domain): reload(domain, losses: .believe)
             case .save(let domain): saveIfDue(domain)
             case .reloadAll: reloadAll()
@@ -272,24 +148,17 @@ actor Engine: Service {
             case .examineDisplaced:
                 // A program may keep a displaced file open indefinitely.
                 let isLeft = store.examineDisplaced(olderThan: .nanoseconds(Self.displacedAge.nanoseconds))
-                examinations = isLeft ? examinations + 1 : 0
-                if isLeft { plan(.examineDisplaced, in: .seconds(min(1 << min(examinations - 1, 3), 5))) }
+                if isLeft { fail(item) } else { schedule.succeed(item) }
             }
         }
-        armTimer()
     }
 
     /// Starts the change log's file again, now or later.
     private func keepLog() {
         guard store.logProblem != nil else { return }
-        guard (try? store.keepLogAgain()) != nil else { return planToKeepLog() }
+        guard (try? store.keepLogAgain()) != nil else { return fail(.keepLog) }
         logKeptAt = .now()
         log.logger.notice("The change log is saved to its file again.")
-    }
-
-    private func planToKeepLog() {
-        plan(.keepLog, in: Self.pause(after: lostLogs))
-        lostLogs += 1
     }
 
     // MARK: Settings
@@ -355,8 +224,8 @@ extension Engine: StoreObserver {
         log.logger.warning("\(error)")
         onLoop { engine in
             // On an almost full disk, the log may repeatedly be started and soon given up.
-            if NIODeadline.now() - engine.logKeptAt > .minutes(1) { engine.lostLogs = 0 }
-            engine.planToKeepLog()
+            if NIODeadline.now() - engine.logKeptAt > .minutes(1) { engine.schedule.succeed(.keepLog) }
+            engine.fail(.keepLog)
         }
     }
 

@@ -33,7 +33,7 @@ struct ClaimService: Service {
             for await _ in checks.due {
                 let problem = claims.problem
                 // A file created in a directory that is being removed would prevent the removal.
-                if !claims.areCurrent { await pause(Self.settling) }
+                if !claims.areCurrent { await eventLoop.sleep(until: .now() + Self.settling) }
                 do throws(DefaultsError) {
                     for line in try await renew() { log.logger.notice("\(line)") }
                 } catch {
@@ -60,12 +60,8 @@ struct ClaimService: Service {
             do throws(DefaultsError) { return try claims.renew() } catch {
                 guard .now < end else { throw error }
             }
-            await pause(Self.pause)
+            await eventLoop.sleep(until: .now() + Self.pause)
         }
-    }
-
-    private func pause(_ time: TimeAmount) async {
-        _ = try? await eventLoop.scheduleTask(in: time) {}.futureResult.get()
     }
 }
 

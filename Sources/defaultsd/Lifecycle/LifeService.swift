@@ -89,21 +89,6 @@ struct LifeService: Service {
     }
 }
 
-extension Service {
-    /// Waits until the agent shuts down.
-    ///
-    /// `gracefulShutdown()` would also work, but starts Dispatch's pool (see `EventLoopExecutor`), which aborts the
-    /// process when no file descriptors are left.
-    func waitForEnd() async {
-        let (end, continuation) = AsyncStream<Never>.makeStream()
-        await withGracefulShutdownHandler {
-            for await _ in end {}
-        } onGracefulShutdown: {
-            continuation.finish()
-        }
-    }
-}
-
 /// A service that reports that the agent is ready or stopping, on standard error and to the service manager.
 struct ReadyService: Service {
     let directory: PreferencesDirectory

@@ -37,8 +37,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     var bufferedBytes: Int { decoder.bufferedBytes }
     /// Whether a conditional edit is being saved; later requests must not overtake it.
     private var hasConditionalEdit = false
-    /// Whether a request arrived since the last call of `checkDrained`.
-    private var hasBeenAsked = false
+    /// The time at which the last answer was sent, or else the connection was accepted.
+    private(set) var lastAnswer = NIODeadline.now()
     private var context: ChannelHandlerContext?
 
     private struct Widening {
@@ -121,10 +121,9 @@ final class ConnectionHandler: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    /// Returns whether no answers are pending, and no request has arrived since the last call.
-    func checkDrained() -> Bool {
-        defer { hasBeenAsked = false }
-        return !hasBeenAsked && !hasConditionalEdit && barriers == 0 && answers.isEmpty && widenings.isEmpty
+    /// Whether any received request, complete or not, is unanswered.
+    var hasUnansweredRequests: Bool {
+        bufferedBytes > 0 || hasConditionalEdit || barriers > 0 || !answers.isEmpty || !widenings.isEmpty
     }
 
     /// Closes the connection.
@@ -143,7 +142,6 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private func answer(_ numbered: NumberedRequest) throws(DefaultsError) {
         let number = numbered.number
-        hasBeenAsked = true
         if case .hello(let version, let client) = numbered.request {
             try greet(version, client, number)
             return
@@ -344,6 +342,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private func send(_ message: Message, to number: UInt64) {
         guard let context else { return }
+        lastAnswer = .now()
         do throws(DefaultsError) {
             let frame = try Frame.encode(NumberedMessage(number: number, message: message).fields)
             context.write(wrapOutboundOut(context.channel.allocator.buffer(bytes: frame)), promise: nil)

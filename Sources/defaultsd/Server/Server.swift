@@ -177,22 +177,27 @@ final class Server: Service, EngineSubscribers {
         try? await listener.channel.close()
     }
 
-    /// Waits until no requests have arrived for a short time, in which clients may ask for their edits to be saved.
+    /// Waits until all received requests are answered, and clients have had time to follow up on their last answers.
     ///
-    /// Waits for a second at most, since a client may never stop sending requests.
+    /// Counting unanswered requests isn't enough: a command edits, and only after the answer asks for the edit to be
+    /// saved. Waits for about a second at most, since a client may never stop sending requests.
     private func drainRequests() async {
-        let end = ContinuousClock.now + .seconds(1)
-        var quietSince: ContinuousClock.Instant?
-        while .now < end {
-            let isQuiet = try? await eventLoop.submit {
-                self.connections.value.values.allSatisfy { $0.checkDrained() }
-            }.get()
-            if isQuiet != true { quietSince = nil }
-            if let quietSince, quietSince + .milliseconds(30) <= .now { return }
-            if isQuiet == true, quietSince == nil { quietSince = .now }
-            // Not `Task.sleep`, whose timers are Dispatch's; see `waitForEnd`.
-            try? await eventLoop.scheduleTask(in: .milliseconds(10)) {}.futureResult.get()
+        let end = NIODeadline.now() + .seconds(1)
+        // By the first check, everything that had arrived has been read.
+        var nextCheck: NIODeadline? = .now() + Self.followUpTime
+        while let time = nextCheck, time < end {
+            nextCheck = try? await eventLoop.scheduleTask(deadline: time) { self.checkDrained() }.futureResult.get()
         }
+    }
+
+    /// The time after an answer for which a client may follow up on it.
+    private static let followUpTime = TimeAmount.milliseconds(30)
+
+    /// Returns the time of the next check, or `nil` if the requests are drained; called only on the event loop.
+    private func checkDrained() -> NIODeadline? {
+        let now = NIODeadline.now()
+        let last = connections.value.values.map { $0.hasUnansweredRequests ? now : $0.lastAnswer }.max()
+        return last.map { $0 + Self.followUpTime }.flatMap { $0 > now ? $0 : nil }
     }
 
     // MARK: Shutdown of a private agent

@@ -1,4 +1,5 @@
 import NIOCore
+import ServiceLifecycle
 
 /// A task executor that runs tasks on an event loop.
 ///
@@ -15,5 +16,29 @@ final class EventLoopExecutor: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         eventLoop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+extension EventLoop {
+    /// Suspends the task until a time.
+    ///
+    /// `Task.sleep` would also work, but starts Dispatch's pool; see `EventLoopExecutor`.
+    func sleep(until time: NIODeadline) async {
+        _ = try? await scheduleTask(deadline: time) {}.futureResult.get()
+    }
+}
+
+extension Service {
+    /// Waits until the agent shuts down.
+    ///
+    /// `gracefulShutdown()` would also work, but starts Dispatch's pool (see `EventLoopExecutor`), which aborts the
+    /// process when no file descriptors are left.
+    func waitForEnd() async {
+        let (end, continuation) = AsyncStream<Never>.makeStream()
+        await withGracefulShutdownHandler {
+            for await _ in end {}
+        } onGracefulShutdown: {
+            continuation.finish()
+        }
     }
 }

@@ -1,14 +1,16 @@
 import DefaultsCore
 import NIOCore
 
-/// The engine's planned work, by due time.
+/// The engine's planned work: items with the times at which they are due, and the counts of their failed attempts.
 ///
 /// A pure value; it has no clock.
-struct Agenda {
+struct Schedule {
     /// A piece of planned work.
     enum Item: Hashable {
         /// Read a domain's file again, because a program had it open for writing.
-        case reload(Domain)
+        case reloadOpen(Domain)
+        /// Read a domain's file again, because it could not be read.
+        case reloadUnreadable(Domain)
         /// Read a domain's file again, and believe a loss that it still shows.
         case confirmLoss(Domain)
         /// Save a domain's edits.
@@ -22,9 +24,13 @@ struct Agenda {
     }
 
     private var times: [Item: NIODeadline] = [:]
+    /// Consecutive failed attempts; kept while the item isn't planned.
+    private var failures: [Item: Int] = [:]
+
+    // MARK: Times
 
     /// Plans an item, or moves a planned one to the earlier of the two times.
-    mutating func add(_ item: Item, at time: NIODeadline) {
+    mutating func plan(_ item: Item, at time: NIODeadline) {
         times[item] = min(time, times[item] ?? time)
     }
 
@@ -33,7 +39,7 @@ struct Agenda {
         times[item] = time
     }
 
-    /// Removes an item.
+    /// Removes an item, but keeps the count of its failures.
     mutating func remove(_ item: Item) {
         times[item] = nil
     }
@@ -53,11 +59,51 @@ struct Agenda {
         for item in due { times[item] = nil }
         return due
     }
+
+    // MARK: Failures
+
+    /// Counts a failed attempt, and plans the next one after the item's delay.
+    mutating func fail(_ item: Item, at now: NIODeadline) {
+        let count = failureCount(of: item)
+        plan(item, at: now + Self.delay(of: item, after: count))
+        failures[item] = count + 1
+    }
+
+    /// Forgets an item's failures; if it is planned, it stays planned.
+    mutating func succeed(_ item: Item) {
+        failures[item] = nil
+    }
+
+    /// Returns the number of consecutive failed attempts.
+    func failureCount(of item: Item) -> Int { failures[item, default: 0] }
+
+    /// Returns whether the last attempt failed.
+    func hasFailed(_ item: Item) -> Bool { failures[item] != nil }
+
+    /// The items whose last attempt failed.
+    var failedItems: [Item] { Array(failures.keys) }
+
+    /// The number of failures after which a file that is open for writing is read anyway: after about 250 ms.
+    static let maximumOpenReloads = 10
+
+    /// Returns the delay before the next attempt, after a failed one that followed a number of other failures.
+    ///
+    /// Each delay is twice as long as the one before, up to a limit.
+    static func delay(of item: Item, after failures: Int) -> TimeAmount {
+        let (first, limit, doublings): (Int64, Int64, Int) =
+            switch item {
+            case .reloadOpen where failures < maximumOpenReloads: (1, 50, failures)
+            case .reloadOpen: (250, 5_000, failures - maximumOpenReloads)
+            case .examineDisplaced: (1_000, 5_000, failures)
+            case .reloadUnreadable, .confirmLoss, .save, .reloadAll, .keepLog: (1_000, 60_000, failures)
+            }
+        return .milliseconds(min(first << min(doublings, 6), limit))
+    }
 }
 
 /// The domains with edits that are collected to be saved together, with the times of their first and last edits.
 ///
-/// A pure value; it has no clock.
+/// A pure value; it has no clock. It isn't part of `Schedule`, since any thread adds to it without waking the engine.
 struct DelayedSaves {
     private var times: [Domain: (first: NIODeadline, last: NIODeadline)] = [:]
 
