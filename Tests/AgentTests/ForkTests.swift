@@ -40,6 +40,11 @@ struct ForkTests {
         #expect(values["parent"] == 1 && values["child"] == 2)
     }
 
+    @Test("A parent's waiting tasks go on in the parent alone", arguments: [true, false])
+    func tasks(hasAgent: Bool) throws {
+        try play("tasks", hasAgent: hasAgent)
+    }
+
     @Test("A child's edits are saved when it exits normally", arguments: [true, false])
     func exiting(hasAgent: Bool) throws {
         let values = try play("exit", hasAgent: hasAgent)

@@ -40,6 +40,8 @@ enum Scene: String {
     case orphan
     /// The parent follows a key; the child sets it, and follows it too.
     case follow
+    /// Tasks of the parent wait for values and for saves while it forks; a child must not resume them.
+    case tasks
     /// The parent and the child receive reports of problems.
     case problem
     /// Threads set, read and synchronize while others fork.
@@ -167,6 +169,7 @@ enum Scene: String {
             }
             demand(comes { followed.load(ordering: .relaxed) == 100 }, "The parent follows the child's edits.")
             follower.cancel()
+        case .tasks: playTasks(defaults)
         case .problem:
             let reports = Atomic(0)
             UserDefaults.setProblemHandler { _ in reports.add(1, ordering: .relaxed) }
@@ -178,6 +181,50 @@ enum Scene: String {
             }
         case .storm: playStorm(defaults)
         }
+    }
+}
+
+/// Plays the tasks: they set, save and load suites in the parent, which forks meanwhile.
+private func playTasks(_ defaults: UserDefaults) {
+    let rounds = Atomic(0)
+    let mayGoOn = Atomic(true)
+    let parent = getpid()
+    let tasks = (0..<2).map { worker in
+        Task.detached { @Sendable in
+            var number = 0
+            while mayGoOn.load(ordering: .relaxed) {
+                number += 1
+                defaults.set(number, forKey: "task\(worker)")
+                do { try await defaults.save() } catch { demand(false, "A task saves: \(error)") }
+                let suite = UserDefaults(suiteName: "org.example.task\(worker).\(number % 200)")
+                for await value in (suite ?? defaults).updates(of: DefaultsKey<Int>("none", default: 7)) {
+                    demand(value == 7, "A task reads.")
+                    break
+                }
+                demand(getpid() == parent, "A child doesn't run the parent's tasks.")
+                rounds.add(1, ordering: .relaxed)
+            }
+        }
+    }
+    for number in 0..<40 {
+        let before = rounds.load(ordering: .relaxed)
+        child {
+            defaults.set(number, forKey: "child\(number)")
+            demand(defaults.synchronize(), "A child synchronizes.")
+            _exit(0)
+        }
+        demand(comes { rounds.load(ordering: .relaxed) > before }, "The parent's tasks go on.")
+    }
+    mayGoOn.store(false, ordering: .relaxed)
+    let ended = Atomic(false)
+    Task.detached { @Sendable in
+        for task in tasks { await task.value }
+        ended.store(true, ordering: .relaxed)
+    }
+    demand(comes { ended.load(ordering: .relaxed) }, "The parent's tasks end.")
+    demand(defaults.synchronize(), "The parent synchronizes.")
+    for number in 0..<40 {
+        demand(defaults.object(forKey: "child\(number)") as? Int == number, "No child's edit is lost.")
     }
 }
 

@@ -13,12 +13,8 @@ package func withSlowAgent(
     try withTemporaryDirectory { path in
         let directory = PreferencesDirectory(path: path)
         let address = try AgentAddress(option: "\(path)/socket", for: directory, environment: Environment([:]))
-        let listener = FileDescriptor(
-            owning: socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-        )
+        let listener = try listeningSocket(at: address.socketPath)
         let number = listener.number
-        let bound = UnixAddress(path: address.socketPath)?.with { bind(number, $0, $1) }
-        guard bound == 0, listen(number, 8) == 0 else { throw TestSystemError("listen \(address.socketPath)") }
         let welcome = NumberedMessage(
             number: 1,
             message: .welcome(

@@ -87,3 +87,53 @@ final class Barrier: Sendable {
         await latch.opened() ? failures.withLock { $0 } : nil
     }
 }
+
+/// The barriers that haven't finished yet.
+struct PendingBarriers {
+    /// The barriers that wait for the session; those that arrived together share one number.
+    private var durable: [UInt64: [Barrier]] = [:]
+    private var last: UInt64 = 0
+    /// The numbers that have yet to be requested from the session.
+    private var unasked: [UInt64] = []
+    /// The barriers that wait until edits are handed over.
+    private var handovers: [Barrier] = []
+
+    /// Whether the process is ending, and waits until its edits are handed over.
+    var isHandingOver: Bool { !handovers.isEmpty }
+
+    /// Adds barriers that arrived together.
+    mutating func add(_ new: [Barrier]) {
+        handovers += new.filter { $0.purpose == .handedOver }
+        let together = new.filter { $0.purpose == .durable }
+        if together.isEmpty { return }
+        last += 1
+        durable[last] = together
+        unasked.append(last)
+    }
+
+    /// Returns the numbers to request from the session, in order.
+    mutating func dequeueUnasked() -> [UInt64] {
+        defer { unasked = [] }
+        return unasked
+    }
+
+    /// Makes all numbers be requested from a new session.
+    mutating func startOver() { unasked = durable.keys.sorted() }
+
+    /// Finishes the barriers that share a number.
+    mutating func finish(_ number: UInt64, _ failures: [DefaultsError]) {
+        for barrier in durable.removeValue(forKey: number) ?? [] { barrier.finish(failures) }
+    }
+
+    /// Finishes the barriers that wait until edits are handed over.
+    mutating func finishHandingOver() {
+        for barrier in handovers { barrier.finish() }
+        handovers = []
+    }
+
+    /// Finishes all barriers, as nothing more can be done for them.
+    mutating func finishAll() {
+        for number in durable.keys.sorted() { finish(number, []) }
+        finishHandingOver()
+    }
+}

@@ -16,34 +16,15 @@ final class ClientThread {
     private var hasAgent = false
     /// The time of the last reload and agent lookup.
     private var lastReload = MonotonicTime(milliseconds: 0)
-    /// The time before which an unresponsive agent isn't tried again.
-    private var nextAttempt = MonotonicTime(milliseconds: 0)
-    /// The number of consecutive timeouts of an agent.
-    private var silences = 0
-    /// The barriers that wait for the session; those that arrived together share one number.
-    private var barriers: [UInt64: [Barrier]] = [:]
-    private var lastBarrier: UInt64 = 0
-    /// The barriers that have yet to be requested from the session.
-    private var unasked: [UInt64] = []
-    /// The barriers that wait until edits are handed over.
-    private var handovers: [Barrier] = []
-    /// The conditional edits to make, in order and one at a time: if one is sent twice, the agent knows by its number
-    /// whether it has been made.
-    private var commits: ArraySlice<Commit> = []
-    private var lastCommit: UInt64 = 0
-    private var commitUnderWay: CommitUnderWay?
+    private var attempts = AgentAttempts()
+    private var barriers = PendingBarriers()
+    private var commits = CommitQueue()
     private var hasEnded = false
     /// Whether the problem with the agent's settings has been reported.
     private var hasReportedSettings = false
     /// The session's descriptor, which forked children close; otherwise the agent wouldn't notice the end of this
     /// process.
     private var descriptor: Int32 = -1
-
-    /// The state of the first conditional edit once it has been sent.
-    private struct CommitUnderWay {
-        /// The log of the agent that received it; `nil` without an agent.
-        var log: Epoch?
-    }
 
     /// The time in milliseconds during which a reload of the files counts as fresh.
     private static let freshness: Int64 = 1_000
@@ -84,33 +65,27 @@ final class ClientThread {
         client.line.open(nil)
         session?.end()
         linux_keep_in_child(descriptor)
-        for barrier in barriers.values.joined() + handovers { barrier.finish() }
-        for commit in commits { commit.barrier.finish([commit.loss]) }
+        barriers.finishAll()
+        commits.abandon()
         client.transition { ((), $0.abandonLoads()) }
     }
 
     /// Handles the error that has ended a session.
     private func note(_ error: DefaultsError) {
         if error.isTimeout { return noteSilence(error) }
-        let isNews = error.code != .agentUnavailable || error.errno == nil && handovers.isEmpty
+        let isNews = error.code != .agentUnavailable || error.errno == nil && !barriers.isHandingOver
         if isNews { client.report(error, of: .agent) }
         // A session that failed immediately would fail again.
-        if lastReload + Self.freshness > .now() { nextAttempt = .now() + Self.freshness }
+        if lastReload + Self.freshness > .now() { attempts.postpone(until: .now() + Self.freshness) }
     }
 
-    /// Postpones the next attempt to connect to an unresponsive agent, for twice as long after each timeout.
-    ///
-    /// The agent is reported once until it responds.
     private func noteSilence(_ error: DefaultsError) {
-        if silences == 0, handovers.isEmpty { client.report(error, of: .agent) }
-        nextAttempt = .now() + min(AgentTimeouts.retry << min(Int64(silences), 10), AgentTimeouts.maximumRetry)
-        silences += 1
+        if attempts.noteSilence(at: .now()), !barriers.isHandingOver { client.report(error, of: .agent) }
     }
 
     private func serve(_ requests: ClientRequests.Batch) throws(DefaultsError) {
-        handovers += requests.barriers.filter { $0.purpose == .handedOver }
-        add(requests.barriers.filter { $0.purpose == .durable })
-        commits += requests.commits
+        barriers.add(requests.barriers)
+        commits.add(requests.commits)
         defer { for latch in requests.reloads { latch.open() } }
         try openSession(reloading: !requests.reloads.isEmpty || !requests.barriers.isEmpty)
         guard let session else { return }
@@ -124,7 +99,7 @@ final class ClientThread {
         // The remaining events of a restarted stream belong to no snapshot.
         var restarted: Set<DomainName> = []
         // The greeting alone doesn't count as a response.
-        if hasAgent, !events.isEmpty { silences = 0 }
+        if hasAgent, !events.isEmpty { attempts.noteResponse() }
         for event in events {
             try handle(event, session, &restarted)
             yieldToFork()
@@ -135,9 +110,8 @@ final class ClientThread {
             // There may be more names to remove.
             client.requests.wake()
         }
-        if !handovers.isEmpty, !hasAgent || client.state.withLock({ $0.isAccepted }) {
-            for barrier in handovers { barrier.finish() }
-            handovers = []
+        if barriers.isHandingOver, !hasAgent || client.state.withLock({ $0.isAccepted }) {
+            barriers.finishHandingOver()
         }
     }
 
@@ -150,43 +124,22 @@ final class ClientThread {
             // With an agent this is fast, and runs under a lock that a fork waits for.
             if !hasAgent { yieldToFork() }
         }
-        try askForCommit(session)
-        for number in unasked { try session.synchronize(client.state.withLock { $0.domainsInUse }, number) }
-        unasked = []
-        if !handovers.isEmpty { try session.handOver() }
-    }
-
-    /// Requests the next conditional edit, unless one is under way.
-    ///
-    /// Edits whose condition already fails here are rejected immediately.
-    private func askForCommit(_ session: any Session) throws(DefaultsError) {
-        guard commitUnderWay == nil else { return }
-        while let next = commits.first, !client.state.withLock({ $0.holds(next.expected, in: next.domain) }) {
-            commits.removeFirst()
-            next.barrier.finish([next.conditionError])
+        let next = commits.begin(in: log(of: session)) { commit in
+            client.state.withLock { $0.holds(commit.expected, in: commit.domain) }
         }
-        if !commits.isEmpty {
-            lastCommit += 1
-            try commit(session)
+        if let next { try send(next, session) }
+        for number in barriers.dequeueUnasked() {
+            try session.synchronize(client.state.withLock { $0.domainsInUse }, number)
         }
+        if barriers.isHandingOver { try session.handOver() }
     }
 
-    private func commit(_ session: any Session) throws(DefaultsError) {
-        guard let next = commits.first else { return }
-        commitUnderWay = CommitUnderWay(log: (session as? AgentSession)?.epoch)
-        let number = client.state.withLock { $0.commitSession }
-        try session.commit(next.request(EditIdentity(session: number, number: lastCommit)))
+    private func send(_ next: (commit: Commit, number: UInt64), _ session: any Session) throws(DefaultsError) {
+        let identity = client.state.withLock { EditIdentity(session: $0.commitSession, number: next.number) }
+        try session.commit(next.commit.request(identity))
     }
 
-    /// Sends the conditional edit under way to a new session if it has the same log, which shows whether the edit was
-    /// made; otherwise fails the edit.
-    private func resumeCommit(_ session: any Session) throws(DefaultsError) {
-        guard let commitUnderWay else { return }
-        if let log = commitUnderWay.log, (session as? AgentSession)?.epoch == log { return try commit(session) }
-        self.commitUnderWay = nil
-        let lost = commits.removeFirst()
-        lost.barrier.finish([lost.loss])
-    }
+    private func log(of session: any Session) -> Epoch? { (session as? AgentSession)?.epoch }
 
     /// Runs a body while no caller uses the session.
     private func exclusively<Value: Sendable>(
@@ -253,7 +206,7 @@ final class ClientThread {
 
     private func connect(_ location: Location) -> AgentConnection? {
         // A process that is ending has no time for an agent that may not respond.
-        guard nextAttempt <= .now(), handovers.isEmpty else { return nil }
+        guard attempts.areDue(at: .now()), !barriers.isHandingOver else { return nil }
         do throws(DefaultsError) {
             let timeouts = AgentTimeouts(AgentTimeouts.session)
             return try AgentConnection.open(location.address.get(), for: location.directory, timeouts: timeouts)
@@ -265,7 +218,7 @@ final class ClientThread {
             // An agent that ends at this moment counts as absent.
             if error.code == .agentUnavailable, error.errno != nil { return nil }
             client.report(error, of: .agent)
-            nextAttempt = .now() + AgentTimeouts.retry
+            attempts.postpone(until: .now() + AgentTimeouts.retry)
             return nil
         }
     }
@@ -275,11 +228,11 @@ final class ClientThread {
         session = new
         closeInChild(new.awaited.fd)
         hasAgent = isAgent
-        unasked = barriers.keys.sorted()
+        barriers.startOver()
         lastReload = .now()
         client.setStale(false)
         try new.begin(client.transition { state in state.begin(system: new.system, continues: continues) })
-        try resumeCommit(new)
+        if let underWay = commits.resume(in: log(of: new)) { try send(underWay, new) }
         client.line.open(new as? AgentSession)
     }
 
@@ -287,13 +240,6 @@ final class ClientThread {
         try session.reload()
         lastReload = .now()
         client.setStale(false)
-    }
-
-    private func add(_ together: [Barrier]) {
-        if together.isEmpty { return }
-        lastBarrier += 1
-        barriers[lastBarrier] = together
-        unasked.append(lastBarrier)
     }
 
     // MARK: Events
@@ -317,8 +263,7 @@ final class ClientThread {
             client.report(error, of: .edit)
             client.transition { ((), $0.refuse(number)) }
         case .committed(_, let error):
-            commitUnderWay = nil
-            let commit = commits.removeFirst()
+            let commit = commits.finish()
             let name = commit.domain.name
             if error?.code == .changed, client.state.withLock({ $0.mustReload(commit) }) {
                 restarted.insert(name)
@@ -330,7 +275,7 @@ final class ClientThread {
         case .unsaved(let domain): client.state.withLock { $0.noteUnsaved(domain) }
         case .saved(let domain, let number): client.state.withLock { $0.save(domain, upTo: number) }
         case .synchronized(let number, let failures):
-            for barrier in barriers.removeValue(forKey: number) ?? [] { barrier.finish(failures) }
+            barriers.finish(number, failures)
         case .trouble(let error): client.report(error, of: .saving)
         }
     }

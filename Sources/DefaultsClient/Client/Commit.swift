@@ -27,3 +27,67 @@ struct Commit: Sendable {
                 + "made, or may still be made. Read the value before you try again.")
     }
 }
+
+/// The conditional edits to make, in order and one at a time.
+///
+/// If one is sent twice, the agent knows by its number whether it has been made.
+///
+/// Pure, but for the barriers of edits that it fails.
+struct CommitQueue {
+    private var commits: ArraySlice<Commit> = []
+    private var lastNumber: UInt64 = 0
+    private var state = State.idle
+
+    /// The state of the first edit.
+    private enum State {
+        case idle
+        /// It was sent to an agent with this log, or given to an embedded session, which has none.
+        case sent(Epoch?)
+    }
+
+    var isEmpty: Bool { commits.isEmpty }
+
+    mutating func add(_ new: [Commit]) { commits += new }
+
+    /// Begins the next edit, unless one is under way.
+    ///
+    /// Edits whose condition already fails here are rejected immediately.
+    ///
+    /// - Parameters:
+    ///   - log: the log of the session's agent; `nil` without an agent.
+    ///   - holds: returns whether an edit's condition holds here.
+    /// - Returns: the edit to send and its number; `nil` if there is none.
+    mutating func begin(in log: Epoch?, _ holds: (Commit) -> Bool) -> (commit: Commit, number: UInt64)? {
+        guard case .idle = state else { return nil }
+        while let next = commits.first, !holds(next) {
+            commits.removeFirst()
+            next.barrier.finish([next.conditionError])
+        }
+        guard let next = commits.first else { return nil }
+        lastNumber += 1
+        state = .sent(log)
+        return (next, lastNumber)
+    }
+
+    /// Returns the edit under way, to be sent again to a new session if it has the same log, which shows whether the
+    /// edit was made; otherwise fails the edit.
+    mutating func resume(in log: Epoch?) -> (commit: Commit, number: UInt64)? {
+        guard case .sent(let former) = state, let commit = commits.first else { return nil }
+        if let former, former == log { return (commit, lastNumber) }
+        _ = finish()
+        commit.barrier.finish([commit.loss])
+        return nil
+    }
+
+    /// Removes and returns the edit under way, whose outcome is known.
+    mutating func finish() -> Commit {
+        state = .idle
+        return commits.removeFirst()
+    }
+
+    /// Fails all edits.
+    mutating func abandon() {
+        for commit in commits { commit.barrier.finish([commit.loss]) }
+        (commits, state) = ([], .idle)
+    }
+}

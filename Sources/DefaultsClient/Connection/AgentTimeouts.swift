@@ -48,6 +48,34 @@ package struct AgentTimeouts: Sendable {
     static let maximumRetry: Int64 = 600_000
 }
 
+/// The attempts of a client to reach its agent, and the pauses between them.
+///
+/// Pure; it has no clock.
+struct AgentAttempts {
+    /// The time before which no attempt is made.
+    private var next = MonotonicTime(milliseconds: 0)
+    /// The number of consecutive timeouts.
+    private var silences = 0
+
+    /// Whether the agent may be tried.
+    func areDue(at now: MonotonicTime) -> Bool { next <= now }
+
+    /// Notes a timeout, and postpones the next attempt for twice as long after each.
+    ///
+    /// - Returns: whether to report it, which happens once until the agent responds.
+    mutating func noteSilence(at now: MonotonicTime) -> Bool {
+        defer { silences += 1 }
+        postpone(
+            until: now + min(AgentTimeouts.retry << min(Int64(silences), 10), AgentTimeouts.maximumRetry))
+        return silences == 0
+    }
+
+    mutating func postpone(until time: MonotonicTime) { next = time }
+
+    /// Notes that the agent responds.
+    mutating func noteResponse() { silences = 0 }
+}
+
 /// The state of a silent agent's process, from the kernel; see proc_pid_stat(5).
 enum ProcessStatus {
     case runs

@@ -18,25 +18,13 @@ final class AgentSession: Session {
     /// Whether the agent has widened a stream; an older agent can't.
     private var hasWidened = false
     /// The unanswered requests that wait for the disk.
-    private var barriers = PendingRequests<(domains: Set<Domain>, round: UInt64)>()
+    private var barriers = PendingRequests<SaveChecks.Part>()
     /// All other unanswered requests except conditional edits.
     private var questions = PendingRequests<Question>()
     /// The unanswered conditional edits; the purpose is the edit's own number.
     private var commits = PendingRequests<UInt64>()
-    /// The unfinished rounds of requests that check whether edits are saved.
-    private var saveChecks: [UInt64: SaveCheck] = [:]
-    private var lastSaveCheck: UInt64 = 0
-    /// Whether the latest finished round had failures.
-    private var lastHasFailed = false
-    /// The last edit of each domain with edits that aren't known to be saved.
-    private var unsaved: [Domain: UInt64] = [:]
-    private var lastEdit: UInt64 = 0
-    /// The time of the next check of whether edits are saved.
-    private var nextSaveCheck: MonotonicTime?
-    /// The delay before a check.
-    ///
-    /// The agent saves edits within a second, so only failed saves are pending after the initial delay.
-    private var saveCheckBackoff = SaveBackoff(first: 1_200)
+    /// The edits that may not be saved yet, and the rounds of requests that check it.
+    private var saveChecks = SaveChecks()
     /// The time at which the last message arrived.
     private var lastHeard = MonotonicTime.now()
     /// Whether the process is about to end.
@@ -61,26 +49,12 @@ final class AgentSession: Session {
         case other
     }
 
-    /// A round of requests that check whether edits are saved.
-    private struct SaveCheck {
-        /// The number of the `synchronize` that waits for the round, if any.
-        var number: UInt64?
-        /// The last edit before the round.
-        var lastEdit: UInt64
-        /// The number of answers that haven't arrived.
-        var remainingAnswers: Int
-        var failures: [DefaultsError] = []
-    }
-
     /// The maximum number of messages that one call receives, as an agent may send them without end.
     private static let maximumMessages = 512
     /// The maximum number of reads, of up to 64 KiB each, in one call.
     private static let maximumReceptions = 16
     /// Whether there may be more to receive without waiting.
     private var hasMore = false
-
-    /// The maximum number of domains in one request of a round without earlier failures.
-    private static let saveCheckBatch = 32
 
     /// Creates a session on a connection, which it takes over.
     init(_ connection: AgentConnection, keepAliveInterval: Int64) {
@@ -94,7 +68,7 @@ final class AgentSession: Session {
 
     var deadline: MonotonicTime? {
         localEvents.isEmpty && !hasMore && failure == nil
-            ? [nextSaveCheck, expiry, nextKeepAlive].compactMap(\.self).min() : .now()
+            ? [saveChecks.next, expiry, nextKeepAlive].compactMap(\.self).min() : .now()
     }
 
     /// The time at which to ask the agent whether it is still there.
@@ -210,7 +184,6 @@ final class AgentSession: Session {
 
     func edit(_ request: EditRequest) throws(DefaultsError) {
         let number = request.identity?.number ?? 0
-        lastEdit = number
         do throws(DefaultsError) {
             try request.check()
             try ask(.edit(request), .edit(number))
@@ -227,8 +200,7 @@ final class AgentSession: Session {
             }
             return
         }
-        unsaved[request.domain] = number
-        if nextSaveCheck == nil { nextSaveCheck = .now() + saveCheckBackoff.delay }
+        saveChecks.add(number, of: request.domain, at: .now())
     }
 
     func commit(_ request: EditRequest) throws(DefaultsError) {
@@ -243,26 +215,18 @@ final class AgentSession: Session {
     }
 
     func synchronize(_ domains: [Domain], _ number: UInt64) throws(DefaultsError) {
-        let domains = Set(domains).union(unsaved.keys)
+        let domains = Set(domains).union(saveChecks.unsaved)
         if domains.isEmpty { localEvents.append(.synchronized(number, failures: [])) }
         try beginSaveCheck(domains, for: number)
     }
 
     private func beginSaveCheck(_ domains: Set<Domain>, for number: UInt64?) throws(DefaultsError) {
-        if domains.isEmpty { return }
-        lastSaveCheck += 1
-        // After a failure, one request per domain tells which of them can't be saved. Otherwise, a limit on the domains
-        // per request keeps the answers coming, so that the agent doesn't appear to hang.
-        let size = lastHasFailed ? 1 : Self.saveCheckBatch
-        let sorted = domains.sorted()
-        let parts = stride(from: 0, to: sorted.count, by: size).map { Set(sorted[$0...].prefix(size)) }
-        saveChecks[lastSaveCheck] = SaveCheck(number: number, lastEdit: lastEdit, remainingAnswers: parts.count)
-        for part in parts { try ask(part, for: lastSaveCheck) }
+        try ask(saveChecks.beginRound(domains, for: number))
     }
 
-    /// Asks whether the edits of some domains are saved, as part of a round.
-    private func ask(_ domains: Set<Domain>, for round: UInt64) throws(DefaultsError) {
-        barriers.add(try send(.synchronize(domains)), (domains, round))
+    /// Asks whether the edits of some domains are saved.
+    private func ask(_ parts: [SaveChecks.Part]) throws(DefaultsError) {
+        for part in parts { barriers.add(try send(.synchronize(part.domains)), part) }
     }
 
     func reload() {}
@@ -309,10 +273,7 @@ final class AgentSession: Session {
         }
         // Ending a stream that doesn't exist costs the agent nothing.
         if let nextKeepAlive, nextKeepAlive <= .now() { try ask(.unsubscribe(0), .other) }
-        if let due = nextSaveCheck, due <= .now() {
-            nextSaveCheck = nil
-            try beginSaveCheck(Set(unsaved.keys), for: nil)
-        }
+        if saveChecks.dequeueDue(at: .now()) { try beginSaveCheck(saveChecks.unsaved, for: nil) }
     }
 
     private func handle(_ message: NumberedMessage, _ events: inout [SessionEvent]) throws(DefaultsError) {
@@ -320,12 +281,14 @@ final class AgentSession: Session {
             if message.number == stream { handle(event, &events) }
             return
         }
-        if let (domains, round) = barriers.remove(message.number) {
+        if let part = barriers.remove(message.number) {
+            let failures: [DefaultsError]
             switch message.message {
-            case .synchronized(_, let failures): try note(failures, of: domains, round, &events)
-            case .failure(let error): try note([error], of: domains, round, &events)
-            default: break
+            case .synchronized(_, let found): failures = found
+            case .failure(let error): failures = [error]
+            default: return
             }
+            try ask(saveChecks.note(failures, of: part, at: .now(), &events))
             return
         }
         if let number = commits.remove(message.number) {
@@ -355,34 +318,6 @@ final class AgentSession: Session {
             arriving.formUnion(wanted)
         default: break
         }
-    }
-
-    /// Handles one answer of a round.
-    private func note(
-        _ failures: [DefaultsError], of domains: Set<Domain>, _ number: UInt64, _ events: inout [SessionEvent]
-    ) throws(DefaultsError) {
-        guard var round = saveChecks.removeValue(forKey: number) else { return }
-        round.remainingAnswers -= 1
-        if failures.isEmpty {
-            for domain in domains {
-                if let last = unsaved[domain], last <= round.lastEdit { unsaved[domain] = nil }
-                events.append(.saved(domain, round.lastEdit))
-            }
-        } else if domains.count > 1 {
-            // One request per domain tells which of them can't be saved.
-            for domain in domains.sorted() { try ask([domain], for: number) }
-            round.remainingAnswers += domains.count
-        } else {
-            round.failures += failures
-        }
-        guard round.remainingAnswers == 0 else {
-            saveChecks[number] = round
-            return
-        }
-        lastHasFailed = !round.failures.isEmpty
-        events += saveCheckBackoff.note(round.failures)
-        nextSaveCheck = unsaved.isEmpty ? nil : .now() + saveCheckBackoff.delay
-        if let caller = round.number { events.append(.synchronized(caller, failures: round.failures)) }
     }
 
     @discardableResult

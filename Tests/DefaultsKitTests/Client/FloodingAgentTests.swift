@@ -1,6 +1,7 @@
 import DefaultsCore
 import Glibc
 import Linux
+import ProgramSupport
 import PropertyList
 import Synchronization
 import TestSupport
@@ -55,11 +56,8 @@ private final class Seen: Sendable {
 /// - Throws: the body's error, or an error if the agent can't listen.
 private func withFloodingAgent(answers: Bool = true, _ body: (Environment) throws -> Void) throws {
     try withTemporaryDirectory { path in
-        let listener = FileDescriptor(
-            owning: socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0))
+        let listener = try listeningSocket(at: "\(path)/socket")
         let number = listener.number
-        let bound = UnixAddress(path: "\(path)/socket")?.with { bind(number, $0, $1) }
-        guard bound == 0, listen(number, 8) == 0 else { throw TestSystemError("listen") }
         let environment = Environment([
             "DEFAULTS_DIRECTORY": path, "DEFAULTSD_SOCKET": "\(path)/socket",
             "DEFAULTS_SYSTEM_DIRECTORIES": path + "/none", "DEFAULTS_MANAGED_DIRECTORY": path + "/none",
