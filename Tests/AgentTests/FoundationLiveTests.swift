@@ -19,16 +19,16 @@ struct FoundationLiveTests {
             // From here on, an edit stays in the agent until a save is requested.
             try agent.holdEdits()
             let app = try start(agent, "live")
-            #expect(app.line() == "begins with k=0")
-            #expect(app.line() == "ready FoundationApp")
+            try app.expect("begins with k=0")
+            try app.expect("ready FoundationApp")
             for number in 1...3 {
                 try agent.defaults("write", "FoundationApp", "k", "\(number)")
-                #expect(app.line() == "standard FoundationApp: k=\(number)")
+                try app.expect("standard FoundationApp: k=\(number)")
             }
             try agent.defaults("delete", "FoundationApp", "k")
-            #expect(app.line() == "standard FoundationApp: k=none")
+            try app.expect("standard FoundationApp: k=none")
             try agent.defaults("write", "-g", "g", "all")
-            #expect(app.line() == "standard NSGlobalDomain: g=all")
+            try app.expect("standard NSGlobalDomain: g=all")
         }
     }
 
@@ -36,14 +36,14 @@ struct FoundationLiveTests {
     func foreignWriter() throws {
         try AgentProcess.withAgent { agent in
             let app = try start(agent, "live")
-            #expect(app.line() == "begins with k=none")
-            #expect(app.line() == "ready FoundationApp")
+            try app.expect("begins with k=none")
+            try app.expect("ready FoundationApp")
             try Programs.run(
                 Programs.foundationWriter, ["FoundationApp", "k", "theirs"], environment: agent.place.environment)
-            #expect(app.line() == "standard FoundationApp: k=theirs")
+            try app.expect("standard FoundationApp: k=theirs")
             let file = try PropertyListValue.dictionary(["k": "edited"]).write(as: .xml)
             try RawFile.replace(agent.place.path("FoundationApp"), with: file)
-            #expect(app.line() == "standard FoundationApp: k=edited")
+            try app.expect("standard FoundationApp: k=edited")
         }
     }
 
@@ -51,12 +51,12 @@ struct FoundationLiveTests {
     func unsaved() throws {
         try AgentProcess.withAgent { agent in
             let app = try start(agent, "unsaved", "mine")
-            #expect(app.line() == "begins with k=none")
-            #expect(app.line() == "ready FoundationApp")
+            try app.expect("begins with k=none")
+            try app.expect("ready FoundationApp")
             try agent.defaults("write", "FoundationApp", "k", "theirs")
             // Foundation saves its own key when it learns of the other one, and is then notified of its own save.
-            #expect(app.line() == "standard FoundationApp: k=theirs")
-            #expect(app.line() == "standard FoundationApp: unsaved=mine")
+            try app.expect("standard FoundationApp: k=theirs")
+            try app.expect("standard FoundationApp: unsaved=mine")
             let read = try agent.defaults("read", "FoundationApp")
             #expect(read.output == "{\n    k = theirs;\n    unsaved = mine;\n}\n")
         }
@@ -66,15 +66,15 @@ struct FoundationLiveTests {
     func suite() throws {
         try AgentProcess.withAgent { agent in
             let app = try start(agent, "live", "org.example.suite")
-            #expect(app.line() == "begins with k=none")
-            #expect(app.line() == "ready FoundationApp")
+            try app.expect("begins with k=none")
+            try app.expect("ready FoundationApp")
             try agent.defaults("write", "org.example.suite", "k", "1")
-            #expect(app.line() == "suite org.example.suite: k=1")
+            try app.expect("suite org.example.suite: k=1")
             try agent.defaults("write", "-g", "g", "2")
-            #expect(app.line() == "standard NSGlobalDomain: g=2")
-            #expect(app.line() == "suite NSGlobalDomain: g=2")
+            try app.expect("standard NSGlobalDomain: g=2")
+            try app.expect("suite NSGlobalDomain: g=2")
             try agent.defaults("write", "FoundationApp", "k", "3")
-            #expect(app.line() == "standard FoundationApp: k=3")
+            try app.expect("standard FoundationApp: k=3")
         }
     }
 
@@ -82,14 +82,14 @@ struct FoundationLiveTests {
     func disabled() throws {
         try AgentProcess.withAgent { agent in
             let app = try start(agent, "live")
-            #expect(app.line() == "begins with k=none")
-            #expect(app.line() == "ready FoundationApp")
+            try app.expect("begins with k=none")
+            try app.expect("ready FoundationApp")
             try agent.defaults("write", "FoundationApp", "k", "stop")
-            #expect(app.line() == "standard FoundationApp: k=stop")
-            #expect(app.line() == "stopped")
+            try app.expect("standard FoundationApp: k=stop")
+            try app.expect("stopped")
             for number in 1...3 {
                 try agent.defaults("write", "FoundationApp", "k", "\(number)")
-                #expect(app.line() == "changed k=\(number), in Foundation k=stop")
+                try app.expect("changed k=\(number), in Foundation k=stop")
             }
         }
     }
@@ -98,16 +98,16 @@ struct FoundationLiveTests {
     func withoutAgent() throws {
         try AgentProcess.withPlace { place in
             let app = try RunningProgram(Programs.foundationApp, ["live"], environment: place.environment)
-            #expect(app.line() == "begins with k=none")
-            #expect(app.line() == "ready FoundationApp")
+            try app.expect("begins with k=none")
+            try app.expect("ready FoundationApp")
             try Programs.run(
                 Programs.foundationWriter, ["FoundationApp", "k", "1"], environment: place.environment)
-            #expect(app.line() == "standard FoundationApp: k=1")
+            try app.expect("standard FoundationApp: k=1")
             // When the library switches to the agent, it reports for each domain that it may have missed changes.
             let agent = try AgentProcess(place)
-            for _ in 1...2 { #expect(app.line() == "standard ?: k=1") }
+            for _ in 1...2 { try app.expect("standard ?: k=1") }
             try agent.defaults("write", "FoundationApp", "k", "2")
-            #expect(app.line() == "standard FoundationApp: k=2")
+            try app.expect("standard FoundationApp: k=2")
         }
     }
 
@@ -121,10 +121,10 @@ struct FoundationLiveTests {
             try FileManager.default.copyItem(atPath: Programs.foundationApp, toPath: "\(bundle)/FoundationApp")
             let app = try RunningProgram(
                 "\(bundle)/FoundationApp", ["live"], environment: agent.place.environment)
-            #expect(app.line() == "begins with k=none")
-            #expect(app.line() == "ready org.example.bundle")
+            try app.expect("begins with k=none")
+            try app.expect("ready org.example.bundle")
             try agent.defaults("write", "org.example.bundle", "k", "1")
-            #expect(app.line() == "standard org.example.bundle: k=1")
+            try app.expect("standard org.example.bundle: k=1")
         }
     }
 }

@@ -56,14 +56,23 @@ package final class RunningProgram {
         }
     }
 
+    /// Waits for the next line, which must be a certain one.
+    ///
+    /// - Throws: an error that quotes the program's standard error, which says why it may have gone another way.
+    package func expect(_ line: String) throws {
+        let next = self.line()
+        if next == line { return }
+        throw UnexpectedOutput(description: "\(next ?? "No line") instead of \(line). Standard error: \(complaints())")
+    }
+
     /// Waits for the next line and parses it as a JSON object.
     package func object() throws -> [String: Any] {
         guard let line = line() else {
             let end = status(within: 1).map { "it ended with status \($0)" } ?? "it is still running"
-            throw Silence(description: "No line arrived, \(end): \(complaints())")
+            throw UnexpectedOutput(description: "No line arrived, \(end): \(complaints())")
         }
         guard let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] else {
-            throw Silence(description: "Not a JSON object: \(line)")
+            throw UnexpectedOutput(description: "Not a JSON object: \(line)")
         }
         return object
     }
@@ -115,7 +124,7 @@ package final class RunningProgram {
         return String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     }
 
-    private struct Silence: Error, CustomStringConvertible {
+    private struct UnexpectedOutput: Error, CustomStringConvertible {
         let description: String
     }
 }
