@@ -1,5 +1,6 @@
 import DefaultsCore
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import defaultsd
@@ -40,6 +41,23 @@ struct ScheduleTests {
         let dequeued = [9, 20, 20].map { schedule.dequeueDue(at: time($0)) }
         #expect(dequeued == [[], [.save(domain), .reloadAll], []])
         #expect(schedule.items == [.keepLog] && schedule.next == time(30))
+    }
+
+    @Test("The next time is the earliest one after any sequence of changes")
+    mutating func next() {
+        var random = PseudoRandom(seed: 1)
+        let items: [Schedule.Item] = [.reloadAll, .keepLog, .save(domain), .confirmLoss(domain), .examineDisplaced]
+        for step in 0..<2_000 {
+            let item = random.pick(items)
+            let due = time(Int64(random.below(50)))
+            switch random.below(5) {
+            case 0: schedule.remove(item)
+            case 1: schedule.move(item, to: due)
+            case 2: _ = schedule.dequeueDue(at: time(Int64(random.below(10))))
+            default: schedule.plan(item, at: due)
+            }
+            #expect(schedule.next == schedule.items.compactMap { schedule[$0] }.min(), "step \(step)")
+        }
     }
 
     // MARK: Failures

@@ -24,6 +24,8 @@ struct Schedule {
     }
 
     private var times: [Item: NIODeadline] = [:]
+    /// The time at which the next item is due: the earliest of `times`.
+    private(set) var next: NIODeadline?
     /// Consecutive failed attempts; kept while the item isn't planned.
     private var failures: [Item: Int] = [:]
 
@@ -32,16 +34,18 @@ struct Schedule {
     /// Plans an item, or moves a planned one to the earlier of the two times.
     mutating func plan(_ item: Item, at time: NIODeadline) {
         times[item] = min(time, times[item] ?? time)
+        next = min(time, next ?? time)
     }
 
     /// Plans an item, or moves a planned one to another time.
     mutating func move(_ item: Item, to time: NIODeadline) {
-        times[item] = time
+        remove(item)
+        plan(item, at: time)
     }
 
     /// Removes an item, but keeps the count of its failures.
     mutating func remove(_ item: Item) {
-        times[item] = nil
+        if times.removeValue(forKey: item) == next { next = times.values.min() }
     }
 
     /// The time at which an item is due, or `nil` if it isn't planned.
@@ -50,13 +54,11 @@ struct Schedule {
     /// The planned items.
     var items: [Item] { Array(times.keys) }
 
-    /// The time at which the next item is due.
-    var next: NIODeadline? { times.values.min() }
-
     /// Removes and returns the items that are due, the earliest first.
     mutating func dequeueDue(at now: NIODeadline) -> [Item] {
         let due = times.filter { $1 <= now }.sorted { $0.value < $1.value }.map(\.key)
         for item in due { times[item] = nil }
+        next = times.values.min()
         return due
     }
 
