@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Linux
 
 /// The identity of the directory that a path leads to, however the path is spelled.
 ///
@@ -37,14 +38,14 @@ struct OpenDirectory: ~Copyable {
     /// either, and is reported as such.
     ///
     /// - Throws: The error number.
-    init(_ path: String) throws(ErrorNumber) {
+    init(_ path: String) throws(SystemCall.Failure) {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw ErrorNumber(code: errno) }
+        guard descriptor >= 0 else { throw SystemCall.Failure(number: errno) }
         var information = stat()
         guard fstat(descriptor, &information) == 0 else {
             let code = errno
             close(descriptor)
-            throw ErrorNumber(code: code)
+            throw SystemCall.Failure(number: code)
         }
         self.descriptor = descriptor
         self.identity = DirectoryIdentity(
@@ -55,23 +56,4 @@ struct OpenDirectory: ~Copyable {
 
     /// The magic number of the directory's file system.
     var fileSystem: Int64 { linux_file_system_type(descriptor) }
-}
-
-/// Opens a directory for listing from its beginning; the caller closes it with `closedir`.
-///
-/// - Throws: The error number.
-func openListing(_ path: String, below parent: Int32) throws(ErrorNumber) -> OpaquePointer {
-    let descriptor = openat(parent, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { throw ErrorNumber(code: errno) }
-    guard let stream = fdopendir(descriptor) else {
-        let code = errno
-        close(descriptor)
-        throw ErrorNumber(code: code)
-    }
-    return stream
-}
-
-/// A system error number as an error.
-struct ErrorNumber: Error {
-    let code: Int32
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Linux
 internal import Synchronization
 
 /// A watcher of one directory and of named subdirectories directly below it.
@@ -34,7 +35,7 @@ package final class DirectoryWatcher: Sendable {
     ///
     /// The lock is held while waiting for the thread's end, so that every caller of ``stop()`` returns after it. The
     /// thread never acquires this lock. In the lock order, it comes before the channel's lock.
-    private let thread: Mutex<pthread_t?>
+    private let thread: ForkSafeMutex<pthread_t?>
 
     /// Starts watching.
     ///
@@ -58,7 +59,7 @@ package final class DirectoryWatcher: Sendable {
         }
         do {
             let channel = try WatchChannel()
-            thread = Mutex(try WatchThread.start(configuration, channel: channel))
+            thread = ForkSafeMutex(try WatchThread.start(configuration, channel: channel))
             self.channel = channel
         } catch {
             Self.isClaimed.store(false, ordering: .releasing)

@@ -33,11 +33,13 @@ struct FileSignature: Equatable {
     /// Examines a name in a directory.
     ///
     /// - Throws: The error number.
-    init(_ name: String, in directory: Int32 = AT_FDCWD) throws(ErrorNumber) {
+    init(_ name: String, in directory: Int32 = AT_FDCWD) throws(SystemCall.Failure) {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         var information = stat()
-        guard fstatat(directory, name, &information, AT_SYMLINK_NOFOLLOW) == 0 else { throw ErrorNumber(code: errno) }
+        guard fstatat(directory, name, &information, AT_SYMLINK_NOFOLLOW) == 0 else {
+            throw SystemCall.Failure(number: errno)
+        }
         entry = Stamp(information)
         isLink = information.st_mode & S_IFMT == S_IFLNK
         if isLink, fstatat(directory, name, &information, 0) == 0 { target = Stamp(information) }

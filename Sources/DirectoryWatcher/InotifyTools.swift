@@ -1,5 +1,6 @@
 internal import CInotifyTools
 internal import Glibc
+internal import Linux
 
 /// libinotifytools, wrapped so that its pitfalls can't be reached.
 ///
@@ -62,14 +63,15 @@ struct InotifyTools: ~Copyable {
     ///
     /// - Returns: The watch's number; that of the existing watch if the directory is already watched.
     /// - Throws: The error number.
-    mutating func watch(_ directory: borrowing OpenDirectory, for mask: InotifyMask) throws(ErrorNumber) -> Int32 {
+    mutating func watch(_ directory: borrowing OpenDirectory, for mask: InotifyMask) throws(SystemCall.Failure) -> Int32
+    {
         spellings += 1
         var path = "/proc/self/fd/\(directory.descriptor)/"
         for bit in 0..<(UInt32.bitWidth - spellings.leadingZeroBitCount) {
             path += spellings & (1 << bit) == 0 ? "/" : "./"
         }
         guard inotifytools_watch_file(path, Int32(mask.rawValue)) != 0 else {
-            throw ErrorNumber(code: inotifytools_error())
+            throw SystemCall.Failure(number: inotifytools_error())
         }
         return inotifytools_wd_from_filename(path)
     }
@@ -119,14 +121,12 @@ struct InotifyTools: ~Copyable {
 
     /// Returns this process's descriptors that are inotify instances.
     private static func instances() -> Set<Int32>? {
-        guard let directory = opendir("/proc/self/fd") else { return nil }
-        defer { closedir(directory) }
+        guard let listing = try? DirectoryListing("/proc/self/fd") else { return nil }
         var found: Set<Int32> = []
-        while let entry = readdir(directory) {
-            guard let descriptor = Int32(entryName(entry)) else { continue }
-            var target = [CChar](repeating: 0, count: 32)
-            guard readlink("/proc/self/fd/\(descriptor)", &target, target.count - 1) > 0 else { continue }
-            if strcmp(target, "anon_inode:inotify") == 0 { found.insert(descriptor) }
+        while let entry = try? listing.next() {
+            guard let descriptor = entry.name.flatMap({ Int32($0) }) else { continue }
+            let target = SystemCall.target(ofLink: "/proc/self/fd/\(descriptor)")
+            if target == Array("anon_inode:inotify".utf8) { found.insert(descriptor) }
         }
         return found
     }
@@ -151,13 +151,4 @@ struct InotifyTools: ~Copyable {
 
 extension InotifyMask {
     fileprivate var hex: String { String(rawValue, radix: 16) }
-}
-
-/// Returns the name of a directory entry, with invalid UTF-8 repaired.
-func entryName(_ entry: UnsafeMutablePointer<dirent>) -> String {
-    withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)) {
-            String(cString: $0)
-        }
-    }
 }

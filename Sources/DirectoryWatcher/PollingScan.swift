@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Linux
 
 /// A listing of the directory: the results of `lstat` and `stat` for each relevant name.
 ///
@@ -16,7 +17,7 @@ struct PollingScan: Equatable {
     /// Lists an open directory and its subdirectories.
     init(
         _ directory: borrowing OpenDirectory, subdirectories: [String], isRelevant: (String) -> Bool
-    ) throws(ErrorNumber) {
+    ) throws(SystemCall.Failure) {
         identity = directory.identity
         try list(directory.descriptor, ".", prefix: "", isRelevant: isRelevant)
         for name in subdirectories {
@@ -27,15 +28,13 @@ struct PollingScan: Equatable {
 
     private mutating func list(
         _ parent: Int32, _ path: String, prefix: String, isRelevant: (String) -> Bool
-    ) throws(ErrorNumber) {
-        let stream = try openListing(path, below: parent)
-        defer { closedir(stream) }
-        let descriptor = dirfd(stream)
+    ) throws(SystemCall.Failure) {
+        let listing = try DirectoryListing(path, below: parent)
+        let descriptor = listing.descriptor
         var information = stat()
         if fstat(descriptor, &information) == 0 { permissions[path] = DirectoryPermissions(information) }
-        while let entry = readdir(stream) {
-            let name = entryName(entry)
-            guard name != ".", name != "..", isRelevant(prefix + name) else { continue }
+        while let entry = try listing.next() {
+            guard let name = entry.name, isRelevant(prefix + name) else { continue }
             signatures[prefix + name] = try? FileSignature(name, in: descriptor)
         }
     }

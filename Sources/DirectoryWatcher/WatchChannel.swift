@@ -1,6 +1,6 @@
 internal import CLinux
 internal import Glibc
-internal import Synchronization
+internal import Linux
 
 /// The connection between the watcher's callers and its thread: requests go in, dirty names and status come out.
 final class WatchChannel: Sendable {
@@ -25,7 +25,7 @@ final class WatchChannel: Sendable {
     /// Protects everything that both sides use, and the use of `wake` against its closing.
     ///
     /// The only call made under this lock is `write` on `wake`, which doesn't block.
-    private let state = Mutex(State())
+    private let state = ForkSafeMutex(State())
 
     /// An eventfd: readable when there are requests.
     let wake: Int32

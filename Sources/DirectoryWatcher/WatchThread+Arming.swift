@@ -16,7 +16,7 @@ extension WatchThread {
             } catch {
                 // The directory that the ancestor waits for was created after the ancestor was opened, so a nearer
                 // ancestor exists now.
-                if error.code == ENOENT, let ancestor, ancestor != self.directory,
+                if error.number == ENOENT, let ancestor, ancestor != self.directory,
                     (try? OpenDirectory(ancestor)) != nil
                 {
                     continue
@@ -24,7 +24,7 @@ extension WatchThread {
                 // The directory can't be examined: keep its watches until the next identity check.
                 if error.isShortage, mode == .inotify { return .inotify }
                 loseContents(of: self.directory)
-                return .waiting(WatcherStatus.WaitingReason(errno: error.code))
+                return .waiting(WatcherStatus.WaitingReason(errno: error.number))
             }
         }
         // The path changes as fast as we can check it: try again after the rearm interval.
@@ -33,15 +33,15 @@ extension WatchThread {
     }
 
     /// Watches the directory and its subdirectories; returns `nil` if the directory has been removed meanwhile.
-    private func arm(_ directory: borrowing OpenDirectory) throws(ErrorNumber) -> WatcherStatus.Mode? {
+    private func arm(_ directory: borrowing OpenDirectory) throws(SystemCall.Failure) -> WatcherStatus.Mode? {
         do {
             return try arm(directory, at: self.directory)
         } catch {
-            switch error.code {
+            switch error.number {
             case ENOENT:
                 return nil
             case ENOSPC, ENOMEM:
-                let failure = InotifyFailure.noWatch(errno: error.code)
+                let failure = InotifyFailure.noWatch(errno: error.number)
                 giveUpLibrary(failure)
                 return .polling(.inotifyUnavailable(failure))
             default:
@@ -58,17 +58,17 @@ extension WatchThread {
             return try arm(OpenDirectory(path), at: path)
         } catch {
             // Its watches stay: ending them would mark a rescan with each check of the paths.
-            if error.code == ENOSPC { return .polling(.inotifyUnavailable(.noWatch(errno: error.code))) }
+            if error.number == ENOSPC { return .polling(.inotifyUnavailable(.noWatch(errno: error.number))) }
             if error.isShortage, companionModes[path] == .inotify { return .inotify }
             loseContents(of: path)
-            return .waiting(WatcherStatus.WaitingReason(errno: error.code))
+            return .waiting(WatcherStatus.WaitingReason(errno: error.number))
         }
     }
 
     /// Watches a directory and its subdirectories.
     private func arm(
         _ directory: borrowing OpenDirectory, at path: String
-    ) throws(ErrorNumber) -> WatcherStatus.Mode {
+    ) throws(SystemCall.Failure) -> WatcherStatus.Mode {
         if let name = unreportingFileSystem(directory, at: path) {
             loseContents(of: path)
             return .polling(.fileSystem(name: name))
@@ -133,7 +133,7 @@ extension WatchThread {
     /// Watches a place, which is currently this directory, unless it is already watched, and finds the links in it.
     func arm(
         _ place: WatcherState.WatchRole, _ directory: borrowing OpenDirectory, for mask: InotifyMask
-    ) throws(ErrorNumber) {
+    ) throws(SystemCall.Failure) {
         guard state.needsWatch(place, identity: directory.identity) else { return }
         guard let watch = try library?.watch(directory, for: mask) else { return }
         end(state.armed(place, identity: directory.identity, watch: watch))
@@ -160,9 +160,9 @@ extension WatchThread {
     }
 }
 
-extension ErrorNumber {
+extension SystemCall.Failure {
     /// Whether the error says nothing about the path, because descriptors or memory have run out.
-    var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(code) }
+    var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(number) }
 }
 
 extension WatcherStatus.WaitingReason {

@@ -10,12 +10,9 @@ extension WatchThread {
     ///
     /// - Returns: Whether the directory could be listed.
     func findLinks(in directory: borrowing OpenDirectory, prefix: String = "", below start: String = "") -> Bool {
-        guard let stream = try? openListing(".", below: directory.descriptor) else { return false }
-        defer { closedir(stream) }
-        while let entry = readdir(stream) {
-            // Some file systems don't report an entry's type.
-            guard [DT_LNK, DT_UNKNOWN].contains(Int(entry.pointee.d_type)) else { continue }
-            state.noteArrival(of: prefix + entryName(entry), below: start)
+        guard let listing = try? DirectoryListing(".", below: directory.descriptor) else { return false }
+        while let entry = try? listing.next() {
+            if entry.mayBeLink, let name = entry.name { state.noteArrival(of: prefix + name, below: start) }
         }
         return true
     }
@@ -55,7 +52,7 @@ extension WatchThread {
             signature = try FileSignature(path)
         } catch {
             // The name's condition is unknown, for example while its directory can't be searched.
-            if [ENOENT, ENOTDIR].contains(error.code) { state.forgetLink(name) } else { state.postpone(name) }
+            if [ENOENT, ENOTDIR].contains(error.number) { state.forgetLink(name) } else { state.postpone(name) }
             return
         }
         guard signature.isLink else { return state.forgetLink(name) }

@@ -210,7 +210,7 @@ final class WatchThread {
                 try OpenDirectory(path), subdirectories: configuration.subdirectories,
                 isRelevant: configuration.isRelevant)
         } catch {
-            let reason = WatcherStatus.WaitingReason(errno: error.code)
+            let reason = WatcherStatus.WaitingReason(errno: error.number)
             // When descriptors run out, for example, the listing says nothing: keep the previous one.
             if case .unreadable(let code) = reason, code != EACCES { return reason }
             obstacle = reason

@@ -1,12 +1,13 @@
 import CLinux
 import Glibc
 
-/// A mutex that also works in a forked child.
+/// The one kind of mutex in this package: it works in a forked child, and the thread sanitizer knows it.
 ///
-/// `Mutex` doesn't, for two reasons. It caches the thread's id, which in a child is still the parent's, so the kernel
-/// refuses the lock as soon as two threads contend for it. And if another thread holds it during the fork, it stays
-/// locked in the child forever. A fork waits until no mutex of this type is held (`linux_enter`), so a child never sees
-/// a half-changed value.
+/// The sanitizer doesn't see the locks of `Synchronization.Mutex`, and reports races under it that don't exist. And
+/// `Mutex` doesn't work in a forked child, for two reasons. It caches the thread's id, which in a child is still the
+/// parent's, so the kernel refuses the lock as soon as two threads contend for it. And if another thread holds it during
+/// the fork, it stays locked in the child forever. A fork waits until no mutex of this type is held (`linux_enter`), so
+/// a child never sees a half-changed value.
 ///
 /// The type is unchecked `Sendable` because `mutex` guards `value`, which the compiler can't see.
 package final class ForkSafeMutex<Value: ~Copyable>: @unchecked Sendable {

@@ -22,6 +22,16 @@ package enum SystemCall {
         }
     }
 
+    /// Returns the text of a symbolic link; `nil` if the path isn't one, or can't be read.
+    package static func target(ofLink path: UnsafePointer<CChar>) -> [UInt8]? {
+        let target = [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in
+            count = buffer.withMemoryRebound(to: CChar.self) { bytes in
+                bytes.baseAddress.map { max(0, readlink(path, $0, bytes.count)) } ?? 0
+            }
+        }
+        return target.isEmpty ? nil : target
+    }
+
     /// Returns the system's message for an error number.
     package static func message(_ number: Int32) -> String {
         var buffer = [CChar](repeating: 0, count: 160)

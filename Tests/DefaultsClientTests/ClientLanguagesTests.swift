@@ -1,6 +1,6 @@
 import DefaultsCore
+import Linux
 import PropertyList
-import Synchronization
 import Testing
 
 @testable import DefaultsClient
@@ -11,7 +11,7 @@ struct ClientLanguagesTests {
     func latches() {
         let client = Client(inMemory: [:])
         let latch = Latch()
-        let wasOpen = Mutex<Bool?>(nil)
+        let wasOpen = ForkSafeMutex<Bool?>(nil)
         client.useLanguages { _ in
             let isOpen = latch.wait(milliseconds: 0)
             wasOpen.withLock { $0 = isOpen }

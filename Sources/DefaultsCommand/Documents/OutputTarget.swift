@@ -51,8 +51,6 @@ enum OutputTarget {
 
     /// Returns the text of a link; `nil` if the path is not a link.
     private static func text(ofLink path: FilePath) -> FilePath? {
-        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = readlink(path.cString, &buffer, buffer.count)
-        return count > 0 ? FilePath(bytes: buffer[..<count].map { UInt8(bitPattern: $0) }) : nil
+        SystemCall.target(ofLink: path.cString).map { FilePath(bytes: $0) }
     }
 }

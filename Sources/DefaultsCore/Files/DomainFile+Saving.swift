@@ -94,12 +94,8 @@ extension DomainFile {
     static func resolvingLinks(_ path: String) throws(SystemCall.Failure) -> String {
         var path = path
         for _ in 0..<40 {
-            var buffer = [UInt8](repeating: 0, count: 4096)
-            let length = buffer.withUnsafeMutableBytes { bytes in
-                bytes.bindMemory(to: CChar.self).baseAddress.map { readlink(path, $0, bytes.count) } ?? -1
-            }
-            guard length > 0 else { return path }
-            guard let target = String(validating: buffer.prefix(length), as: UTF8.self) else {
+            guard let bytes = SystemCall.target(ofLink: path) else { return path }
+            guard let target = String(validating: bytes, as: UTF8.self) else {
                 throw SystemCall.Failure(number: EILSEQ)
             }
             path = Path.isAbsolute(target) ? target : "\(Path.directory(of: path))/\(target)"

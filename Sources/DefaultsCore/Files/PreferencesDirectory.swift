@@ -188,36 +188,19 @@ package struct PreferencesDirectory: Hashable, Sendable {
         try entries(in: subdirectory).map(\.name)
     }
 
-    /// An entry of a directory.
-    struct Entry {
-        var name: String
-        /// Whether the entry is a symbolic link, or the file system doesn't say.
-        var mayBeLink: Bool
-    }
-
-    /// Returns the entries of the directory, or of a subdirectory; none if it doesn't exist.
-    func entries(in subdirectory: String) throws(DefaultsError) -> [Entry] {
+    /// Returns the entries of the directory, or of a subdirectory, with their names; none if it doesn't exist.
+    func entries(in subdirectory: String) throws(DefaultsError) -> [(name: String, mayBeLink: Bool)] {
         let path = subdirectory.isEmpty ? self.path : "\(self.path)/\(subdirectory)"
-        guard let stream = opendir(path) else {
-            let number = errno
-            if number == ENOENT { return [] }
-            throw DefaultsError(.directory, errno: number, "The directory \(path) can't be read")
-        }
-        defer { closedir(stream) }
-        var entries: [Entry] = []
-        while true {
-            // Only errno distinguishes the end from a failure.
-            errno = 0
-            guard let entry = readdir(stream) else {
-                if errno == 0 { return entries }
-                throw DefaultsError(.directory, errno: errno, "The directory \(path) can't be read")
+        do throws(SystemCall.Failure) {
+            let listing = try DirectoryListing(path)
+            var entries: [(name: String, mayBeLink: Bool)] = []
+            while let entry = try listing.next() {
+                if let name = entry.name { entries.append((name, entry.mayBeLink)) }
             }
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
-            }
-            guard let name, name != ".", name != ".." else { continue }
-            let mayBeLink = [DT_LNK, DT_UNKNOWN].contains(Int(entry.pointee.d_type))
-            entries.append(Entry(name: name, mayBeLink: mayBeLink))
+            return entries
+        } catch {
+            if error.number == ENOENT { return [] }
+            throw DefaultsError(.directory, errno: error.number, "The directory \(path) can't be read")
         }
     }
 

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Linux
 package import PropertyList
 
 /// A change to one key that the file doesn't hold yet.
@@ -61,11 +62,8 @@ package struct AppIdentity: Hashable, Sendable {
 
     /// Creates the identity of a running process.
     package init(pid: Int32) {
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        let length = buffer.withUnsafeMutableBytes { bytes in
-            bytes.bindMemory(to: CChar.self).baseAddress.map { readlink("/proc/\(pid)/exe", $0, bytes.count) } ?? -1
-        }
-        self.init(pid: pid, executable: String(decoding: buffer.prefix(max(0, length)), as: UTF8.self))
+        let target = SystemCall.target(ofLink: "/proc/\(pid)/exe") ?? []
+        self.init(pid: pid, executable: String(decoding: target, as: UTF8.self))
     }
 
     /// This process.

@@ -38,17 +38,17 @@ extension Store {
     ///
     /// - Returns: the leftovers; all entries, with names relative to the directory; and whether both could be read.
     private func search() throws(DefaultsError) -> (
-        leftovers: [Leftover], entries: [PreferencesDirectory.Entry], isComplete: Bool
+        leftovers: [Leftover], entries: [(name: String, mayBeLink: Bool)], isComplete: Bool
     ) {
         var leftovers: [Leftover] = []
-        var entries: [PreferencesDirectory.Entry] = []
+        var entries: [(name: String, mayBeLink: Bool)] = []
         var isComplete = true
         for subdirectory in ["", Domain.hostDirectory] {
             let prefix = subdirectory.isEmpty ? "" : subdirectory + "/"
             do throws(DefaultsError) {
                 let found = try directory.entries(in: subdirectory)
                 leftovers += Self.leftovers(among: found.map(\.name)).map { ($1, "\(directory.path)/\(prefix)\($0)") }
-                entries += found.map { .init(name: prefix + $0.name, mayBeLink: $0.mayBeLink) }
+                entries += found.map { (prefix + $0.name, $0.mayBeLink) }
             } catch {
                 // An unreadable `ByHost` is no reason to stop all saves.
                 if subdirectory.isEmpty { throw error }

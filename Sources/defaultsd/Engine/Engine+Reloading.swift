@@ -1,8 +1,8 @@
 import DefaultsCore
 import DirectoryWatcher
+import Linux
 import Logging
 import NIOCore
-import Synchronization
 
 /// Reloading files that changed, until their state is certain.
 extension Engine {

@@ -1,6 +1,6 @@
 import DefaultsCore
+import Linux
 import NIOCore
-import Synchronization
 
 /// Saving edits when they are due, without blocking on obstacles.
 extension Engine {

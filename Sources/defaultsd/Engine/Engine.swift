@@ -1,9 +1,9 @@
 import DefaultsCore
 import DirectoryWatcher
+import Linux
 import Logging
 import NIOCore
 import ServiceLifecycle
-import Synchronization
 
 /// The driver of the agent's store: it reloads files that the watcher reports, and saves edits when they are due.
 ///
@@ -29,7 +29,7 @@ actor Engine: Service {
     ///
     /// Each domain in the set has a scheduled or imminent save. It is removed before the save begins, so an edit made
     /// while the file is being written schedules another save.
-    let delayedSaves = Mutex(DelayedSaves())
+    let delayedSaves = ForkSafeMutex(DelayedSaves())
     /// The obstacles to saving.
     var obstacles = SaveObstacles()
     /// The time at which the change log's file was last started.
@@ -43,7 +43,7 @@ actor Engine: Service {
     /// The last reported watch mode.
     var watching: WatcherStatus.Mode?
     /// The parts of the agent that the engine notifies; set before the first event is read.
-    let observers = Mutex(Observers())
+    let observers = ForkSafeMutex(Observers())
 
     struct Observers {
         var subscribers: (any EngineSubscribers)?

@@ -1,7 +1,6 @@
 import DefaultsCore
 import Glibc
 import Linux
-import Synchronization
 
 /// The claims that an agent holds while it runs: one on its directory and one on its socket.
 final class AgentClaims: Sendable {
@@ -10,7 +9,7 @@ final class AgentClaims: Sendable {
     /// The claims that are held.
     ///
     /// The lock is held while claim files are opened and locked. Nothing that could block for long is called under it.
-    private let held: Mutex<Held>
+    private let held: ForkSafeMutex<Held>
 
     private struct Held {
         /// The claim on the directory; `nil` if no file can be created in it.
@@ -42,7 +41,7 @@ final class AgentClaims: Sendable {
             switch try Self.attempt(directory, address) {
             case .all(let claims):
                 (self.directory, self.address) = (directory, address)
-                held = Mutex(claims)
+                held = ForkSafeMutex(claims)
                 return
             case .held(let found): refusal = found
             }

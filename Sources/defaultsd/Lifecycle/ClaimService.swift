@@ -1,8 +1,8 @@
 import DefaultsCore
+import Linux
 import Logging
 import NIOCore
 import ServiceLifecycle
-import Synchronization
 
 /// A service that keeps the agent discoverable: its claims on the directory and the socket, and the socket's file.
 ///
@@ -72,7 +72,7 @@ final class ClaimChecks: EngineClaimChecks {
     private let continuation: AsyncStream<Void>.Continuation
     private let claims: AgentClaims
     /// The server; set before the socket is created.
-    private let server = Mutex<Server?>(nil)
+    private let server = ForkSafeMutex<Server?>(nil)
 
     init(_ claims: AgentClaims) {
         self.claims = claims

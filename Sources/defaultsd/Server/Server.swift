@@ -2,6 +2,7 @@ import CLinux
 import DefaultsCore
 import DirectoryWatcher
 import Glibc
+import Linux
 import Logging
 import NIOCore
 import NIOPosix
@@ -29,16 +30,16 @@ final class Server: Service, EngineSubscribers {
     private let batches: NIOLoopBoundBox<SharedBatches>
     /// The maximum size of all incomplete requests together, in bytes.
     static let maximumBufferedBytes = 128 << 20
-    private let listening = Mutex(Listening.notYet)
+    private let listening = ForkSafeMutex(Listening.notYet)
     /// The last logged reason why the socket could not be opened again.
-    private let obstacle = Mutex<String?>(nil)
+    private let obstacle = ForkSafeMutex<String?>(nil)
     /// Ends a private agent; `nil` for an ordinary one, which no client can end.
     private let ending: (@Sendable () -> Void)?
     /// Whether the agent ends with its last connection; accessed only on the event loop.
     private let endsWhenAlone: NIOLoopBoundBox<Bool>
     /// The number of permanently open files other than connections; set before the first connection.
     private let otherFiles = Atomic(0)
-    private let currentSettings: Mutex<AgentSettings>
+    private let currentSettings: ForkSafeMutex<AgentSettings>
     /// Whether a wake-up of the subscriptions is scheduled on the loop: one wake-up serves many records.
     private let isWaking = Atomic(false)
 
@@ -58,7 +59,7 @@ final class Server: Service, EngineSubscribers {
         connections = .makeBoxSendingValue([:], eventLoop: eventLoop)
         batches = .makeBoxSendingValue(SharedBatches(), eventLoop: eventLoop)
         endsWhenAlone = .makeBoxSendingValue(false, eventLoop: eventLoop)
-        currentSettings = Mutex(settings)
+        currentSettings = ForkSafeMutex(settings)
     }
 
     /// A listening socket.

@@ -1,19 +1,19 @@
 import ArgumentParser
 import DefaultsCore
+import Linux
 import Logging
-import Synchronization
 
 /// The agent's logger, whose level follows the settings.
 final class AgentLog: Sendable {
     /// The level given on the command line, which overrides the settings.
     private let fixedLevel: Logger.Level?
-    private let current: Mutex<Logger>
+    private let current: ForkSafeMutex<Logger>
 
     init(level: Logger.Level?, settings: AgentSettings) {
         fixedLevel = level
         var logger = Logger(label: "defaultsd") { LineLogHandler(label: $0) }
         logger.logLevel = level ?? Logger.Level(rawValue: settings.logLevel) ?? .notice
-        current = Mutex(logger)
+        current = ForkSafeMutex(logger)
     }
 
     /// A logger with the current level.

@@ -1,5 +1,6 @@
 import DefaultsCore
 import Glibc
+import Linux
 
 /// The limit of open files (`RLIMIT_NOFILE`), and its division between connections and other files.
 ///
@@ -46,16 +47,12 @@ enum OpenFiles {
 
     /// Returns the number of open files.
     static func inUse(below limit: Int) -> Int {
-        guard let stream = opendir("/proc/self/fd") else { return limit }
-        defer { closedir(stream) }
+        guard let listing = try? DirectoryListing("/proc/self/fd") else { return limit }
         var numbers: Set<Int32> = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if let number = Int32(name), number < limit { numbers.insert(number) }
+        while let entry = try? listing.next() {
+            if let number = entry.name.flatMap({ Int32($0) }), number < limit { numbers.insert(number) }
         }
-        return numbers.subtracting([dirfd(stream)]).count
+        return numbers.subtracting([listing.descriptor]).count
     }
 
     private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -24,10 +24,10 @@ struct ScriptedAgentTests {
             var held: [NumberedMessage] = []
         }
 
-        private let state: Mutex<State>
+        private let state: ForkSafeMutex<State>
 
         init(_ values: [Domain: DomainValues]) {
-            state = Mutex(State(values: values))
+            state = ForkSafeMutex(State(values: values))
         }
 
         /// The number of conditional edits so far.

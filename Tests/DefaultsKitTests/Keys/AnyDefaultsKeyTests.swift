@@ -1,6 +1,6 @@
 import DefaultsKit
+import Linux
 import PropertyList
-import Synchronization
 import Testing
 
 private enum Theme: String, DefaultsValue { case light, dark }
@@ -90,7 +90,7 @@ struct AnyDefaultsKeyTests {
             var propertyListValue: PropertyListValue? { get throws { throw Refusal() } }
         }
         await #expect(processExitsWith: .success) {
-            let problems = Mutex<[DefaultsProblem]>([])
+            let problems = ForkSafeMutex<[DefaultsProblem]>([])
             UserDefaults.setProblemHandler { problem in problems.withLock { $0.append(problem) } }
             let defaults = UserDefaults(inMemory: [:])
             defaults.register(DefaultsKey("unstorable", default: Unstorable()), .quality)

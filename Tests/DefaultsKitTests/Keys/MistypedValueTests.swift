@@ -1,5 +1,6 @@
 import DefaultsBindings
 import DefaultsKit
+import Linux
 import PropertyList
 import Synchronization
 import Testing
@@ -12,7 +13,7 @@ extension DefaultsKey where Value == Theme {
 
 /// The problems reported in a separate process, since the handler belongs to the process.
 private final class Told: Sendable {
-    private let problems = Mutex<[DefaultsProblem]>([])
+    private let problems = ForkSafeMutex<[DefaultsProblem]>([])
 
     init() { UserDefaults.setProblemHandler { problem in self.problems.withLock { $0.append(problem) } } }
 

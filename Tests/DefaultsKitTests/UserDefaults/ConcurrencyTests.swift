@@ -1,8 +1,8 @@
 import DefaultsCore
 import Dispatch
+import Linux
 import ProgramSupport
 import PropertyList
-import Synchronization
 import TestSupport
 import Testing
 
@@ -129,7 +129,7 @@ struct ConcurrencyTests {
     @Test("A value that can't be stored is reported on the thread that set it")
     func refusedValue() {
         struct Mine {}
-        let problems = Mutex<[DefaultsProblem]>([])
+        let problems = ForkSafeMutex<[DefaultsProblem]>([])
         let defaults = UserDefaults(inMemory: [:])
         UserDefaults.setProblemHandler { problem in
             defaults.set("told", forKey: "told")
