@@ -54,10 +54,10 @@ struct ReadmeTests {
     func recording() throws {
         let commands = blocks("```console").joined().filter { $0.hasPrefix("$ ") }.map { String($0.dropFirst(2)) }
         let recordings = blocks("```").filter { $0.first?.contains(" → ") == true }
-        // "apt-get install … && swift run defaults tail": CI tests the part before "&&".
+        // "apt-get install … && swift build … && swift run defaults tail": CI tests the parts before.
         let tailings = commands.filter { $0.hasSuffix("swift run defaults tail") }
         let tailing = try #require(tailings.first)
-        #expect(tailing.hasPrefix("apt-get install "))
+        #expect(tailing.hasPrefix("apt-get install ") && tailing.contains(" && swift build --product defaultsd && "))
         let changing = commands.filter { !$0.hasPrefix("apt-get ") }
         let recording = try #require(recordings.first)
         #expect(changing.count == recording.count)

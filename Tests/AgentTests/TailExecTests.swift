@@ -214,36 +214,6 @@ struct TailExecTests {
         (try? RawFile.read("/proc/\(pid)/stat")).map { String(decoding: $0, as: UTF8.self).contains(") Z ") } ?? true
     }
 
-    /// Starts `tail` in a checkout where the agent isn't built yet, with a fake compiler that never finishes.
-    private static func startBuilding(_ place: AgentProcess.Place, _ arguments: String...) throws -> RunningProgram {
-        try Programs.shell(
-            """
-            mkdir -p .build/x/debug bin
-            touch Package.swift
-            cp '\(Programs.defaults)' .build/x/debug/defaults
-            printf '#!/bin/sh\\nsleep 1000 & echo $! >&2; echo $! >pid; mv pid "$ROOT/building"; wait' >bin/swift
-            chmod +x bin/swift
-            """, in: place.root)
-        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-        return try RunningProgram(
-            "/bin/sh", ["-c", "cd \"$ROOT\"; exec .build/x/debug/defaults \"$@\"", "sh", "tail"] + arguments,
-            environment: place.environment.merging(["ROOT": place.root, "PATH": "\(place.root)/bin:\(path)"]) { $1 })
-    }
-
-    @Test("A signal or the timeout of tail also ends the build of an agent", arguments: [SIGINT, SIGTERM, nil])
-    func building(_ number: Int32?) throws {
-        try AgentProcess.withPlace { place in
-            let tail =
-                number == nil ? try Self.startBuilding(place, "--timeout", "1") : try Self.startBuilding(place)
-            let file = place.root + "/building"
-            try #require(eventually { RawFile.exists(file) })
-            let pid = try #require(try Int32(Self.text(file)))
-            if let number { tail.signal(number) }
-            #expect(tail.status() == number.map { 128 + $0 } ?? 0)
-            #expect(eventually { kill(pid, 0) != 0 || Self.isZombie(pid) })
-        }
-    }
-
     @Test("`--timeout` ends a command that takes longer")
     func timeout() throws {
         try AgentProcess.withAgent { agent in

@@ -447,6 +447,24 @@ struct TailTests {
         }
     }
 
+    @Test("`tail` says what to do if there is no agent to start")
+    func noProgram() throws {
+        try AgentProcess.withPlace { place in
+            try RawFile.makeDirectory(place.root + "/bin")
+            try FileManager.default.copyItem(atPath: Programs.defaults, toPath: place.root + "/bin/defaults")
+            let outcome = try Programs.run(
+                place.root + "/bin/defaults", ["tail", "--timeout", "5"],
+                environment: place.environment.merging(["PATH": "/usr/bin:/bin"]) { $1 })
+            #expect(outcome.status == 69 && outcome.output == "")
+            #expect(
+                outcome.errors == """
+                    defaults: No agent is running, and there is no `defaultsd` to start, neither in \(place.root)/bin \
+                    nor in the PATH. Install it; in a checkout, run `swift build --product defaultsd`.
+
+                    """)
+        }
+    }
+
     @Test(
         "A tail whose agent is replaced by another loses no line and repeats none",
         arguments: [SIGKILL, SIGTERM])

@@ -15,7 +15,6 @@ struct ChildProcess {
     ///   - program: The program.
     ///   - arguments: Its arguments, starting with its own name.
     ///   - variables: Environment variables to set, or to remove if `nil`.
-    ///   - outputToErrors: Whether its output goes to standard error, because our standard output is data.
     ///   - input: The descriptor for its standard input; ours if `nil`.
     ///   - group: The process group that it joins; ours if `nil`.
     ///   - leadsSession: Whether it gets a session of its own, which the terminal's signals don't reach.
@@ -23,7 +22,7 @@ struct ChildProcess {
     /// - Throws: If it can't be started.
     static func start(
         _ program: String, _ arguments: [String], variables: [String: String?] = [:],
-        outputToErrors: Bool = false, input: Int32? = nil, group: pid_t? = nil, leadsSession: Bool = false
+        input: Int32? = nil, group: pid_t? = nil, leadsSession: Bool = false
     ) throws(Failure) -> ChildProcess {
         var argv = arguments.map { strdup($0) } + [nil]
         var envp = environment(with: variables) + [nil]
@@ -31,7 +30,6 @@ struct ChildProcess {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        if outputToErrors { posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO) }
         if let input { posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

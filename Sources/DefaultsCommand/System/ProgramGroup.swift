@@ -21,8 +21,6 @@ struct ProgramGroup {
     var variables: [String: String?] = [:]
     /// The bytes of its standard input.
     var input: [UInt8] = []
-    /// Whether its output goes to standard error, because our standard output is data.
-    var outputToErrors = false
 
     /// The time between SIGTERM and SIGKILL.
     private static let grace = Duration.seconds(2)
@@ -39,7 +37,7 @@ struct ProgramGroup {
         let guardian = try ProgramGuard()
         var feed = try CommandInput(input)
         let process = try ChildProcess.start(
-            program, arguments, variables: variables, outputToErrors: outputToErrors, input: feed.readingNumber,
+            program, arguments, variables: variables, input: feed.readingNumber,
             group: guardian.group)
         feed.closeReader()
         var deadline = end

@@ -19,30 +19,28 @@ struct ChildAgent {
 
     /// Starts the `defaultsd` that is beside this executable or in the PATH.
     ///
-    /// The agent reports to `notifications` when it is ready, as it would report to systemd. Fails if the deadline
-    /// passes while the agent is being built.
-    init?(
-        _ directory: PreferencesDirectory, _ address: AgentAddress, telling notifications: borrowing NotifySocket,
-        until end: ContinuousClock.Instant?
+    /// The agent reports to `notifications` when it is ready, as it would report to systemd.
+    init(
+        _ directory: PreferencesDirectory, _ address: AgentAddress, telling notifications: borrowing NotifySocket
     ) throws(Failure) {
-        guard let executable = try Self.executable(until: end) else { return nil }
         // Only explicit paths are passed on. The agent finds the default ones itself, and creates them if needed.
         var arguments = ["defaultsd", "--log-level", "warning", "--end-with-parent", "\(getpid())"]
         if directory.isExplicit { arguments += ["--directory", directory.path] }
         if address.isExplicit { arguments += ["--socket", address.socketPath] }
-        process = try ChildProcess.start(
-            executable, arguments,
-            variables: ["NOTIFY_SOCKET": notifications.name],
-            // The terminal's signals are for this process only; other clients may use the agent.
-            leadsSession: true)
-    }
-
-    private static func executable(until end: ContinuousClock.Instant?) throws(Failure) -> String? {
-        let own = AppIdentity.current.executable
-        let beside = Path.directory(of: own) + "/defaultsd"
-        if access(beside, X_OK) == 0 { return beside }
-        // An installed command finds the agent in the PATH.
-        guard let checkout = Checkout(ofExecutable: own) else { return "defaultsd" }
-        return try checkout.buildAgent(until: end) ? beside : nil
+        let beside = Path.directory(of: AppIdentity.current.executable) + "/defaultsd"
+        let isBeside = access(beside, X_OK) == 0
+        do throws(Failure) {
+            process = try ChildProcess.start(
+                isBeside ? beside : "defaultsd", arguments,
+                variables: ["NOTIFY_SOCKET": notifications.name],
+                // The terminal's signals are for this process only; other clients may use the agent.
+                leadsSession: true)
+        } catch {
+            if isBeside { throw error }
+            throw Failure(
+                "No agent is running, and there is no `defaultsd` to start, neither in \(Path.directory(of: beside)) "
+                    + "nor in the PATH. Install it; in a checkout, run `swift build --product defaultsd`.",
+                .unavailable)
+        }
     }
 }

@@ -101,8 +101,7 @@ struct TailSession {
                     .unavailable)
             }
             if child == nil, obstacle == nil, .now >= start {
-                child = try ChildAgent(directory, address, telling: notifications, until: end)
-                if child == nil { return nil }
+                child = try ChildAgent(directory, address, telling: notifications)
                 isStarting = true
                 deadline = .now + Self.startTimeout
                 pause = 10
