@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Linux
+import Synchronization
 
 /// Runs a body on a new thread that accesses files as the user "nobody", if the test runs as root.
 ///
@@ -22,7 +22,7 @@ package func asUnprivileged<Value: Sendable>(_ body: @escaping @Sendable () -> V
 }
 
 private final class Box<Value: Sendable>: Sendable {
-    private let result = ForkSafeMutex<Value?>(nil)
+    private let result = Mutex<Value?>(nil)
 
     func set(_ value: Value) {
         result.withLock { $0 = value }

@@ -15,9 +15,7 @@ struct Commit: Sendable {
     }
 
     /// The error of an edit whose condition doesn't hold.
-    var conditionError: DefaultsError {
-        Store.conditionError(of: domain)
-    }
+    var conditionError: DefaultsError { .condition(of: domain) }
 
     /// The error of an edit whose outcome is unknown, because the answer was lost together with the agent's log.
     var loss: DefaultsError {
@@ -74,8 +72,7 @@ struct CommitQueue {
     mutating func resume(in log: Epoch?) -> (commit: Commit, number: UInt64)? {
         guard case .sent(let former) = state, let commit = commits.first else { return nil }
         if let former, former == log { return (commit, lastNumber) }
-        _ = finish()
-        commit.barrier.finish([commit.loss])
+        finish().barrier.finish([commit.loss])
         return nil
     }
 

@@ -217,10 +217,6 @@ final class AgentSession: Session {
     func synchronize(_ domains: [Domain], _ number: UInt64) throws(DefaultsError) {
         let domains = Set(domains).union(saveChecks.unsaved)
         if domains.isEmpty { localEvents.append(.synchronized(number, failures: [])) }
-        try beginSaveCheck(domains, for: number)
-    }
-
-    private func beginSaveCheck(_ domains: Set<Domain>, for number: UInt64?) throws(DefaultsError) {
         try ask(saveChecks.beginRound(domains, for: number))
     }
 
@@ -273,7 +269,7 @@ final class AgentSession: Session {
         }
         // Ending a stream that doesn't exist costs the agent nothing.
         if let nextKeepAlive, nextKeepAlive <= .now() { try ask(.unsubscribe(0), .other) }
-        if saveChecks.dequeueDue(at: .now()) { try beginSaveCheck(saveChecks.unsaved, for: nil) }
+        if saveChecks.dequeueDue(at: .now()) { try ask(saveChecks.beginRound(saveChecks.unsaved, for: nil)) }
     }
 
     private func handle(_ message: NumberedMessage, _ events: inout [SessionEvent]) throws(DefaultsError) {

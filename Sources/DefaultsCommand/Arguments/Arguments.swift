@@ -23,66 +23,87 @@ package enum Arguments {
     ///
     /// - Throws: If an application can't be found, or an argument that must be UTF-8 isn't.
     package static func prepared(_ arguments: some Sequence<String>) throws(Failure) -> [String] {
-        var rest = Array(arguments)[...]
-        var locationOptions: [String] = []
-        var others: [String] = []
-        var verb: String?
-        // Options of the verb that were given before it.
-        var early: [String] = []
-        // The domain that an option before the verb names.
-        var domain: String?
-        while let argument = rest.popFirst() {
+        var start = ArgumentsBeforeDomain(rest: Array(arguments)[...])
+        while let argument = start.rest.popFirst(), try start.add(argument) {}
+        let prepared = try start.all()
+        try ByteArgument.check(prepared)
+        return prepared
+    }
+
+    /// The arguments before the domain, as they are sorted one by one.
+    private struct ArgumentsBeforeDomain {
+        /// The arguments that haven't been looked at.
+        var rest: ArraySlice<String>
+        private var locationOptions: [String] = []
+        private var verb: String?
+        /// The options of the verb that were given before it.
+        private var early: [String] = []
+        /// The verb, and its options and operands.
+        private var others: [String] = []
+        /// The domain that an option names.
+        private var domain: String?
+
+        init(rest: ArraySlice<String>) {
+            self.rest = rest
+        }
+
+        /// Sorts an argument that was removed from `rest`, and its value if it has one.
+        ///
+        /// - Returns: False if the domain is complete, or the argument isn't before it and is back in `rest`.
+        mutating func add(_ argument: String) throws(Failure) -> Bool {
             if locationOptionNames.contains(argument), let value = rest.popFirst() {
                 locationOptions += [argument, value]
-            } else if argument == "-currentHost" || argument.hasPrefix("--directory=")
-                || argument.hasPrefix("--socket=")
-            {
+            } else if isLocationFlag(argument) {
                 locationOptions.append(argument)
             } else if argument == "-app", let name = rest.popFirst() {
-                let application = try Application(named: name, .current).domain
-                if let verb, isPlural(verb) {
-                    others.append(application)
-                } else {
-                    domain = application
-                    if verb != nil { break }
-                }
+                return try add(domain: Application(named: name, .current).domain)
             } else if globalDomain.contains(argument), takesDomain(verb) {
-                if let verb {
-                    others.append("NSGlobalDomain")
-                    if !isPlural(verb) { break }
-                } else {
-                    domain = "NSGlobalDomain"
-                }
+                return try add(domain: "NSGlobalDomain")
             } else if verb == nil, argument == "--key-path" {
                 early.append(argument)
             } else if argument.hasPrefix("-"), argument != "-", argument != "--" {
                 others.append(argument)
                 if OptionTable.hasValue(argument), let value = rest.popFirst() { others.append(value) }
             } else if verb == nil, argument != "--" {
-                let name = argument.lowercased()
-                others.append(name)
-                others += early
-                verb = name
-                if isPlural(name), let first = domain {
-                    others.append(first)
-                    domain = nil
-                }
+                begin(argument.lowercased())
             } else if let verb, isPlural(verb), argument != "--" {
                 others.append(argument)
             } else {
                 rest = [argument] + rest
-                break
+                return false
+            }
+            return true
+        }
+
+        private mutating func begin(_ verb: String) {
+            self.verb = verb
+            others += [verb] + early
+            if isPlural(verb), let first = domain {
+                others.append(first)
+                domain = nil
             }
         }
-        if let domain {
-            if let verb, !takesDomain(verb) {
+
+        /// Adds a domain that an option names.
+        ///
+        /// - Returns: Whether more arguments before the domain may follow.
+        private mutating func add(domain new: String) throws(Failure) -> Bool {
+            if let verb, isPlural(verb) {
+                others.append(new)
+                return true
+            }
+            if let domain { throw Failure("Name one domain only: \(domain) or \(new).", .usage) }
+            domain = new
+            return verb == nil
+        }
+
+        /// Returns all arguments in the order that the parser takes.
+        func all() throws(Failure) -> [String] {
+            if let domain, let verb, !takesDomain(verb) {
                 throw Failure("`\(verb)` takes no domain, but \(domain) was given before it.", .usage)
             }
-            others.append(domain)
+            return locationOptions + others + [domain].compactMap(\.self) + rest
         }
-        let prepared = locationOptions + others + rest
-        try ByteArgument.check(prepared)
-        return prepared
     }
 
     /// Returns prepared arguments without the location options at their start.
@@ -91,15 +112,18 @@ package enum Arguments {
         while let argument = rest.first {
             if locationOptionNames.contains(argument) {
                 rest = rest.dropFirst(2)
-            } else if argument == "-currentHost" || argument.hasPrefix("--directory=")
-                || argument.hasPrefix("--socket=")
-            {
+            } else if isLocationFlag(argument) {
                 rest.removeFirst()
             } else {
                 break
             }
         }
         return rest
+    }
+
+    /// Returns whether an argument is a location option that is complete without another argument.
+    private static func isLocationFlag(_ argument: String) -> Bool {
+        argument == "-currentHost" || argument.hasPrefix("--directory=") || argument.hasPrefix("--socket=")
     }
 
     /// Returns whether a word is an option that belongs before the domain.

@@ -32,7 +32,7 @@ struct Explain: ParsableCommand {
 
     func run() throws {
         let open = try location.open(domain)
-        var layers: [ExplainedLayer] = []
+        var layers: [LayerLine] = []
         var keys: Set<String> = []
         var containers: Set<String> = []
         var isThere = false
@@ -48,7 +48,7 @@ struct Explain: ParsableCommand {
             if domain.name == open.domain.name, !snapshot.values.isEmpty { isThere = true }
             guard let value = snapshot.values[key] else { continue }
             layers.append(
-                ExplainedLayer(
+                LayerLine(
                     domain: domain, path: try path(of: domain, open), isElsewhere: open.location.directory != nil,
                     value: value, wins: layers.isEmpty))
         }
@@ -72,7 +72,7 @@ struct Explain: ParsableCommand {
             ]
             try StandardOutput.write(JSONText.object(entries) + "\n")
         } else {
-            try StandardOutput.write(ExplainedLayer.text(layers, ChangeText(isColored: color.isColored())))
+            try StandardOutput.write(LayerLine.text(layers, ChangeText(isColored: color.isColored())))
         }
     }
 

@@ -117,7 +117,7 @@ package struct Subscription: Hashable, Sendable {
     ///   - snapshots: the values of all domains at the portion's end, if it begins with a snapshot.
     /// - Returns: the events, empty if the subscriber is caught up; `nil` if the filter leaves nothing of the portion,
     ///   and the next one must be read.
-    package mutating func next(in portion: Portion, snapshots: [DomainSnapshot] = []) -> [StreamEvent]? {
+    package mutating func next(in portion: Portion, snapshots: [DomainSnapshot]) -> [StreamEvent]? {
         if hasEnded { return [] }
         // Before its first snapshot, a subscriber has been promised nothing, so it can't have missed anything.
         if missedFrom == nil, !needsSnapshot, portion.records == nil {

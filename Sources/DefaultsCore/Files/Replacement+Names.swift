@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Linux
 
-/// The steps that change names in the directory.
+/// The steps that find, change and synchronize names in the directory.
 extension Replacement {
     /// Gives the new file its name; returns false if a file of that name has appeared.
     func place(_ temporaryPath: String) throws(SystemCall.Failure) -> Bool {

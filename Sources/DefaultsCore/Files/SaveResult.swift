@@ -1,4 +1,4 @@
-/// The lifetime of a store, which decides what a save may leave for later.
+/// The lifetime of a store, which decides what a save may leave for later, and whether edits may come too late.
 package enum StoreLifetime: Sendable {
     /// The store stays: it examines displaced files again, and retries failed saves.
     case resident

@@ -11,7 +11,7 @@ import PropertyList
 /// | set | | set | The file can't be used; `file` is its last good version. |
 /// | | set | | The file hasn't been readable since this agent began; the log has its last version. |
 /// | | set | set | The same, and the file can't be used. |
-/// | | | set | The file can't be used, and no good version is known. |
+/// | | | set | The file can't be used, and no good version of it has been read. |
 ///
 /// `missingSince` is independent of them: while the loss isn't confirmed, they describe the file before it.
 struct DomainState {

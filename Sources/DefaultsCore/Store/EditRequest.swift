@@ -74,3 +74,10 @@ package struct EditRequest: Hashable, Sendable {
         }
     }
 }
+
+extension DefaultsError {
+    /// Returns the error of an edit whose condition doesn't hold.
+    package static func condition(of domain: Domain) -> DefaultsError {
+        DefaultsError(.changed, "\(domain) was changed by another program. Read it again, then retry.")
+    }
+}

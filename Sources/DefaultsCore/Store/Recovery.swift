@@ -1,5 +1,3 @@
-import PropertyList
-
 /// A domain as an earlier agent left it, reconstructed from its log, and compared with the file as it is now.
 ///
 /// Pure, like `StoreState`, which applies it.

@@ -37,7 +37,7 @@ extension Store {
     ) throws(DefaultsError) -> (revision: Revision, failure: DefaultsError?) {
         try request.check()
         // Fail without disk access if the state already contradicts the edit.
-        if state.withLock({ $0.conditionFails(request) }) { throw Self.conditionError(of: request.domain) }
+        if state.withLock({ $0.conditionFails(request) }) { throw .condition(of: request.domain) }
         let (applied, failure) = try save(request.domain, applying: request, policy)
         return (applied ?? cursor.revision, failure)
     }
@@ -63,7 +63,7 @@ extension Store {
                 }
                 if let request {
                     reloadBeforeSaving(at: domain, fileState)
-                    applied = try submit(request)
+                    applied = try apply(request)
                 }
                 do throws(DefaultsError) {
                     try save(domain, policy, &fileState)

@@ -16,7 +16,8 @@ package final class Store: Sendable {
     package let system: SystemDirectories
     /// The limits of a file; larger or deeper ones are reported as damaged.
     package let limits: PropertyListLimits
-    /// The lifetime of the store, which decides whether it stays to complete what a save leaves for later.
+    /// The lifetime of the store, which decides whether it stays to complete what a save leaves for later, and whether
+    /// edits may be refused as late.
     let lifetime: StoreLifetime
     /// Whether files that aren't property lists may be replaced after a backup.
     let replacesDamagedFiles: Bool
@@ -165,11 +166,16 @@ package final class Store: Sendable {
     /// Applies an app's edit: it is in force immediately, and pending until it is saved.
     ///
     /// - Returns: the revision of its record, or the log's head if it changed nothing.
-    /// - Throws: `readOnly` or `invalidValue`; `damaged`, if the file may not be replaced; `late`, if it comes so late
-    ///   that it would undo what others have done since it was made; or `changed`, if it expects other values than
+    /// - Throws: `readOnly` or `invalidValue`; `damaged`, if the file may not be replaced; `late`, in a resident
+    ///   store, if it comes so late that it would undo what others have done since it was made; or `changed`, if it expects other values than
     ///   those in force.
     package func submit(_ request: EditRequest) throws(DefaultsError) -> Revision {
         try request.check()
+        return try apply(request)
+    }
+
+    /// Applies an edit like `submit`, after it has been checked.
+    func apply(_ request: EditRequest) throws(DefaultsError) -> Revision {
         let outcome: Result<Revision, DefaultsError> = transition { state in
             let now = Timestamp.now()
             if let refusal = state.refusal(of: request, by: lifetime, now: now) { return (.failure(refusal), []) }
@@ -182,12 +188,6 @@ package final class Store: Sendable {
             transition { state in ((), state.keep(request, now: .now())) }
         }
         return revision
-    }
-
-    /// Returns the error for an edit whose condition doesn't hold.
-    package static func conditionError(of domain: Domain) -> DefaultsError {
-        DefaultsError(
-            .changed, "\(domain) was changed by another program. Read it again, then retry.")
     }
 
     /// Returns whether a domain's file is in its last known state, by its times.

@@ -60,7 +60,7 @@ extension StoreState {
                 "An edit of \(request.domain) arrived seconds after it was made, and others have written since. "
                     + "It was discarded. Set the value again.")
         }
-        return conditionFails(request) ? Store.conditionError(of: request.domain) : nil
+        return conditionFails(request) ? .condition(of: request.domain) : nil
     }
 
     /// Returns whether an edit came so late that its client no longer waits, while others have written the domain.

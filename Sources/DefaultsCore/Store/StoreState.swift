@@ -1,5 +1,3 @@
-import PropertyList
-
 /// The domains and the change log, and every transition between their states.
 ///
 /// Pure: no I/O, no clock, no lock. A transition returns the actions that it requires, and `Store` performs them

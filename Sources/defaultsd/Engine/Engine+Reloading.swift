@@ -97,7 +97,10 @@ extension Engine {
         let outcome = store.reload(
             [domain], openWriters: isLong ? .readAnyway : .wait, losses: losses, afterEvent: true)
         if outcome.beingWritten.isEmpty { schedule.succeed(.reloadOpen(domain)) }
-        if outcome.isEmpty { schedule.succeed(.reloadUnreadable(domain)) }
+        if outcome.isEmpty {
+            schedule.succeed(.reloadUnreadable(domain))
+            schedule.remove(.reloadUnreadable(domain))
+        }
         revisit(outcome)
     }
 

@@ -106,7 +106,6 @@ actor Engine: Service {
 
     /// Saves pending edits.
     private func end() async {
-        timer?.task.cancel()
         reloadDirtyFiles()
         _ = await save(store.pending().map(\.domain), until: .now() + .seconds(5))
         _ = store.examineDisplaced()

@@ -90,7 +90,8 @@ struct Schedule {
 
     /// Returns the delay before the next attempt, after a failed one that followed a number of other failures.
     ///
-    /// Each delay is twice as long as the one before, up to a limit.
+    /// Each delay is twice as long as the one before, up to a limit. A file that is open for writing is reloaded at
+    /// short intervals first, and then at longer ones.
     static func delay(of item: Item, after failures: Int) -> TimeAmount {
         let (first, limit, doublings): (Int64, Int64, Int) =
             switch item {

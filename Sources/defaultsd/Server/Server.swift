@@ -184,7 +184,7 @@ final class Server: Service, EngineSubscribers {
     /// saved. Waits for about a second at most, since a client may never stop sending requests.
     private func drainRequests() async {
         let end = NIODeadline.now() + .seconds(1)
-        // By the first check, everything that had arrived has been read.
+        // By the first check, everything that had arrived has been read, except from clients that don't read answers.
         var nextCheck: NIODeadline? = .now() + Self.followUpTime
         while let time = nextCheck, time < end {
             nextCheck = try? await eventLoop.scheduleTask(deadline: time) { self.checkDrained() }.futureResult.get()

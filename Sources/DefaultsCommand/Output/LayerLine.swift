@@ -1,8 +1,8 @@
 import DefaultsCore
 import PropertyList
 
-/// A layer that has a key: its file and the key's value.
-struct ExplainedLayer {
+/// A line of `defaults explain`: a layer that has a key, its file and the key's value.
+struct LayerLine {
     let domain: Domain
     let path: String
     /// Whether it is a file outside the preferences directory, which is in no app's search list.
@@ -33,7 +33,7 @@ struct ExplainedLayer {
     }
 
     /// Returns layers as lines with aligned columns.
-    static func text(_ layers: [ExplainedLayer], _ style: ChangeText) -> String {
+    static func text(_ layers: [LayerLine], _ style: ChangeText) -> String {
         let width = layers.map(\.layer.count).max() ?? 0
         let paths = layers.map { $0.path.printable }
         let pathWidth = paths.map(\.count).max() ?? 0
