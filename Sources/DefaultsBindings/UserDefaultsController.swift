@@ -11,8 +11,8 @@ public import PropertyList
 /// discards them. The initial values are the factory defaults that `revertToInitialValues()` restores. They don't
 /// replace `register(defaults:)`: the defaults don't see them.
 ///
-/// A controller is thread-safe. An edit is visible in `values` when the call returns; when it applies immediately, in
-/// the defaults, too. No lock is held while other code is called. Streams (`updates(of:)`) and Observation report
+/// A controller is thread-safe. An edit is visible in `values` when the call returns and, if it applies immediately, in
+/// the defaults as well. No lock is held while other code is called. Streams (`updates(of:)`) and Observation report
 /// changes to the values and to the controller's own properties; Observation does so on a task, after the change.
 ///
 /// ```swift

@@ -129,8 +129,8 @@ extension UserDefaults {
 extension UserDefaults {
     /// Adds the language domains to the searches of all instances that share this one's client.
     ///
-    /// DefaultsKit knows no languages; DefaultsFoundation asks ICU, and only when a program wants it. Only the first
-    /// call sets the source.
+    /// DefaultsKit has no language data. DefaultsFoundation gets it from ICU, and only when a program requests it. Only
+    /// the first call sets the source.
     ///
     /// - Parameter source: Returns the values of a language, named as in `AppleLanguages`; `nil` when there is no such
     ///   language. It is called on any thread, with no lock held, when a search list first needs a language that no

@@ -17,8 +17,8 @@ extension UserDefaults {
     /// ```
     ///
     /// Observation tracks the read: `withObservationTracking` and `Observations` see later changes, including those of
-    /// other processes. They are notified on a task, after the change; twice, perhaps, if the value was read less than
-    /// a tenth of a second before.
+    /// other processes. They are notified on a task, after the change, and possibly twice if the value was read less
+    /// than a tenth of a second before it.
     ///
     /// `+=` and other changes in place are atomic among the threads of this process that change the key in place or by
     /// `update(_:_:)`. Another process may still change the value in between; use `update(_:_:)` to rule that out. A

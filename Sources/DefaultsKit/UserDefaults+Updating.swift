@@ -13,7 +13,7 @@ extension UserDefaults {
     ///
     /// The value is set only if the application's or the suite's domain still holds what the body received; otherwise
     /// the body runs again with the new value. The call blocks until the change is saved, about a millisecond, so don't
-    /// use it where blocking isn't allowed. A change that can't be saved stays in force, and saving is retried.
+    /// use it where blocking isn't allowed. A change that can't be saved stays in effect, and saving is retried.
     ///
     /// Other threads' updates and changes in place, such as `+=`, wait until this one ends. In the body, don't wait for
     /// another thread, and don't change the same key.
@@ -77,8 +77,8 @@ extension UserDefaults {
     /// for a minute, the problem is reported to the handler of `setProblemHandler(_:)`, and the values are set without
     /// the check.
     ///
-    /// - Parameter body: Sets the values. It reads those that it has set, and otherwise the current ones. It may run
-    ///   several times. When it throws, nothing is set.
+    /// - Parameter body: Sets the values. A read in it returns the value that it has set, or else the current one. It
+    ///   may run several times. When it throws, nothing is set.
     /// - Returns: The body's result.
     /// - Throws: The body's error.
     public func withTransaction<Outcome, Failure>(

@@ -8,7 +8,7 @@ public import PropertyList
 /// change by another process or an editor is visible immediately. No value is ever lost to another writer. Arguments,
 /// suites, the global domain, per-host, system-wide and managed domains take part in every search.
 ///
-/// A read is a lookup in this process's memory. An edit is in force when the call returns, and reaches the agent in
+/// A read is a lookup in this process's memory. An edit is in effect when the call returns, and reaches the agent in
 /// order. It is durable after `synchronize()`, within a second, or when the process ends normally.
 ///
 /// Instances are thread-safe, and instances of one name share their values. No lock is held while your code is called,
@@ -40,7 +40,7 @@ public final class UserDefaults: Sendable {
     /// The domain that edits go to.
     package let domain: Domain
 
-    /// Creates the preferences of a suite, such as several programs share.
+    /// Creates the preferences of a suite, which several programs may share.
     ///
     /// Edits go to the suite's domain, and searches work as for a program of that name. The global domain is a suite
     /// like any other, and so is the program's own domain.
@@ -56,8 +56,8 @@ public final class UserDefaults: Sendable {
     /// Each such directory costs a thread.
     ///
     /// The result is Optional only because Foundation's is; it is never `nil`. `argumentDomain` and
-    /// `registrationDomain` are in no file: such a name is reported to the handler of `setProblemHandler(_:)`, and its
-    /// values go to a domain with an escaped name.
+    /// `registrationDomain` aren't stored in files: such a name is reported to the handler of `setProblemHandler(_:)`,
+    /// and its values go to a domain with an escaped name.
     ///
     /// - Parameter suiteName: The name; `nil` for the program's own domain.
     public convenience init?(suiteName: String?) {
@@ -94,7 +94,7 @@ public final class UserDefaults: Sendable {
 }
 
 extension UserDefaults {
-    /// Returns the domain that a name means, and reports a name whose domain is in no file.
+    /// Returns the domain that a name refers to, and reports a name whose domain isn't stored in a file.
     func suite(named text: String) -> (client: Client, name: DomainName)? {
         do throws(DefaultsProblem) {
             return try resolveSuite(named: text)
@@ -106,7 +106,7 @@ extension UserDefaults {
 
     /// Loads the domain that a name means, and waits until its values are here.
     ///
-    /// - Throws: A `DefaultsProblem` for a name whose domain is in no file.
+    /// - Throws: A `DefaultsProblem` for a name whose domain isn't stored in a file.
     package func loadSuite(named text: String) throws(DefaultsProblem) {
         let suite = try resolveSuite(named: text)
         suite.client.with([suite.name]) {}
@@ -116,7 +116,7 @@ extension UserDefaults {
     ///
     /// The name is resolved as for the process's own client, even if this instance's domain is a file named by path.
     ///
-    /// - Throws: A `DefaultsProblem` for a name whose domain is in no file.
+    /// - Throws: A `DefaultsProblem` for a name whose domain isn't stored in a file.
     func resolveSuite(named text: String) throws(DefaultsProblem) -> (client: Client, name: DomainName) {
         do throws(DefaultsError) {
             return try (FileSuites.contains(client) ? .shared : client).suite(named: text)

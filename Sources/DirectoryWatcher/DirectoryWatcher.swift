@@ -88,7 +88,7 @@ package final class DirectoryWatcher: Sendable {
     ///
     /// By then the watcher has read every event that the kernel had queued before the call, and has checked the paths.
     /// When polling, it has finished a comparison of listings that began after the call. After ``stop()`` the method
-    /// returns immediately. It ignores cancellation, because it takes only microseconds.
+    /// returns immediately. It ignores cancellation: it waits only for the watcher thread's next pass.
     nonisolated(nonsending) package func drain() async {
         await withCheckedContinuation { continuation in drain { continuation.resume() } }
     }
@@ -104,8 +104,8 @@ package final class DirectoryWatcher: Sendable {
 
     /// Stops watching, and returns when the thread has ended and all its resources are released.
     ///
-    /// Accumulated names can still be dequeued. Further calls do nothing. It must not be called from
-    /// ``Configuration/isRelevant``.
+    /// Accumulated names can still be dequeued. Further calls do nothing. It must not be called on the watcher's
+    /// thread: from ``Configuration/isRelevant``, ``Configuration/onCheck`` or a function given to `drain`.
     package func stop() {
         thread.withLock { thread in
             guard let running = thread else { return }

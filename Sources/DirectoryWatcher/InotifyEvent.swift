@@ -36,7 +36,7 @@ struct InotifyMask: OptionSet, Sendable {
     static let overflow = InotifyMask(rawValue: UInt32(IN_Q_OVERFLOW))
     static let ignored = InotifyMask(rawValue: UInt32(IN_IGNORED))
     static let onlyDirectory = InotifyMask(rawValue: UInt32(IN_ONLYDIR))
-    /// Adds to the bits of the inode's existing watch instead of replacing them: two of our places can be one inode.
+    /// Adds to the bits of the inode's existing watch instead of replacing them: one inode may have two of our roles.
     static let add = InotifyMask(rawValue: UInt32(IN_MASK_ADD))
 
     /// The request for a directory that holds domains.

@@ -2,10 +2,10 @@ internal import CInotifyTools
 internal import Glibc
 internal import Linux
 
-/// libinotifytools, wrapped so that its pitfalls can't be reached.
+/// A wrapper of libinotifytools that keeps callers away from its pitfalls.
 ///
-/// The library is one set of static variables: at most one value of this type may exist in a process, and only one
-/// thread may use it. ``DirectoryWatcher`` ensures both. The wrapper uses only its safe parts: its instance, adding
+/// The library keeps all its state in static variables: at most one value of this type may exist in a process, and only
+/// one thread may use it. ``DirectoryWatcher`` ensures both. The wrapper uses only its safe parts: its instance, adding
 /// watches, and reading with `next_events(0, 1)` after our own `poll`. (`next_event` with a timeout of 0 blocks
 /// forever; asking for more than one event spins; the library's names and statistics become stale.)
 struct InotifyTools: ~Copyable {
@@ -58,8 +58,8 @@ struct InotifyTools: ~Copyable {
     /// Watches an open directory.
     ///
     /// The directory is named through its descriptor, so that the watched directory is the opened one, wherever its
-    /// path leads by now. The library looks up watches by their spelling, and for one used before it returns the number
-    /// of the dead watch, so every call uses a new spelling.
+    /// path leads by now. The library looks up watches by the spelling of their paths. For a spelling that was used
+    /// before, it returns the number of the dead watch, so every call uses a new one.
     ///
     /// - Returns: The watch's number; that of the existing watch if the directory is already watched.
     /// - Throws: The error number.

@@ -130,25 +130,25 @@ extension WatchThread {
         return nil
     }
 
-    /// Watches a place, which is currently this directory, unless it is already watched, and finds the links in it.
+    /// Watches the directory that currently has a role, unless it is watched already, and finds the links in it.
     func arm(
-        _ place: WatcherState.WatchRole, _ directory: borrowing OpenDirectory, for mask: InotifyMask
+        _ role: WatcherState.WatchRole, _ directory: borrowing OpenDirectory, for mask: InotifyMask
     ) throws(SystemCall.Failure) {
-        guard state.needsWatch(place, identity: directory.identity) else { return }
+        guard state.needsWatch(role, identity: directory.identity) else { return }
         guard let watch = try library?.watch(directory, for: mask) else { return }
-        end(state.armed(place, identity: directory.identity, watch: watch))
+        end(state.armed(role, identity: directory.identity, watch: watch))
         let isListed =
-            switch place {
+            switch role {
             case .ancestor, .linked: true
             case .directory: findLinks(in: directory)
             case .subdirectory(let name): findLinks(in: directory, prefix: name + "/")
             case .companion(let path, let name):
                 findLinks(in: directory, prefix: name.map { $0 + "/" } ?? "", below: path + "/")
             }
-        if !isListed { state.doubt(place) }
+        if !isListed { state.doubt(role) }
     }
 
-    func lose(_ place: WatcherState.WatchRole) { end(state.lost(place)) }
+    func lose(_ role: WatcherState.WatchRole) { end(state.lost(role)) }
 
     private func loseContents(of path: String) {
         lose(role(path))

@@ -141,7 +141,7 @@ final class WatchThread {
                 }
             }
         } catch {
-            // The watches' condition is unknown now. A rescan finds what was missed.
+            // The state of the watches is now unknown. A rescan finds what was missed.
             giveUpLibrary(error)
             state.markRescan(.replaced)
             state.requestCheck()

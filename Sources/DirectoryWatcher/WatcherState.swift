@@ -20,7 +20,7 @@ struct WatcherState {
     private let subdirectories: Set<String>
     private let isRelevant: @Sendable (String) -> Bool
     private var dirty = DirtyNames()
-    /// The places that have ever had a watch.
+    /// The roles that have ever had a watch.
     private var known: Set<WatchRole> = []
     /// Names that have appeared and may be links.
     private var arrivals: Set<String> = []
@@ -55,36 +55,36 @@ struct WatcherState {
             overflows += 1
             markRescan(.overflow)
             // The end of a watch may be among the lost events, and ext4 may have given the inode to a new directory.
-            watches.doubt()
+            watches.markAllStale()
             checkIsDue = true
             return
         }
         // The queue may still hold events of a former watch. Its directory was replaced, and a rescan is already
         // marked.
-        for place in watches.roles(of: event.watch) { receive(event, at: place) }
+        for role in watches.roles(of: event.watch) { receive(event, at: role) }
     }
 
-    private mutating func receive(_ event: InotifyEvent, at place: WatchRole) {
+    private mutating func receive(_ event: InotifyEvent, at role: WatchRole) {
         if event.mask.contains(.ignored) {
             // The kernel has ended the watch: its number must not be used again, not even to remove the watch.
-            forget(place)
-            noteReplacement(of: place)
+            forget(role)
+            noteReplacement(of: role)
             checkIsDue = true
             return
         }
         if !event.mask.isDisjoint(with: [.deleteSelf, .moveSelf, .unmount]) {
             checkIsDue = true
-            noteReplacement(of: place)
+            noteReplacement(of: role)
             return
         }
         switch event.name {
         case .none:
             checkIsDue = true  // the directory's own permissions changed
-            if case .companion = place { markRescan(.permissions) }
+            if case .companion = role { markRescan(.permissions) }
         case .undecodable:
-            if place.holdsDomains { undecodableNames += 1 }
+            if role.holdsDomains { undecodableNames += 1 }
         case .name(let name):
-            switch place {
+            switch role {
             case .ancestor: if name == awaitedName { checkIsDue = true }
             case .directory where subdirectories.contains(name),
                 .companion(_, nil) where subdirectories.contains(name):
@@ -124,7 +124,7 @@ struct WatcherState {
         }
     }
 
-    /// Records that a place's contents may have changed without an event.
+    /// Records that the contents of a directory with this role may have changed without an event.
     private mutating func noteReplacement(of role: WatchRole) {
         switch role {
         case .ancestor: break
@@ -197,9 +197,9 @@ struct WatcherState {
     /// Records that a check of the paths has begun.
     mutating func beginCheck() { checkIsDue = false }
 
-    /// Returns whether a place, which is currently this directory, needs a watch.
-    func needsWatch(_ place: WatchRole, identity: DirectoryIdentity) -> Bool {
-        guard let watch = watches[place] else { return true }
+    /// Returns whether the directory that currently has a role needs a watch.
+    func needsWatch(_ role: WatchRole, identity: DirectoryIdentity) -> Bool {
+        guard let watch = watches[role] else { return true }
         return watch.mayBeStale || watch.identity != identity
     }
 
@@ -208,25 +208,25 @@ struct WatcherState {
     /// Changes before the watch went unseen, so a rescan is marked.
     ///
     /// - Returns: The number of a watch that is no longer needed and must be ended.
-    mutating func armed(_ place: WatchRole, identity: DirectoryIdentity, watch number: Int32) -> Int32? {
-        let old = watches[place]
-        watches[place] = Watches.Watch(identity: identity, number: number)
+    mutating func armed(_ role: WatchRole, identity: DirectoryIdentity, watch number: Int32) -> Int32? {
+        let old = watches[role]
+        watches[role] = Watches.Watch(identity: identity, number: number)
         guard old?.number != number || old?.identity != identity else { return nil }
-        if !known.insert(place).inserted { rearms += 1 }
-        noteReplacement(of: place)
+        if !known.insert(role).inserted { rearms += 1 }
+        noteReplacement(of: role)
         return unneeded(old)
     }
 
-    /// Marks a place's watch for renewal, because not everything was seen when it was set.
-    mutating func doubt(_ place: WatchRole) { watches[place]?.mayBeStale = true }
+    /// Marks the watch of a role for renewal, because not everything was seen when it was set.
+    mutating func doubt(_ role: WatchRole) { watches[role]?.mayBeStale = true }
 
-    /// Records that a place no longer exists.
+    /// Records that no directory has a role any more.
     ///
     /// - Returns: The number of a watch that is no longer needed and must be ended.
-    mutating func lost(_ place: WatchRole) -> Int32? {
-        guard let old = watches[place] else { return nil }
-        forget(place)
-        noteReplacement(of: place)
+    mutating func lost(_ role: WatchRole) -> Int32? {
+        guard let old = watches[role] else { return nil }
+        forget(role)
+        noteReplacement(of: role)
         return unneeded(old)
     }
 
@@ -238,10 +238,10 @@ struct WatcherState {
         return watches.numbers
     }
 
-    private mutating func forget(_ place: WatchRole) {
-        watches[place] = nil
+    private mutating func forget(_ role: WatchRole) {
+        watches[role] = nil
         // Their number is unbounded over time.
-        if case .linked = place { known.remove(place) }
+        if case .linked = role { known.remove(role) }
     }
 
     private func unneeded(_ watch: Watches.Watch?) -> Int32? {

@@ -1,6 +1,6 @@
 /// The watches that are set, by their purpose and by their number.
 ///
-/// If two places are one directory, they share a watch.
+/// If one directory has two roles, they share a watch.
 struct Watches {
     struct Watch {
         var identity: DirectoryIdentity
@@ -15,30 +15,30 @@ struct Watches {
     /// The number of watches.
     var count: Int { roles.count }
 
-    /// All places that have a watch.
+    /// All roles that have a watch.
     var allRoles: some Sequence<WatcherState.WatchRole> { watches.keys }
 
     /// The numbers of all watches.
     var numbers: Set<Int32> { Set(roles.keys) }
 
-    /// Returns the places that share a watch.
+    /// Returns the roles that share a watch.
     func roles(of number: Int32) -> Set<WatcherState.WatchRole> { roles[number] ?? [] }
 
-    /// The watch of a place; `nil` if it has none.
-    subscript(place: WatcherState.WatchRole) -> Watch? {
-        get { watches[place] }
+    /// The watch of a role; `nil` if it has none.
+    subscript(role: WatcherState.WatchRole) -> Watch? {
+        get { watches[role] }
         set {
-            if let old = watches[place] {
-                roles[old.number]?.remove(place)
+            if let old = watches[role] {
+                roles[old.number]?.remove(role)
                 if roles[old.number]?.isEmpty == true { roles[old.number] = nil }
             }
-            watches[place] = newValue
-            if let newValue { roles[newValue.number, default: []].insert(place) }
+            watches[role] = newValue
+            if let newValue { roles[newValue.number, default: []].insert(role) }
         }
     }
 
     /// Marks every watch as possibly stale.
-    mutating func doubt() {
-        for place in watches.keys { watches[place]?.mayBeStale = true }
+    mutating func markAllStale() {
+        for role in watches.keys { watches[role]?.mayBeStale = true }
     }
 }

@@ -5,9 +5,9 @@ import Glibc
 ///
 /// The sanitizer doesn't see the locks of `Synchronization.Mutex`, and reports races under it that don't exist. And
 /// `Mutex` doesn't work in a forked child, for two reasons. It caches the thread's id, which in a child is still the
-/// parent's, so the kernel refuses the lock as soon as two threads contend for it. And if another thread holds it during
-/// the fork, it stays locked in the child forever. A fork waits until no mutex of this type is held (`linux_enter`), so
-/// a child never sees a half-changed value.
+/// parent's, so the kernel refuses the lock as soon as two threads contend for it. And if another thread holds it
+/// during the fork, it stays locked in the child forever. A fork waits until no mutex of this type is held
+/// (`linux_enter`), so a child never sees a half-changed value.
 ///
 /// The type is unchecked `Sendable` because `mutex` guards `value`, which the compiler can't see.
 package final class ForkSafeMutex<Value: ~Copyable>: @unchecked Sendable {

@@ -35,7 +35,7 @@ extension AgentProcess {
             ]
         }
 
-        /// Returns the path of the change log's file.
+        /// Returns the path of the change log file.
         package func log(at socket: String? = nil) throws -> String {
             let directory = PreferencesDirectory(path: preferences)
             return try AgentAddress(option: socket ?? self.socket, for: directory, environment: Environment([:]))

@@ -18,9 +18,9 @@ int linux_rename_exchange(int old_directory, const char *old_name, int new_direc
 int linux_rename_noreplace(int old_directory, const char *old_name, int new_directory, const char *new_name);
 
 /// Takes a read lease (F_SETLEASE, F_RDLCK). The kernel refuses it with EAGAIN while any process has the file open for
-/// writing, and makes later attempts to open it for writing wait until the lease is released. The kernel notifies the
-/// holder of a waiting writer by a signal: here SIGURG, which is ignored by default. (The usual one, SIGIO, would end
-/// the process, and a library must not decide to ignore it.)
+/// writing, and makes later attempts to open it for writing wait until the lease is released. When a writer is waiting,
+/// the kernel sends the lease's holder a signal: here SIGURG, which is ignored by default. (The usual one, SIGIO, would
+/// end the process, and a library must not decide to ignore it.)
 int linux_lease_read(int fd);
 
 /// Releases a lease.

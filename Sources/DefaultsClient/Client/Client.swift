@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// A domain is loaded when it is first used, and its changes are followed from then on, so a read finds its values in
 /// memory. An edit takes effect in this process before the call returns; edits are sent in order. Any thread may call
-/// any method. Callers' code runs under `modifications` only. Lock order: `modifications`, `line`,
+/// any method. `modifications` is the only lock under which callers' code runs. Lock order: `modifications`, `line`,
 /// `state`, then a search list's or a follower's lock.
 package final class Client: Sendable {
     /// The process's own client.
@@ -37,8 +37,8 @@ package final class Client: Sendable {
     /// The reason why preferences can't be read or saved; reported when they are first used.
     let unavailability: DefaultsError?
     private let hasReportedUnavailability = Atomic(false)
-    /// The keep-alive interval, in milliseconds: after this much silence, the agent is asked whether it is still there
-    /// if there are observers.
+    /// The keep-alive interval, in milliseconds: if there are observers, the agent is asked after this much silence
+    /// whether it is still there.
     let keepAliveInterval: Int64
 
     /// Creates the client of a location.

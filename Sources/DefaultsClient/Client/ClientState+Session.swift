@@ -21,7 +21,7 @@ extension ClientState {
     ///
     /// - Parameters:
     ///   - system: the session's directories below the user's own.
-    ///   - continues: whether the session may know what has happened since the previous one.
+    ///   - continues: whether the session may be able to report what has happened since the previous one ended.
     /// - Returns: the names whose changes continue after a cursor and those that begin with their values; and the
     ///   effects.
     mutating func begin(system: SystemDirectories, continues: Bool) -> (start: SessionStart, effects: ClientEffects) {
@@ -147,7 +147,8 @@ extension ClientState {
         if let own {
             unsaved.noteMade(own)
         } else if unsaved.has(domain) {
-            // Pending edits mustn't mistake our conditional edit for a foreign writer's.
+            // Otherwise, when pending edits are sent again, our own conditional edit would be mistaken for another
+            // writer's.
             if changeSet.edit?.session == commitSession { unsaved.noteOwn(changeSet.changes, of: domain) }
             // These keys must not be sent again if the session is lost: the other writer came later.
             unsaved.overrule(changeSet.changes.map(\.key), of: domain)

@@ -254,7 +254,7 @@ final class ClientThread {
                 restarted.insert(name)
                 try exclusively { () throws(DefaultsError) in try session.follow([name]) }
             }
-        case .reached(let location): client.state.withLock { $0.reach(location) }
+        case .reached(let cursor): client.state.withLock { $0.reach(cursor) }
         case .unfollowed(let name): client.state.withLock { $0.noteUnfollowed(name) }
         case .accepted(let number): client.transition { ((), $0.accept(number)) }
         case .refused(let number, let error) where error.code == .late:

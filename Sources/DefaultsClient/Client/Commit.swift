@@ -17,8 +17,9 @@ struct Commit: Sendable {
     /// The error of an edit whose condition doesn't hold.
     var conditionError: DefaultsError { .condition(of: domain) }
 
-    /// The error of an edit whose outcome is unknown, because the answer was lost together with the agent's log.
-    var loss: DefaultsError {
+    /// The error of an edit that was never sent, or whose outcome is unknown because the answer was lost together with
+    /// the agent's log.
+    var unknownOutcome: DefaultsError {
         DefaultsError(
             .agentUnavailable,
             "The agent ended or stopped responding before it confirmed an edit of \(domain). The edit may have been "
@@ -72,7 +73,7 @@ struct CommitQueue {
     mutating func resume(in log: Epoch?) -> (commit: Commit, number: UInt64)? {
         guard case .sent(let former) = state, let commit = commits.first else { return nil }
         if let former, former == log { return (commit, lastNumber) }
-        finish().barrier.finish([commit.loss])
+        finish().barrier.finish([commit.unknownOutcome])
         return nil
     }
 
@@ -84,7 +85,7 @@ struct CommitQueue {
 
     /// Fails all edits.
     mutating func abandon() {
-        for commit in commits { commit.barrier.finish([commit.loss]) }
+        for commit in commits { commit.barrier.finish([commit.unknownOutcome]) }
         (commits, state) = ([], .idle)
     }
 }

@@ -62,7 +62,7 @@ extension Client {
     /// Returns the domain that a suite's name means: one of this client's, or the one in the file that an absolute path
     /// names.
     ///
-    /// - Throws: `invalidDomainName` for the argument and the registration domain, which are in no file.
+    /// - Throws: `invalidDomainName` for the argument and the registration domain, which aren't stored in files.
     package func suite(named text: String) throws(DefaultsError) -> (client: Client, name: DomainName) {
         let name = try DomainName(ofFile: text)
         guard Path.isAbsolute(text), !isInMemory, case .success(let own) = location else { return (self, name) }

@@ -56,8 +56,8 @@ struct Replica: Sendable {
 
     /// Removes the masks of an edit that the agent has processed.
     ///
-    /// An edit didn't change a key that it still masks: the key already had the value, or another writer overruled the
-    /// edit. If changes don't arrive, or don't arrive yet, that isn't known. In that case, the edit's value stays in
+    /// If an edit still masks a key, it didn't change that key: the key already had the value, or another writer
+    /// overruled the edit. While changes aren't arriving, this can't be known. In that case, the edit's value stays in
     /// effect until other values arrive.
     ///
     /// - Parameters:

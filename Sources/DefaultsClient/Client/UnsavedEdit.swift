@@ -17,7 +17,7 @@ struct UnsavedEdit: Sendable {
     var time: Timestamp
     /// Whether the session has processed it.
     var isAccepted = false
-    /// Whether the session's stream has shown that it was made; otherwise, that isn't known before it is accepted.
+    /// Whether its record has arrived in the session's stream; if not, its outcome is unknown until it is accepted.
     var isMade = false
     /// Whether it reached the agent so late that it must be compared with what others have done since.
     var isLate = false

@@ -1,7 +1,7 @@
 import DefaultsCore
 import PropertyList
 
-/// The edits of this process that aren't known to be saved, and how far each has come.
+/// The edits of this process that aren't known to be saved, and the progress of each.
 ///
 /// An edit is sent, then accepted by the session, then saved. If the session is lost, it is sent again to the next one.
 ///

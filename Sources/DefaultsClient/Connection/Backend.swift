@@ -1,6 +1,6 @@
 package import DefaultsCore
 
-/// A place to read and write preferences: the agent, or an embedded store on the same files.
+/// A way to read and write preferences: through the agent, or through an embedded store on the same files.
 ///
 /// Calls are synchronous, and only one thread at a time may make them.
 package protocol Backend: AnyObject {
@@ -14,7 +14,7 @@ package protocol Backend: AnyObject {
     func snapshots() throws(DefaultsError) -> [DomainSnapshot]
     /// Sets and removes keys as one change set.
     ///
-    /// The change set is in force when the call returns, and durable after `synchronize`.
+    /// The change set is in effect when the call returns, and durable after `synchronize`.
     ///
     /// - Parameters:
     ///   - domain: the domain.

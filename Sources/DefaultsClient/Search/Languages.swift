@@ -8,7 +8,7 @@ package enum Languages {
     package static let key = "AppleLanguages"
     /// The last language of every list.
     static let last = "en"
-    /// The maximum number of entries that are used, because a hostile value could exhaust memory.
+    /// The maximum number of entries that are used, so that a hostile value can't exhaust memory.
     private static let maximum = 32
     /// The maximum length of an entry in UTF-8; a longer one is not a language.
     private static let maximumLength = 64

@@ -1,8 +1,8 @@
 import Linux
 import Observation
 
-/// The stand-in for one key of a search list with Observation: a read of the key is an access to it, and a change to
-/// the key is a mutation of it.
+/// An object that stands in for one key of a search list in Observation: reading the key accesses it, and changing the
+/// key mutates it.
 ///
 /// `withObservationTracking` registers its observer only after its body has run. A change by another thread between the
 /// read and the registration would go unnoticed, and the observer would keep an old value. So a change to a key that

@@ -34,7 +34,7 @@ final class AgentSession: Session {
     private let keepAliveInterval: Int64
     /// The reason why the session has ended.
     ///
-    /// It is thrown after everything that arrived before it, possibly answers, has been received.
+    /// It is thrown only after everything that arrived earlier, which may include answers, has been received.
     private var failure: DefaultsError?
     /// The outcomes of requests that weren't sent.
     private var localEvents: [SessionEvent] = []
@@ -267,7 +267,7 @@ final class AgentSession: Session {
             let since = max(oldest ?? lastHeard, lastHeard)
             throw connection.silence(of: MonotonicTime.now().milliseconds - since.milliseconds)
         }
-        // Ending a stream that doesn't exist costs the agent nothing.
+        // A keep-alive: the agent answers a request to end a nonexistent stream, at no cost.
         if let nextKeepAlive, nextKeepAlive <= .now() { try ask(.unsubscribe(0), .other) }
         if saveChecks.dequeueDue(at: .now()) { try ask(saveChecks.beginRound(saveChecks.unsaved, for: nil)) }
     }

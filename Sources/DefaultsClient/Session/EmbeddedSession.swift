@@ -2,7 +2,7 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// A session with a store of the process's own, on the same files and under the same lock as an agent's.
+/// A session with the process's own store, on the same files and under the same lock as an agent's.
 ///
 /// It doesn't watch the files; `reload` reads those that changed.
 final class EmbeddedSession: Session {
@@ -87,7 +87,7 @@ final class EmbeddedSession: Session {
         var failure: DefaultsError?
         do throws(DefaultsError) {
             _ = try store.commit(request)
-            // An edit that can't be saved is in force, and is retried like any other.
+            // An edit that can't be saved is in effect, and is retried like any other.
             do throws(DefaultsError) { try embedded.synchronize(request.domain) } catch {
                 edited.insert(request.domain)
                 events.append(.unsaved(request.domain))

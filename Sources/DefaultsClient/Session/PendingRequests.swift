@@ -3,7 +3,7 @@ import Linux
 /// The unanswered requests of one kind, by their numbers, which only increase.
 struct PendingRequests<Purpose> {
     private var requests: [UInt64: (purpose: Purpose, since: MonotonicTime)] = [:]
-    /// A lower bound of the numbers of unanswered requests; the number of the oldest one, if there is any.
+    /// A lower bound on the numbers of unanswered requests; if there are any, the number of the oldest one.
     private var first: UInt64 = 0
     private var last: UInt64 = 0
 

@@ -37,7 +37,7 @@ struct SaveChecks {
     ///
     /// The agent saves edits within a second, so only failed saves are pending after the initial delay.
     private var backoff = SaveBackoff(first: 1_200)
-    /// The time of the next round that nobody requests.
+    /// The time of the next round that starts without a `synchronize`.
     private(set) var next: MonotonicTime?
 
     /// The domains with edits that aren't known to be saved.
@@ -66,8 +66,8 @@ struct SaveChecks {
     mutating func beginRound(_ domains: Set<Domain>, for number: UInt64?) -> [Part] {
         if domains.isEmpty { return [] }
         lastRound += 1
-        // After a failure, one request per domain tells which of them can't be saved. Otherwise, a limit on the domains
-        // per request keeps the answers coming, so that the agent doesn't appear to hang.
+        // After a failure, send one request per domain to find out which of them can't be saved. Otherwise, a limit on
+        // the domains per request keeps the answers coming, so that the agent doesn't appear to hang.
         let size = lastHasFailed ? 1 : Self.batch
         let sorted = domains.sorted()
         let parts = stride(from: 0, to: sorted.count, by: size).map {
@@ -97,7 +97,7 @@ struct SaveChecks {
                 events.append(.saved(domain, round.lastEdit))
             }
         } else if part.domains.count > 1 {
-            // One request per domain tells which of them can't be saved.
+            // Send one request per domain to find out which of them can't be saved.
             more = part.domains.sorted().map { Part(domains: [$0], round: part.round) }
             round.remainingAnswers += more.count
         } else {

@@ -2,7 +2,7 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// One connection of a client to its preferences: to an agent, or to a store of the process's own.
+/// A client's session: with an agent, or with the process's own store.
 ///
 /// Owned by one thread. No call waits for an agent. A call may wait a few seconds for the directory's lock, or for
 /// files that other programs hold open. `receiveEvents` returns the outcomes of calls, and all other events, in order.
@@ -30,7 +30,7 @@ protocol Session: AnyObject {
     func edit(_ request: EditRequest) throws(DefaultsError)
     /// Makes a conditional edit, after all earlier ones, if keys hold the values that it expects.
     func commit(_ request: EditRequest) throws(DefaultsError)
-    /// Saves the edits of domains, and receives the changes that others made before.
+    /// Saves the edits of domains, and receives the changes that others made before the call.
     func synchronize(_ domains: [Domain], _ number: UInt64) throws(DefaultsError)
     /// Reloads the files, unless an agent watches them.
     func reload() throws(DefaultsError)

@@ -93,7 +93,7 @@ struct SendingRate: Sendable {
     private var credit = Self.burst
     private var last: Int64 = 0
 
-    /// The number of edits that callers may send in a burst, regained at one per millisecond.
+    /// The number of edits that callers may send in a burst, replenished at one per millisecond.
     ///
     /// Also the maximum number of unanswered edits.
     private static let burst: Int64 = 16

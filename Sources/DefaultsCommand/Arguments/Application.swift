@@ -64,10 +64,10 @@ struct Application {
         return found.count == 1 ? found.first : nil
     }
 
-    /// Returns all desktop files, sorted so that of two with the same title always the same one is found.
+    /// Returns all desktop files, in a fixed order, so that a title that two of them share always finds the same one.
     ///
-    /// A file hides those of its name in later directories, even if it marks its application as deleted. A directory
-    /// that can't be listed has no files.
+    /// A file hides files of the same name in later directories, even if it marks its application as deleted. A
+    /// directory that can't be listed has no files.
     private static func entries(in directories: [String]) -> [DesktopEntry] {
         var seen: Set<String> = []
         return directories.flatMap { directory in

@@ -153,7 +153,7 @@ extension LocationChoice {
 struct KeyPathOption: ParsableArguments {
     @Flag(
         name: .customLong("key-path"),
-        help: "Always treat the key as a path; `write` then creates missing dictionaries.")
+        help: "Always treat the key as a path, whether or not it leads to a value.")
     var isPath = false
 
     /// The paragraph about paths in the help of every verb that takes a key.

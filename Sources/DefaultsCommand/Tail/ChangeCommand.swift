@@ -24,9 +24,9 @@ struct ChangeCommand {
         let (domain, keys, cursor): (Domain, [String], Cursor)
         var source: Writer?
         switch event {
-        case .record(let record, let location):
+        case .record(let record, let position):
             guard case .change(let changeSet) = record.event else { return nil }
-            (domain, keys, cursor) = (changeSet.domain, changeSet.changes.map(\.key), location)
+            (domain, keys, cursor) = (changeSet.domain, changeSet.changes.map(\.key), position)
             source = changeSet.source
         case .initial(let snapshot) where !snapshot.values.isEmpty:
             (domain, keys, cursor) = (snapshot.domain, snapshot.values.keys.sorted(), snapshot.cursor)

@@ -4,8 +4,8 @@ import Linux
 
 /// A private agent, which `tail` starts if no agent is running.
 ///
-/// When this process ends, it ends too, as soon as no other client is connected. It hands over to a regular agent that
-/// starts later.
+/// When this process ends, it ends too, as soon as no other client is connected. It hands over to an ordinary agent
+/// that starts later.
 struct ChildAgent {
     private let process: ChildProcess
 

@@ -23,7 +23,7 @@ struct TailOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: "Exit after this many seconds.")
     var timeout: Double?
 
-    @Option(help: "If output falls behind, show each key's latest change only, or everything.")
+    @Option(help: "If output falls behind: latest (show only each key's latest change) or everything.")
     var mode: Mode = .everything
 
     @Option(

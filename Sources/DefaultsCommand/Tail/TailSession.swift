@@ -15,7 +15,7 @@ struct TailSession {
     private var child: ChildAgent?
     private let end: ContinuousClock.Instant?
 
-    /// The timeout for an agent that this process started to answer.
+    /// The time within which an agent started by this process must answer.
     private static let startTimeout = Duration.seconds(60)
 
     init(
@@ -191,19 +191,19 @@ struct TailSession {
     /// Counts an event that was shown, and records its cursor.
     private mutating func note(_ event: StreamEvent) {
         switch event {
-        case .record(let record, let location):
+        case .record(let record, let cursor):
             if case .change = record.event { shown += 1 }
-            reach(location)
-        case .bookmark(let location): reach(location)
+            reach(cursor)
+        case .bookmark(let cursor): reach(cursor)
         case .initial, .gap, .ended: break
         }
     }
 
     /// Records a cursor, after everything before it was shown; for a snapshot, the cursor of the bookmark after it.
-    private mutating func reach(_ location: Cursor) {
-        cursor = location
+    private mutating func reach(_ new: Cursor) {
+        cursor = new
         guard let path = options.cursorFile else { return }
-        do throws(Failure) { try CursorFile(path: path).write(location) } catch {
+        do throws(Failure) { try CursorFile(path: path).write(new) } catch {
             Failure.end(error.message, error.status)
         }
     }

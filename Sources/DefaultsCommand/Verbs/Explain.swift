@@ -61,7 +61,8 @@ struct Explain: ParsableCommand {
                 open.location.directory == nil
                 ? "No layer of \(open.domain.name) has" : "\(open.location.subject) does not have"
             if near.isEmpty, let outer = containers.filter({ key.hasPrefix("\($0).") }).max() {
-                near = " Values inside \"\(outer)\" come from the same layer as \"\(outer)\"; explain \"\(outer)\"."
+                near =
+                    " Values inside \"\(outer)\" come from the same layer as \"\(outer)\"; run `explain` on that key."
             }
             throw Failure("\(whose) the key \"\(key)\".\(near)", .notFound)
         }

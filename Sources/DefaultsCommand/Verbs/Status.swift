@@ -10,7 +10,8 @@ struct Status: ParsableCommand {
         abstract: "Show the agent's status.",
         discussion: """
             Prints what the agent watches, its subscribers, unsaved edits and errors. The exit status is 69 if no \
-            agent is running. It is 75 if the agent doesn't respond: after 5 seconds if stopped, 60 if busy.
+            agent is running. It is 75 if the agent doesn't respond within 5 seconds (if it is stopped) or 60 \
+            seconds (if it is busy).
 
             EXAMPLES
               defaults status

@@ -21,9 +21,9 @@ struct Sync: ParsableCommand {
     var domains: [String] = []
 
     func run() throws {
-        let places = try domains.map { try location.find($0) }
+        let locations = try domains.map { try location.find($0) }
         // The agent doesn't manage a file outside the preferences directory.
-        let domains = places.isEmpty ? nil : Set(places.filter { $0.directory == nil }.map(\.domain))
+        let domains = locations.isEmpty ? nil : Set(locations.filter { $0.directory == nil }.map(\.domain))
         if domains?.isEmpty == true { return }
         guard let agent = try location.open() as? AgentConnection else { return }
         var failures = try agent.barrier(domains).failures.map(\.description)

@@ -1,7 +1,7 @@
-/// A place in the agent's change log: everything up to `revision` has been seen.
+/// A position in the agent's change log: everything up to `revision` has been seen.
 ///
 /// Its text, `<epoch>:<revision>`, outlives a restart of the agent. The epoch identifies one log. When a log is lost or
-/// damaged, a new one begins, so that a cursor never means a wrong place.
+/// damaged, a new one begins, so that a cursor never means a wrong position.
 package struct Cursor: Hashable, Sendable, CustomStringConvertible {
     /// The epoch of the log; in text, 16 hexadecimal digits.
     package var epoch: Epoch

@@ -1,6 +1,6 @@
 import PropertyList
 
-/// An entry about a domain's file in the change log's file, which tells a later agent whether the file has changed.
+/// An entry about a domain's file in the change log file, which tells a later agent whether the file has changed.
 package struct FileMark: Hashable, Sendable {
     package var domain: Domain
     /// The hash of the file's bytes; `nil` if there is no file.

@@ -1,6 +1,6 @@
 import PropertyList
 
-// The encoding of records in messages and in the change log's file.
+// The encoding of records in messages and in the change log file.
 
 extension LogRecord {
     package var fields: DomainValues {

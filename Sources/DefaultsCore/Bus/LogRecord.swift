@@ -19,7 +19,7 @@ package struct LogRecord: Hashable, Sendable {
         case change(ChangeSet)
         /// The file can't be used; the domain keeps its last good values.
         case damaged(Domain, reason: String)
-        /// Edits can't be saved; they stay in force, and saving is retried.
+        /// Edits can't be saved; they stay in effect, and saving is retried.
         case unsaved(Domain, reason: String)
         /// The domain is no longer damaged or unsaved.
         case recovered(Domain)

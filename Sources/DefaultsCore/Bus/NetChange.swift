@@ -3,8 +3,8 @@ enum NetChange {
     /// Joins the change sets of each domain into one, at the position of its last; leaves other records as they are.
     ///
     /// A joined record has the revision, time and source of its last change set. Keys that are back at their first
-    /// value are left out, and so is a change set that has no keys left. The revisions of the result aren't places to
-    /// resume from, since a later record may include what an earlier one said.
+    /// value are left out, and so is a change set that has no keys left. Don't resume from the revisions of the result,
+    /// since a later record may include what an earlier one said.
     ///
     /// The time is proportional to the number of changes, however many records there are of one domain.
     static func coalesce(_ records: [LogRecord]) -> [LogRecord] {

@@ -6,21 +6,21 @@ package enum StreamEvent: Hashable, Sendable {
     /// at the batch's end, and all others have the cursor before the batch, since each event may include changes since
     /// then. A subscriber that resumes in the middle of a batch gets the whole batch again.
     case record(LogRecord, cursor: Cursor)
-    /// A domain's values at the place where the stream continues.
+    /// A domain's values at the position where the stream continues.
     case initial(DomainSnapshot)
-    /// The changes between two places are no longer available; the values follow, if the mode says so.
+    /// The changes between two positions are no longer available; the values follow, if the mode says so.
     case gap(from: Cursor, to: Cursor)
-    /// Everything up to this place has been delivered.
+    /// Everything up to this position has been delivered.
     case bookmark(Cursor)
     /// The end of the stream: the subscriber was too slow for its mode.
     case ended
 }
 
-/// A domain's values in force, at one place in the change log.
+/// A domain's values in effect, at one position in the change log.
 package struct DomainSnapshot: Hashable, Sendable {
     package var domain: Domain
     package var values: DomainValues
-    /// The place: `values` include every change up to it, and none after it.
+    /// The position: `values` include every change up to it, and none after it.
     package var cursor: Cursor
     /// The reason why the domain's file can't be used; `values` are then the last good ones, if there were any.
     package var damage: String?

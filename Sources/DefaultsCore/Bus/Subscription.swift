@@ -13,13 +13,13 @@ package struct Subscription: Hashable, Sendable {
         case disconnect
     }
 
-    /// The place where a subscription begins.
+    /// The position at which a subscription begins.
     package enum Start: Hashable, Sendable {
         /// The end of the log.
         case now
-        /// After a place that was reached before.
+        /// After a position that was reached earlier.
         case after(Cursor)
-        /// The end of the log, after the values in force.
+        /// The end of the log, after the values in effect.
         case snapshot
     }
 
@@ -27,7 +27,7 @@ package struct Subscription: Hashable, Sendable {
     package let mode: Mode
     /// The revision up to which everything has been delivered.
     package private(set) var revision: Revision
-    /// The place after which the subscriber has missed records, since they have been discarded.
+    /// The position after which the subscriber has missed records, since they have been discarded.
     private var missedFrom: Cursor?
     private var needsSnapshot: Bool
     /// Whether no more events follow.
@@ -40,7 +40,7 @@ package struct Subscription: Hashable, Sendable {
     /// Bookmarks keep the cursor that a subscriber knows within the log.
     private static let bookmarkDistance: Revision = 1_000
 
-    /// Creates a subscription at a place in the log.
+    /// Creates a subscription at a position in the log.
     package init(_ start: Start, filter: SubscriptionFilter, mode: Mode, log: ChangeLog) {
         self.filter = filter
         self.mode = mode
@@ -56,7 +56,7 @@ package struct Subscription: Hashable, Sendable {
 
     /// Adds the domains of more names, from the log's end on, if everything up to there has been delivered.
     ///
-    /// - Returns: whether it did. Then the names' values at that place must be delivered next, and a bookmark.
+    /// - Returns: whether it did. Then the names' values at that position must be delivered next, and a bookmark.
     mutating func widen(by names: [DomainName], in log: ChangeLog) -> Bool {
         guard !hasEnded, missedFrom == nil, !needsSnapshot, revision == log.head else { return false }
         filter.insert(names)

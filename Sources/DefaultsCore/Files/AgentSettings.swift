@@ -13,11 +13,11 @@ package struct AgentSettings: Hashable, Sendable {
     package var logLevel = "notice"
     /// `SaveDelay`, in milliseconds: edits are saved together this long after the last one.
     package var saveDelay = 10
-    /// `SaveLimit`, in milliseconds: edits are saved this long after the first one at the latest.
+    /// `SaveLimit`, in milliseconds: edits are saved no later than this after the first one.
     package var saveLimit = 1_000
     /// `HoldDelay`, in milliseconds: a file that is gone or doesn't parse counts as lost after this long.
     package var holdDelay = 250
-    /// `LogRecords`: the maximum number of change sets kept for subscribers that come back.
+    /// `LogRecords`: the maximum number of change sets kept for subscribers that are slow or reconnect.
     package var logRecords = 65_536
     /// `LogBytes`: the maximum size of these change sets, in bytes.
     package var logBytes = 16 << 20

@@ -7,8 +7,8 @@ package enum BackupFile {
     package enum Reason: String, Sendable {
         /// The file didn't parse when it was about to be replaced.
         case damaged
-        /// A foreign writer wrote the file just as it was replaced, and that version can't be merged: it doesn't parse,
-        /// or a crash happened before the merge.
+        /// A foreign writer wrote the file just as it was replaced, and not all of that version could be merged and
+        /// saved.
         case displaced
         /// The file has keys that differ only in Unicode normalization, and the version that replaces it has only one
         /// of them.

@@ -129,9 +129,9 @@ package final class ChangeLogFile {
         var records: [UInt8] = []
         records.reserveCapacity(bytes.count)
         var new: [Range<Int>] = []
-        for place in kept {
+        for range in kept {
             let begin = size + records.count
-            records += bytes[(place.lowerBound - start)..<(place.upperBound - start)]
+            records += bytes[(range.lowerBound - start)..<(range.upperBound - start)]
             new.append(begin..<size + records.count)
         }
         try file.write(records)
@@ -187,7 +187,7 @@ package final class ChangeLogFile {
         else { return nil }
         let epoch = Epoch(value: Frame.number(bytes, at: magic.count))
         let head = Frame.number(bytes, at: magic.count + 8)
-        // The file may have been given any revision, but a genuine one never comes near the largest number.
+        // A corrupt file may contain any revision, but a genuine one never comes near the maximum.
         guard head <= maximumRevision else { return nil }
         let isOfThisBoot = Frame.number(bytes, at: magic.count + 16) == boot.value
         var recovered = Recovered(epoch: isOfThisBoot ? epoch : .random(), head: head, records: [], marks: [:])

@@ -14,8 +14,9 @@ package struct DomainFile: Sendable {
     package let path: String
     /// The limits that the file must not exceed.
     package let limits: PropertyListLimits
-    /// The topmost directory from which on, down to the file, only root may write; `nil` for a file without this
-    /// condition.
+    /// A directory above the file; it and everything in it, down to the file, must be writable only by root.
+    ///
+    /// `nil` for no such condition.
     private let managedDirectory: String?
     /// Whether a file that isn't a property list may be replaced after a backup; one behind a link never is.
     private let replacesDamagedFiles: Bool
@@ -42,7 +43,7 @@ package struct DomainFile: Sendable {
     package enum OpenWriterPolicy: Sendable {
         /// Return `beingWritten`.
         case wait
-        /// Read it anyway, because it has been open for long; two equal reads count.
+        /// Read it anyway, because it has been open for a long time. The contents are accepted if two reads are equal.
         case readAnyway
     }
 

@@ -12,7 +12,7 @@ package enum FileReading: Sendable {
     case contents(FileContents)
     /// A program has the file open for writing; read it again in a moment.
     case beingWritten
-    /// The file can't be used: it doesn't parse, is empty, too large or no regular file, or can't be read.
+    /// The file can't be used: it doesn't parse, is empty or too large, isn't a regular file, or can't be read.
     case unusable(FileDamage)
 
     /// Whether the file is missing or unusable, perhaps only because its directory is.
@@ -77,7 +77,7 @@ package struct FileVersion: Hashable, Sendable {
     /// Whether a file of the same identity must have the same bytes.
     ///
     /// It must if the file was so old when its bytes were read that a later change gets other times. Its age at the
-    /// next look doesn't matter.
+    /// next read doesn't matter.
     var isSettled: Bool
 
     package static func == (first: FileVersion, second: FileVersion) -> Bool {

@@ -4,8 +4,8 @@ import Linux
 /// A file that this process keeps locked (`flock`) while this value lives, and removes at the end.
 ///
 /// A lock file is accessible to the user alone, with mode 0600: any process that can open a file can lock it, and keep
-/// others out. A file that others can open, because its mode was changed or it was copied, gets that mode; if it is
-/// locked by then, it is replaced.
+/// others out. A file that others can open, because its mode was changed or it was copied, is set back to 0600. If a
+/// process that isn't one of ours has locked it by then, it is replaced.
 package struct LockFile: ~Copyable, Sendable {
     let file: FileDescriptor
     private let path: String

@@ -12,8 +12,8 @@ package struct PreferencesDirectory: Hashable, Sendable {
 
     /// Finds the preferences directory.
     ///
-    /// The first of these that is there counts: the option; `DEFAULTS_DIRECTORY`; the key `Directory` of the agent's
-    /// own domain in the default directory; the default directory, `$XDG_CONFIG_HOME` or else `~/.config`.
+    /// The first of these that is set is used: the option; `DEFAULTS_DIRECTORY`; the key `Directory` of the agent's own
+    /// domain in the default directory; the default directory, `$XDG_CONFIG_HOME` or else `~/.config`.
     ///
     /// - Throws: An error if there is no default directory, or damaged settings may name another one.
     package init(option: String? = nil, environment: Environment) throws(DefaultsError) {
@@ -70,7 +70,7 @@ package struct PreferencesDirectory: Hashable, Sendable {
         try? FileDescriptor.synchronizeDirectory(of: path)
     }
 
-    /// The path with links resolved, if the directory exists; all names of one directory have it in common.
+    /// The path with links resolved, if the directory exists; it is the same for all names of a directory.
     package var resolvedPath: String {
         guard let resolved = realpath(path, nil) else { return path }
         defer { free(resolved) }
@@ -111,7 +111,7 @@ package struct PreferencesDirectory: Hashable, Sendable {
         return DefaultsError(
             .directory,
             "The directory \(isUsable ? hosts.path : path) is gone or can't be read. "
-                + "The last values stay in force until it is back.")
+                + "The last values stay in effect until it is back.")
     }
 
     /// A warning about a directory in which other users can create files; `nil` if they can't.
@@ -141,7 +141,7 @@ package struct PreferencesDirectory: Hashable, Sendable {
             && faccessat(AT_FDCWD, path, R_OK | X_OK, AT_EACCESS) == 0
     }
 
-    /// Whether nothing has the path, not even a link that leads nowhere.
+    /// Whether nothing exists at the path, not even a dangling link.
     var isMissing: Bool {
         var status = stat()
         return lstat(path, &status) != 0 && (errno == ENOENT || errno == ENOTDIR)

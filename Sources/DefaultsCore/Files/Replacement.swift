@@ -52,7 +52,7 @@ struct Replacement {
         try new.synchronize()
         if let obstacle = try obstacle(to: old, expected) { return obstacle }
         if status.st_nlink > 1 {
-            // The file's other hard links must keep leading to it, so it is written in place.
+            // The file's other hard links must keep referring to it, so it is written in place.
             linux_lease_release(old.number)
             return try writeInPlace(bytes, newHash, expected, &isNeeded)
         }

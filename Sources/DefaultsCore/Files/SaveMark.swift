@@ -8,9 +8,9 @@ import Linux
 /// was set.
 ///
 /// A store merges with the file's contents under the directory's lock. So another store that reads the result need not
-/// guess which version the writer had loaded: a missing key was removed. Nor does it take the file to be newer than its
-/// content: an edit that another store accepted while this file was being written is later, although the file's own
-/// times say otherwise.
+/// guess which version the writer had loaded: a missing key was removed. Nor does the other store treat the file as
+/// newer than its content: an edit that another store accepted while this file was being written is later, although the
+/// file's own times say otherwise.
 ///
 /// The mark is void if the content has changed since, and on a copy of the file: `cp -a` copies the attribute, but
 /// restoring a backup is a deliberate change that is made now. On a file system without extended attributes, the guess

@@ -27,8 +27,8 @@ package struct SystemDirectories: Hashable, Sendable {
 
     /// Finds the directories of an environment.
     ///
-    /// The system directories are those in `DEFAULTS_SYSTEM_DIRECTORIES`, or else those in `XDG_CONFIG_DIRS`
-    /// (`/etc/xdg`) and `/usr/local/etc`, where Foundation looks. The managed directory is
+    /// The system directories are those in `DEFAULTS_SYSTEM_DIRECTORIES`, or else those in `XDG_CONFIG_DIRS` (by
+    /// default `/etc/xdg`) and `/usr/local/etc`, where Foundation looks. The managed directory is
     /// `DEFAULTS_MANAGED_DIRECTORY`, or else `/etc/defaultsd/managed`. A variable without an absolute path means no
     /// directory; an empty one counts as unset.
     package init(environment: Environment) {
@@ -80,7 +80,7 @@ package struct SystemDirectories: Hashable, Sendable {
         }.sorted()
     }
 
-    /// The errors of directories that exist but can't be read; the values that were read from them stay in force.
+    /// The errors of directories that exist but can't be read; the values that were read from them stay in effect.
     package var problems: [DefaultsError] {
         paths.map { PreferencesDirectory(path: $0) }.compactMap { $0.isMissing ? nil : $0.problem }
     }

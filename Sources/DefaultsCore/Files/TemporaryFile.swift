@@ -1,6 +1,7 @@
 import Linux
 
-/// The hidden name beside a file that the new version has before the exchange, and the displaced version after it.
+/// The hidden name, beside a domain's file, of the new version before the exchange and of the displaced version after
+/// it.
 ///
 /// The name tells the two apart after a crash:
 ///

@@ -7,7 +7,7 @@ package struct ChangeSet: Hashable, Sendable {
     package var source: Writer
     /// The changed keys, each once, sorted by name.
     package var changes: [KeyChange]
-    /// The values that lost in the same merge, either to these changes or to values that stay in force.
+    /// The values that lost in the same merge, either to these changes or to values that stay in effect.
     package var overruled: [Overruled]
     /// The edit's identity, if it was made by an app that may send it again.
     package var edit: EditIdentity?

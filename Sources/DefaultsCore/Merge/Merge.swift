@@ -31,20 +31,20 @@ package struct Merge: Sendable {
         self.baseTime = baseTime
     }
 
-    /// Returns the value in force: the pending edit's, or else the file's.
+    /// Returns the value in effect: the pending edit's, or else the file's.
     package func current(_ key: String) -> PropertyListValue? {
         if let edit = pending[key] { return edit.value }
         return base[key]
     }
 
-    /// All values in force.
+    /// All values in effect.
     package var current: DomainValues {
         var values = base
         for (key, edit) in pending { values[key] = edit.value }
         return values
     }
 
-    /// The outcome of a merge: the changes in the values in force, and the values that lost.
+    /// The outcome of a merge: the changes in the values in effect, and the values that lost.
     package struct Result: Hashable, Sendable {
         package var changes: [KeyChange] = []
         package var overruled: [Overruled] = []
@@ -62,7 +62,7 @@ package struct Merge: Sendable {
     ///   - placed: the time when the version became the file, if it isn't `time`.
     ///   - isWhole: whether the writer had loaded `base` or a later version, so that every difference is its change.
     ///   - mayBeRestore: whether a file that equals an older version counts as put back on purpose.
-    /// - Returns: the changes in the values in force, and the values that lost.
+    /// - Returns: the changes in the values in effect, and the values that lost.
     package mutating func reload(
         _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp,
         writtenAt written: Timestamp? = nil, placedAt placed: Timestamp? = nil, isWhole: Bool = false,
@@ -89,8 +89,8 @@ package struct Merge: Sendable {
         advance(by: difference, at: time, placedAt: placed ?? time, isForeign: !isWhole)
         note(difference.keys.lazy.map { ($0, time) })
         for (key, edit) in pending where PropertyListValue.areSame(edit.value, disk[key], readFrom: format) {
-            // The file holds the edit as precisely as its format can. The value that was set stays in force, as after a
-            // save.
+            // The file holds the edit as precisely as its format can. The value that was set stays in effect, as after
+            // a save.
             base[key] = edit.value
             pending[key] = nil
         }
@@ -119,7 +119,7 @@ package struct Merge: Sendable {
     ///   - format: the format of the displaced version.
     ///   - time: the time when it was written.
     ///   - total: `history.total` before the save that displaced it. The writer can't have loaded any later version.
-    /// - Returns: the changes in the values in force, and the values that lost.
+    /// - Returns: the changes in the values in effect, and the values that lost.
     package mutating func displace(
         _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp, loadedBefore total: Int
     ) -> Result {
@@ -161,7 +161,7 @@ package struct Merge: Sendable {
 
     /// Sets or removes keys, and leaves out those that already have the value.
     ///
-    /// - Returns: the changes in the values in force.
+    /// - Returns: the changes in the values in effect.
     package mutating func edit(_ values: Difference, time: Timestamp, writer: Writer, sequence: UInt64) -> [KeyChange] {
         values.compactMap { key, value in
             let old = current(key)
@@ -171,7 +171,7 @@ package struct Merge: Sendable {
         }
     }
 
-    /// Returns the part of a delayed edit that still applies: the keys that nobody has set or written since.
+    /// Returns the part of a late edit that still applies: the keys that no one has set or written since.
     ///
     /// - Parameters:
     ///   - values: the keys that the edit set or removed.
@@ -193,7 +193,8 @@ package struct Merge: Sendable {
         }
     }
 
-    /// Returns whether a foreign writer's value for a key stands, and records the change or the value that lost.
+    /// Returns whether a foreign writer's value replaces the one in effect, and adds the change and any overruled value
+    /// to `result`.
     private func decide(
         _ key: String, _ theirs: PropertyListValue?, _ time: Timestamp, _ format: PropertyListFormat,
         _ result: inout Result

@@ -115,8 +115,8 @@ package struct VersionHistory: Sendable {
     ///   - time: the time when the file changed.
     ///   - writing: the time when it was written. It may have been moved, or its owner changed, later.
     ///   - format: the file's format.
-    ///   - skipped: the number of newest versions that the writer can't have loaded, nor replaced by an older one. If
-    ///     no version before them is known, the answer is `differing`.
+    ///   - skipped: the number of newest versions that the writer can neither have loaded nor have replaced with an
+    ///     older one. If no version before them is known, the answer is `differing`.
     ///   - mayBeRestore: whether a file that equals an older version was put back; false if the versions are known only
     ///     in part.
     /// - Returns: the keys that the writer set or removed, perhaps to their existing values.
@@ -170,7 +170,7 @@ package struct VersionHistory: Sendable {
         /// Goes back to the version before a step.
         ///
         /// - Parameters:
-        ///   - step: the step from that version to the one that was reached so far.
+        ///   - step: the step to undo: from the older version to the one reached so far.
         ///   - disk: the file's values.
         ///   - format: the file's format.
         ///   - countsForeign: whether the step leads to version 0 or an older one.

@@ -6,15 +6,15 @@ package enum Message: Sendable {
     case values(DomainSnapshot)
     /// The answer to `domains`.
     case domains([Domain])
-    /// The answer to `edit`: the place of its record.
+    /// The answer to `edit`: the position of its record.
     case edited(Cursor)
     /// The answer to `synchronize`: the end of the log, and the errors of what couldn't be made durable.
     case synchronized(Cursor, failures: [DefaultsError])
-    /// The answer to `subscribe`: the stream begins after this place.
+    /// The answer to `subscribe`: the stream begins after this position.
     case subscribed(Cursor)
-    /// The answer to `widen`: the names' values at this place follow, and then a bookmark.
+    /// The answer to `widen`: the names' values at this position follow, and then a bookmark.
     ///
-    /// Events of the names that came before the answer are not after this place.
+    /// Events of the names that came before the answer are not after this position.
     case widened(Cursor)
     /// The answer to `narrow`: no event of the names follows.
     case narrowed

@@ -6,7 +6,7 @@ package enum Request: Hashable, Sendable {
     case read(Domain)
     /// Lists the domains that have values or are damaged.
     case domains
-    /// Edits a domain; answered when the edit is in force.
+    /// Edits a domain; answered when the edit is in effect.
     case edit(EditRequest)
     /// Makes all earlier edits of some or all domains durable.
     ///

@@ -34,7 +34,7 @@ struct DomainState {
     var equivalentKeys: ContentHash?
     /// The hash of a file that has been backed up already.
     var backedUp: ContentHash?
-    /// The mark of a save that is under way, as it is in the log's file.
+    /// The mark of a save that is under way, as it is in the log file.
     var intent: FileMark?
     /// The reason why the last save failed.
     var failure: DefaultsError?

@@ -6,7 +6,7 @@ import PropertyList
 /// them again.
 struct LoggedHistory {
     private(set) var history = VersionHistory()
-    /// The values in force at the end, for the keys in the records.
+    /// The values in effect at the end, for the keys in the records.
     private(set) var values: Difference = [:]
     /// The times at which those keys were last set or removed.
     private(set) var keyTimes: [String: Timestamp] = [:]

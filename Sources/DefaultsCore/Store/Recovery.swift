@@ -6,7 +6,7 @@ struct Recovery {
     enum Finding {
         /// The file, or its absence, is the version with this mark.
         case logged(FileMark)
-        /// There was no file, so this one is new, with all that is in it.
+        /// There was no file, so this one and everything in it is new.
         case new
         /// The file was written while no agent ran.
         case rewritten(FileContents)
@@ -28,13 +28,13 @@ struct Recovery {
     let finding: Finding
     /// The history up to the logged version that the file holds, or else to the last certain one.
     private let logged: LoggedHistory
-    /// The marks of versions about which the history says something.
+    /// The marks of the versions that the history covers.
     let replaced: [FileMark]
     /// The positions of these versions in the history.
     private let versions: [ContentHash: Int]
     /// The edits that the version at the end of the history lacks.
     private(set) var unsaved: [String: Edit] = [:]
-    /// The values that the later ones of these edits replaced; the version had these values.
+    /// The values that the version had for the keys of those edits that were made after it.
     private var overwritten: Difference = [:]
     /// The sequence number of the last edit.
     private(set) var lastSequence: UInt64
@@ -45,9 +45,9 @@ struct Recovery {
     ///   - domain: the domain.
     ///   - marks: the marks of its versions, in the order of the log.
     ///   - records: its records, in the order of the log.
-    ///   - oldest: the revision of the log's first record of all domains.
+    ///   - oldest: the revision of the first record in the log, whatever its domain.
     ///   - reading: the file's current state.
-    ///   - lastSequence: the sequence number of the last edit of other domains.
+    ///   - lastSequence: the last sequence number already given to an edit of another domain.
     init(
         of domain: Domain, marks: [FileMark], records: [LogRecord], since oldest: Revision, reading: FileReading,
         lastSequence: UInt64
@@ -56,7 +56,7 @@ struct Recovery {
         // The earlier agent knew every domain that had a file, so a domain without marks had none.
         let marks = marks.isEmpty ? [FileMark(domain: domain, hash: nil, revision: 0)] : marks
         self.marks = marks
-        // The file holds the last version that is certain, or one of the versions that were about to replace it since.
+        // The file holds the last certain version, or one of the versions whose save was announced after it.
         let possible = marks[(marks.lastIndex { !$0.isIntent } ?? marks.startIndex)...]
         let certain = possible[possible.startIndex]
         self.certain = certain
@@ -133,10 +133,10 @@ struct Recovery {
         return state
     }
 
-    /// Returns whether contents are, byte by byte, those of a version that was there before.
+    /// Returns whether the contents are byte-for-byte those of an earlier version.
     func isRestored(_ contents: FileContents) -> Bool { marks.contains { $0.hash == contents.version.hash } }
 
-    /// Adds what only the log tells to the state of a domain whose file has been read for the first time.
+    /// Adds to a domain's state what only the log records, after the domain's file has been read for the first time.
     ///
     /// - Returns: whether the file lacks edits, which are pending now.
     func complete(_ state: inout DomainState?) -> Bool {

@@ -18,7 +18,7 @@ extension Store {
     /// It searches the directory, `ByHost`, and the directories to which links in them lead. Files that this store
     /// itself has displaced are left alone.
     ///
-    /// - Returns: whether none is left that a program has open for writing, or that can't be merged, removed or found.
+    /// - Returns: false if any remain that a program has open for writing, or that can't be merged, removed or found.
     /// - Throws: `directory` if the directory can't be read.
     func keepLeftovers(_ fileState: inout FileState) throws(DefaultsError) -> Bool {
         let (leftovers, entries, isComplete) = try search()

@@ -61,7 +61,7 @@ extension Store {
                 + "The system says")
     }
 
-    /// Writes to the log's file all entries that it lacks.
+    /// Writes to the log file all entries that it lacks.
     ///
     /// A file that can't be written is abandoned. The log continues in memory, and a later agent begins a new epoch, so
     /// that every cursor meets an explicit gap.
@@ -69,7 +69,7 @@ extension Store {
         if let lost = logFile.withLock({ writeLog(to: &$0) }) { reportLostLog(lost) }
     }
 
-    /// Runs a closure with the state while the log's file is complete.
+    /// Runs a closure with the state while the log file is complete.
     ///
     /// So a crash can't make the log lose a record that was handed out and then reuse its revision.
     func withWrittenLog<Value>(_ body: (inout StoreState) -> Value) -> Value {
@@ -88,12 +88,12 @@ extension Store {
         return value
     }
 
-    /// Writes to the log's file all entries that it lacks.
+    /// Writes to the log file all entries that it lacks.
     ///
     /// - Returns: the reason why the file was abandoned, if it was.
     private func writeLog(to keeping: inout LogFileState) -> DefaultsError? {
         do {
-            guard keeping.file != nil, let place = keeping.location else { return nil }
+            guard keeping.file != nil, let location = keeping.location else { return nil }
             let entries = state.withLock { state in
                 defer { state.outbox = [] }
                 return state.outbox ?? []
@@ -113,7 +113,7 @@ extension Store {
             } catch {
                 let isGone = keeping.file?.abandon() ?? true
                 keeping.file = nil
-                let problem = Self.problem(of: place.path, error)
+                let problem = Self.problem(of: location.path, error)
                 keeping.problem = problem
                 state.withLock { state in
                     state.outbox = nil

@@ -79,7 +79,7 @@ extension Store {
     /// Reloads every domain that has a file in the system's directories, and every known domain in them.
     ///
     /// Reads from the disk. A directory that is missing has no domains. While a directory can't be read, the last
-    /// values stay in force; `system.problems` then has the error.
+    /// values stay in effect; `system.problems` then has the error.
     package func reloadSystem(losses: LossPolicy = .confirmLater, isBaseline: Bool = false) -> ReloadOutcome {
         let known = state.withLock { Set($0.domains.keys.filter { $0.user != .current }) }
         return reload(known.union(system.domains()).sorted(), losses: losses, isBaseline: isBaseline)

@@ -27,7 +27,7 @@ extension Store {
     /// Applies an edit and saves it, without letting another store of the directory intervene.
     ///
     /// So the values that the edit expects are those in the file. Waits for the disk. An edit that was applied and
-    /// can't be saved yet is in force and pending, like any other.
+    /// can't be saved yet is in effect and pending, like any other.
     ///
     /// - Returns: the revision of its record, or the log's head if it changed nothing; and the error if it isn't saved.
     /// - Throws: the errors of `submit`, or the error if the directory can't be locked or read; the edit is then not
@@ -89,8 +89,8 @@ extension Store {
 
     /// Creates the directory if it is missing and may be created.
     ///
-    /// A directory that has held files will come back with them. In a new, empty directory, they would seem to be
-    /// removed.
+    /// A missing directory that has held files is expected to come back with them. In a new, empty one, they would seem
+    /// to have been removed.
     private func makeDirectory() throws(DefaultsError) {
         let hasHeldFiles = state.withLock { state in
             state.domains.contains { $0.user == .current && $1.hash != nil }
@@ -103,9 +103,9 @@ extension Store {
         _ domain: Domain, _ policy: ObstaclePolicy, _ fileState: inout FileState
     ) throws(DefaultsError) {
         guard let file = file(of: domain) else { return }
-        // A round that doesn't end this was overtaken by a foreign writer. A program that writes constantly wins for a
-        // while; the edits stay pending, and the next attempt comes soon. Edits made in the meantime are included if
-        // there is another round; otherwise they are left to the next attempt.
+        // A round that doesn't finish the save was overtaken by a foreign writer. A program that writes constantly wins
+        // for a while; the edits stay pending, and the next attempt comes soon. Edits made in the meantime are included
+        // if there is another round; otherwise they are left to the next attempt.
         let last = state.withLock { $0.lastSequence }
         for round in 0..<policy.maximumAttempts {
             guard let plan = state.withLock({ $0.plan(for: domain, upTo: last) }) else { return }

@@ -1,7 +1,7 @@
 import Linux
 
 extension Store {
-    /// Creates a subscription at a place in the log.
+    /// Creates a subscription at a position in the log.
     ///
     /// The caller keeps the subscription, and reads it with `next`.
     package func subscribe(
@@ -31,7 +31,7 @@ extension Store {
     /// - Parameters:
     ///   - subscription: the subscription.
     ///   - names: the names.
-    /// - Returns: the subscription's place, and the names' values there, which must be delivered next; `nil` if it
+    /// - Returns: the subscription's position, and the names' values there, which must be delivered next; `nil` if it
     ///   isn't caught up yet.
     package func widen(
         _ subscription: inout Subscription?, by names: [DomainName]

@@ -4,7 +4,7 @@ package import PropertyList
 
 /// The domains of one directory: it reads and saves their files, merges changes, and keeps the change log.
 ///
-/// A store also reads the domains of the system's directories, which no one can edit here.
+/// A store also reads the domains in the system's directories, which are read-only.
 ///
 /// The agent has one store, and so has a process that works without an agent. All methods may be called from any thread
 /// and are synchronous; those that say so wait for the disk.
@@ -30,7 +30,7 @@ package final class Store: Sendable {
     ///
     /// Only transitions run under this lock: no I/O, and no calls to other objects.
     let state: ForkSafeMutex<StoreState>
-    /// The log's file, if it has one.
+    /// The log file, if it has one.
     ///
     /// Held while the file is written, so that entries reach it in their order.
     let logFile = ForkSafeMutex(LogFileState())
@@ -76,7 +76,7 @@ package final class Store: Sendable {
         var isGone = false
     }
 
-    /// The state of the log's file.
+    /// The state of the log file.
     struct LogFileState {
         var file: ChangeLogFile?
         /// The file's path and maximum size, once it has been named.
@@ -115,7 +115,7 @@ package final class Store: Sendable {
         return value
     }
 
-    /// Writes to the log's file what it lacks, and performs the actions of transitions.
+    /// Writes to the log file what it lacks, and performs the actions of transitions.
     func perform(_ actions: [StoreAction]) {
         writeLog()
         guard !actions.isEmpty, let observer = observer.withLock({ $0.object }) else { return }
@@ -126,7 +126,7 @@ package final class Store: Sendable {
         }
     }
 
-    /// Reports that the log's file was abandoned.
+    /// Reports that the log file was abandoned.
     func reportLostLog(_ error: DefaultsError) {
         observer.withLock { $0.object }?.storeLostLog(error)
     }
@@ -138,7 +138,7 @@ package final class Store: Sendable {
 
     // MARK: Reading
 
-    /// Returns a domain's values in force.
+    /// Returns a domain's values in effect.
     ///
     /// It reads no file: the values are the last known ones.
     package func snapshot(of domain: Domain) -> DomainSnapshot {
@@ -148,7 +148,7 @@ package final class Store: Sendable {
     /// Returns the current user's domains that have values or are damaged, in order.
     package func domains() -> [Domain] { snapshots().map(\.domain) }
 
-    /// Returns the values in force of the current user's domains that have values or are damaged, in order.
+    /// Returns the values in effect of the current user's domains that have values or are damaged, in order.
     package func snapshots() -> [DomainSnapshot] {
         withWrittenLog { $0.snapshots() }.filter { $0.domain.user == .current }
     }
@@ -163,12 +163,12 @@ package final class Store: Sendable {
 
     // MARK: Editing
 
-    /// Applies an app's edit: it is in force immediately, and pending until it is saved.
+    /// Applies an app's edit: it is in effect immediately, and pending until it is saved.
     ///
     /// - Returns: the revision of its record, or the log's head if it changed nothing.
     /// - Throws: `readOnly` or `invalidValue`; `damaged`, if the file may not be replaced; `late`, in a resident
-    ///   store, if it comes so late that it would undo what others have done since it was made; or `changed`, if it expects other values than
-    ///   those in force.
+    ///   store, if it comes so late that it would undo what others have done since it was made; or `changed`, if it
+    ///   expects other values than those in effect.
     package func submit(_ request: EditRequest) throws(DefaultsError) -> Revision {
         try request.check()
         return try apply(request)
@@ -183,14 +183,14 @@ package final class Store: Sendable {
             return (.success(revision), actions)
         }
         let revision = try outcome.get()
-        // A value that is already in force may have left the file in a change that hasn't been read yet.
+        // A value that is already in effect may have left the file in a change that hasn't been read yet.
         if state.withLock({ !$0.unchanged(by: request).isEmpty }), !isAsKnown(request.domain) {
             transition { state in ((), state.keep(request, now: .now())) }
         }
         return revision
     }
 
-    /// Returns whether a domain's file is in its last known state, by its times.
+    /// Returns whether a domain's file is in its last known state, judging by its metadata.
     private func isAsKnown(_ domain: Domain) -> Bool {
         let (known, isDamaged) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain]?.damage != nil) }
         guard let file = file(of: domain) else { return true }
@@ -206,7 +206,7 @@ package final class Store: Sendable {
         }.sorted { $0.domain < $1.domain }
     }
 
-    /// Returns those of some domains that have pending edits, in order.
+    /// Returns which of the given domains have pending edits, in order.
     ///
     /// The time doesn't depend on how many other domains there are.
     package func pending(among domains: Set<Domain>) -> [Domain] {

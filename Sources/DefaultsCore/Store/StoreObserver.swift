@@ -9,7 +9,7 @@ package protocol StoreObserver: AnyObject, Sendable {
     func storeNeedsSaving(_ domain: Domain, _ timing: SaveTiming)
     /// Handles a problem of a domain, or its recovery; each is reported once.
     func storeReported(_ event: LogRecord.Event)
-    /// Handles the loss of the change log's file, which is abandoned until `Store.keepLogAgain` succeeds.
+    /// Handles the loss of the change log file, which is abandoned until `Store.keepLogAgain` succeeds.
     func storeLostLog(_ error: DefaultsError)
     /// Handles a new backup copy, by its path, of contents that couldn't be merged or will be replaced.
     func storeKeptCopy(_ copy: String)
@@ -19,7 +19,7 @@ package protocol StoreObserver: AnyObject, Sendable {
 package enum SaveTiming: Hashable, Sendable {
     /// After a short delay, together with the edits that follow.
     case delayed
-    /// Immediately, because the file lacks values in force: a foreign writer overwrote them, or saving was blocked.
+    /// Immediately, because the file lacks values in effect: a foreign writer overwrote them, or saving was blocked.
     case immediate
 }
 

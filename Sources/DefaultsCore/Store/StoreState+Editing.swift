@@ -36,7 +36,7 @@ extension StoreState {
         }
     }
 
-    /// Makes an edit's values pending, although they were in force already, since the file may have lost them.
+    /// Makes an edit's values pending, although they were in effect already, since the file may have lost them.
     mutating func keep(_ request: EditRequest, now: Timestamp) -> [StoreAction] {
         let keys = unchanged(by: request)
         if keys.isEmpty { return [] }
@@ -66,7 +66,7 @@ extension StoreState {
     /// Returns whether an edit came so late that its client no longer waits, while others have written the domain.
     ///
     /// More precisely, they have set some of its keys, or written the file. An agent that was stopped for a while finds
-    /// such edits in its sockets. Their values are already in force, by way of the files, or are sent again together
+    /// such edits in its sockets. Their values are already in effect, by way of the files, or are sent again together
     /// with the values that they replace.
     func isLate(_ request: EditRequest, now: Timestamp) -> Bool {
         guard let identity = request.identity, request.replacing == nil, request.expecting == nil,

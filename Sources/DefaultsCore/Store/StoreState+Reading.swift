@@ -73,7 +73,7 @@ extension StoreState {
 
     private mutating func applyDamage(_ damage: FileDamage, of domain: Domain, now: Timestamp) -> [StoreAction] {
         let known = domains[domain]?.damage
-        // The last good values stay in force, unless it isn't known who wrote them.
+        // The last good values stay in effect, unless it isn't known who wrote them.
         var actions: [StoreAction] = []
         if damage.error.code == .untrusted, domains[domain]?.file != nil {
             actions = changeFile(of: domain, to: nil, at: now) { $0.removeFile(at: now) }
@@ -143,7 +143,7 @@ extension Merge {
     /// - Parameters:
     ///   - contents: the contents.
     ///   - mayBeRestore: whether a file that equals an older version counts as put back on purpose.
-    /// - Returns: the changes in the values in force, and the values that lost.
+    /// - Returns: the changes in the values in effect, and the values that lost.
     mutating func reload(_ contents: FileContents, mayBeRestore: Bool = true) -> Result {
         reload(
             contents.values, format: contents.format, changedAt: contents.time,

@@ -5,7 +5,7 @@ extension StoreState {
     ///   - domain: the domain.
     ///   - marks: its marks in the log.
     ///   - records: its records in the log.
-    ///   - oldest: the revision of the log's first record of all domains.
+    ///   - oldest: the revision of the first record in the log, whatever its domain.
     ///   - reading: the file's current state.
     ///   - now: the current time.
     /// - Returns: the actions to perform.

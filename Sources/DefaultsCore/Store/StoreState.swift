@@ -5,7 +5,7 @@
 struct StoreState {
     var domains = DomainTable()
     var log: ChangeLog
-    /// The entries that the log's file lacks, in order; `nil` if the log has no file.
+    /// The entries that the log file lacks, in order; `nil` if the log has no file.
     var outbox: [ChangeLogFile.Entry]?
     /// The marks of displaced files whose writers may still be at work, for the next agent.
     var replaced: [Domain: [FileMark]] = [:]
@@ -93,7 +93,7 @@ struct StoreState {
 
     // MARK: Snapshots
 
-    /// Returns a domain's values in force.
+    /// Returns a domain's values in effect.
     func snapshot(of domain: Domain) -> DomainSnapshot {
         let state = domains[domain]
         return DomainSnapshot(

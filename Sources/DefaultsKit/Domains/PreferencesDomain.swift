@@ -26,7 +26,7 @@ public struct PreferencesDomain: Hashable, Sendable, CustomStringConvertible {
         self.client = client ?? defaults.client
     }
 
-    /// Returns whether both are the same domain in the same place, of whatever instance.
+    /// Returns whether both are the same domain in the same location, regardless of the instances that returned them.
     public static func == (first: PreferencesDomain, second: PreferencesDomain) -> Bool {
         first.domain == second.domain && first.client === second.client
     }

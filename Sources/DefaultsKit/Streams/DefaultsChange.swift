@@ -70,9 +70,9 @@ public enum DefaultsEvent: Hashable, Sendable {
     case change(DefaultsChange)
     /// A domain's file is damaged or unreadable, for the given reason; the values stay as they were.
     case damaged(PreferencesDomain, reason: String)
-    /// A domain's edits, of whatever process, can't be saved, for the given reason.
+    /// A domain's edits, from any process, can't be saved, for the given reason.
     ///
-    /// They are in force and kept, and saving is retried.
+    /// They are in effect and kept, and saving is retried.
     case unsaved(PreferencesDomain, reason: String)
     /// A domain is no longer damaged or unsaved.
     case recovered(PreferencesDomain)

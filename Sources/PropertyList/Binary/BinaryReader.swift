@@ -15,7 +15,7 @@ struct BinaryReader: ~Copyable {
     private var keys = MoveStack<String>()
     private var kept: [CachedValue] = []
     /// For each object, its index in `kept` plus one, or its state as one of the constants below.
-    private var places: [Int32]
+    private var positions: [Int32]
     /// The check of every key; set when the document is read for the second time.
     private var check: KeyCheck?
     /// Whether some dictionary had a key more than once.
@@ -60,7 +60,7 @@ struct BinaryReader: ~Copyable {
         self.limits = limits
         self.check = check
         trailer = try BinaryTrailer(bytes)
-        places = [Int32](repeating: Self.unknown, count: trailer.objectCount)
+        positions = [Int32](repeating: Self.unknown, count: trailer.objectCount)
     }
 
     static func read(
@@ -95,15 +95,15 @@ struct BinaryReader: ~Copyable {
     /// - Returns: False if there are no more values.
     private mutating func readScalars(of level: Int) throws(ReadingFailure) -> Bool {
         while levels[level].next < levels[level].count {
-            var place = levels[level].references + levels[level].next * trailer.referenceSize
+            var position = levels[level].references + levels[level].next * trailer.referenceSize
             levels[level].next += 1
             if levels[level].isDictionary {
-                let key = try key(of: reference(at: place), referredAt: place)
-                if check != nil { try check?.add(key, at: place) }
+                let key = try key(of: reference(at: position), referredAt: position)
+                if check != nil { try check?.add(key, at: position) }
                 keys.append(key)
-                place += levels[level].count * trailer.referenceSize
+                position += levels[level].count * trailer.referenceSize
             }
-            guard let value = try value(of: reference(at: place), referredAt: place) else { return true }
+            guard let value = try value(of: reference(at: position), referredAt: position) else { return true }
             values.append(value)
         }
         return false
@@ -125,7 +125,7 @@ struct BinaryReader: ~Copyable {
             CachedValue(
                 value: value, objects: objects - level.objectsBefore, content: content - level.contentBefore,
                 height: level.height + 1))
-        places[level.object] = Int32(truncatingIfNeeded: kept.count)
+        positions[level.object] = Int32(truncatingIfNeeded: kept.count)
         if let parent = levels.indices.last { levels[parent].height = max(levels[parent].height, level.height + 1) }
         return value
     }
@@ -133,10 +133,10 @@ struct BinaryReader: ~Copyable {
     // MARK: Objects
 
     /// Returns the value of an object, or `nil` if it is a container, which is then pushed onto the stack.
-    private mutating func value(of object: Int, referredAt place: Int) throws(ReadingFailure) -> PropertyListValue? {
-        let known = places[object]
-        if known > 0 || known == Self.open { return try cachedValue(known, referredAt: place) }
-        let found = try find(object, referredAt: place)
+    private mutating func value(of object: Int, referredAt position: Int) throws(ReadingFailure) -> PropertyListValue? {
+        let known = positions[object]
+        if known > 0 || known == Self.open { return try cachedValue(known, referredAt: position) }
+        let found = try find(object, referredAt: position)
         try count(objects: 1, at: found.offset)
         switch found.kind {
         case .no: return .boolean(false)
@@ -158,28 +158,28 @@ struct BinaryReader: ~Copyable {
     }
 
     private mutating func cachedValue(
-        _ known: Int32, referredAt place: Int
+        _ known: Int32, referredAt position: Int
     ) throws(ReadingFailure) -> PropertyListValue {
         guard known > 0 else {
-            throw ReadingFailure(code: .cycle, offset: place, message: "a container contains itself")
+            throw ReadingFailure(code: .cycle, offset: position, message: "a container contains itself")
         }
         let kept = kept[Int(known) - 1]
-        try count(objects: kept.objects, at: place)
-        try count(content: kept.content, at: place)
+        try count(objects: kept.objects, at: position)
+        try count(content: kept.content, at: position)
         if let last = levels.indices.last {
             levels[last].height = max(levels[last].height, kept.height)
         }
-        guard levels.count + kept.height <= limits.depth else { throw tooDeep(at: place) }
+        guard levels.count + kept.height <= limits.depth else { throw tooDeep(at: position) }
         return kept.value
     }
 
-    private mutating func key(of object: Int, referredAt place: Int) throws(ReadingFailure) -> String {
-        if places[object] > 0, case .string(let string) = kept[Int(places[object]) - 1].value {
-            try count(content: kept[Int(places[object]) - 1].content, at: place)
-            try MarkRun.check(string, at: place)
+    private mutating func key(of object: Int, referredAt position: Int) throws(ReadingFailure) -> String {
+        if positions[object] > 0, case .string(let string) = kept[Int(positions[object]) - 1].value {
+            try count(content: kept[Int(positions[object]) - 1].content, at: position)
+            try MarkRun.check(string, at: position)
             return string
         }
-        let found = try find(object, referredAt: place)
+        let found = try find(object, referredAt: position)
         guard found.kind == .ascii || found.kind == .utf16 else {
             throw ReadingFailure(code: .syntax, offset: found.offset, message: "a dictionary's key is not a string")
         }
@@ -196,12 +196,12 @@ struct BinaryReader: ~Copyable {
     ) -> PropertyListValue {
         // Fifteen bytes of text fit in the value itself, and most objects don't occur again.
         guard found.count > 15 else { return value }
-        guard places[object] == Self.met else {
-            places[object] = Self.met
+        guard positions[object] == Self.met else {
+            positions[object] = Self.met
             return value
         }
         kept.append(CachedValue(value: value, objects: 1, content: found.count, height: 0))
-        places[object] = Int32(truncatingIfNeeded: kept.count)
+        positions[object] = Int32(truncatingIfNeeded: kept.count)
         return value
     }
 
@@ -214,10 +214,10 @@ struct BinaryReader: ~Copyable {
             objectsBefore: objects - 1, contentBefore: content)
         levels.append(level)
         if level.isDictionary { check?.open() }
-        places[object] = Self.open
+        positions[object] = Self.open
     }
 
-    private func find(_ object: Int, referredAt place: Int) throws(ReadingFailure) -> BinaryObject {
+    private func find(_ object: Int, referredAt position: Int) throws(ReadingFailure) -> BinaryObject {
         let entry = trailer.tableOffset + object * trailer.offsetSize
         guard let offset = Int(exactly: number(at: entry, size: trailer.offsetSize)),
             offset >= BinaryTrailer.header.utf8.count, offset < trailer.tableOffset
@@ -229,11 +229,12 @@ struct BinaryReader: ~Copyable {
         return try BinaryObject(bytes, at: offset, end: trailer.tableOffset, referenceSize: trailer.referenceSize)
     }
 
-    private func reference(at place: Int) throws(ReadingFailure) -> Int {
-        guard let object = Int(exactly: number(at: place, size: trailer.referenceSize)), object < trailer.objectCount
+    private func reference(at position: Int) throws(ReadingFailure) -> Int {
+        guard let object = Int(exactly: number(at: position, size: trailer.referenceSize)), object < trailer.objectCount
         else {
             throw ReadingFailure(
-                code: .offsetOutOfRange, offset: place, message: "a container refers to an object that does not exist")
+                code: .offsetOutOfRange, offset: position,
+                message: "a container refers to an object that does not exist")
         }
         return object
     }

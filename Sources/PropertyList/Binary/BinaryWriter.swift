@@ -42,8 +42,8 @@ struct BinaryWriter: ~Copyable {
             }
             levels[last].next += 1
             let container = containers[open[last]]
-            let place = container.firstReference + index + (container.isDictionary ? container.count : 0)
-            references[place] = try object(for: levels[last][index])
+            let position = container.firstReference + index + (container.isDictionary ? container.count : 0)
+            references[position] = try object(for: levels[last][index])
         }
         finish()
         return [UInt8](output.elements)
@@ -80,14 +80,14 @@ struct BinaryWriter: ~Copyable {
 
     @inline(__always)
     private mutating func scalar(_ append: (inout BinaryWriter) -> Void) -> Int {
-        let place = output.count
+        let position = output.count
         append(&self)
         let object = offsets.count
-        if let known = written.find(in: output.elements, from: place, as: object, offsets: offsets) {
-            output.drop(after: place)
+        if let known = written.find(in: output.elements, from: position, as: object, offsets: offsets) {
+            output.drop(after: position)
             return known
         }
-        offsets.append(place)
+        offsets.append(position)
         return object
     }
 

@@ -23,16 +23,16 @@ struct ScalarIndex {
     ///
     /// In the latter case the new object is added to the index.
     mutating func find(
-        in output: UnsafeBufferPointer<UInt8>, from place: Int, as object: Int, offsets: [Int]
+        in output: UnsafeBufferPointer<UInt8>, from position: Int, as object: Int, offsets: [Int]
     ) -> Int? {
         guard let base = output.baseAddress else { return nil }
-        let count = output.count - place
-        let hash = hash(base + place, count)
+        let count = output.count - position
+        let hash = hash(base + position, count)
         var index = Int(hash) & (slots.count - 1)
         while slots[index].object > 0 {
             let known = Int(slots[index].object) - 1
             // No object's bytes are a prefix of another's.
-            if slots[index].hash == hash, Self.areSame(base + offsets[known], base + place, count) { return known }
+            if slots[index].hash == hash, Self.areSame(base + offsets[known], base + position, count) { return known }
             index = (index + 1) & (slots.count - 1)
         }
         slots[index] = Slot(hash: hash, object: UInt32(truncatingIfNeeded: object + 1))

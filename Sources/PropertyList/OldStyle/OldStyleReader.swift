@@ -51,19 +51,19 @@ struct OldStyleReader: ~Copyable {
     private mutating func readPart() throws(ReadingFailure) {
         guard let closer = closers.last else { return }
         try scanner.skipSpace()
-        let place = scanner.offset
+        let position = scanner.offset
         if closer == nil ? scanner.isAtEnd : scanner.next == closer {
             if closer != nil { _ = scanner.skip(scanner.next ?? 0) }
             closers.removeLast()
-            try tree.close(at: place)
+            try tree.close(at: position)
             return try endValue()
         }
         guard tree.expectation == .key else { return try readValue() }
         let wanted = closer == nil ? "a key" : "a key or }"
         guard let key = try scanner.string() else { throw scanner.expected(wanted) }
         try scanner.skipSpace()
-        try tree.add(key: key, at: place)
-        if scanner.skip(UInt8(ascii: ";")) { return try tree.add(.string(key), at: place) }
+        try tree.add(key: key, at: position)
+        if scanner.skip(UInt8(ascii: ";")) { return try tree.add(.string(key), at: position) }
         guard scanner.skip(UInt8(ascii: "=")) else { throw scanner.expected("= or ; after key \"\(key.shown())\"") }
         try scanner.skipSpace()
         try readValue()
@@ -71,19 +71,19 @@ struct OldStyleReader: ~Copyable {
 
     /// Reads a scalar and the separator after it, or opens a container.
     private mutating func readValue() throws(ReadingFailure) {
-        let place = scanner.offset
+        let position = scanner.offset
         if scanner.skip(UInt8(ascii: "{")) {
-            try tree.open(dictionary: true, at: place)
+            try tree.open(dictionary: true, at: position)
             return closers.append(UInt8(ascii: "}"))
         }
         if scanner.skip(UInt8(ascii: "(")) {
-            try tree.open(dictionary: false, at: place)
+            try tree.open(dictionary: false, at: position)
             return closers.append(UInt8(ascii: ")"))
         }
         if scanner.next == UInt8(ascii: "<") {
-            try tree.add(try scanner.angled(), at: place)
+            try tree.add(try scanner.angled(), at: position)
         } else if let string = try scanner.string() {
-            try tree.add(.string(string), at: place)
+            try tree.add(.string(string), at: position)
         } else {
             throw scanner.expected("a value")
         }

@@ -34,10 +34,10 @@ struct OldStyleScanner: ~Copyable {
             } else if byte == UInt8(ascii: "/"), peek(1) == UInt8(ascii: "/") {
                 while let byte = next, byte != UInt8(ascii: "\n"), byte != UInt8(ascii: "\r") { offset += 1 }
             } else if byte == UInt8(ascii: "/"), peek(1) == UInt8(ascii: "*") {
-                let place = offset
+                let position = offset
                 offset += 2
                 while !(next == UInt8(ascii: "*") && peek(1) == UInt8(ascii: "/")) {
-                    guard next != nil else { throw failure("the end of the comment is missing", at: place) }
+                    guard next != nil else { throw failure("the end of the comment is missing", at: position) }
                     offset += 1
                 }
                 offset += 2
@@ -84,7 +84,7 @@ struct OldStyleScanner: ~Copyable {
     }
 
     private mutating func quotedString(_ quote: UInt8) throws(ReadingFailure) -> String {
-        let place = offset
+        let position = offset
         offset += 1
         scratch.removeAll()
         var plain = offset
@@ -99,17 +99,17 @@ struct OldStyleScanner: ~Copyable {
             scratch.append(try escape(at: offset - 1))
             plain = offset
         }
-        throw failure("the closing quotation mark is missing", at: place)
+        throw failure("the closing quotation mark is missing", at: position)
     }
 
     /// Scans the characters after a backslash.
-    private mutating func escape(at place: Int) throws(ReadingFailure) -> Unicode.Scalar {
-        guard let byte = next else { throw failure("the closing quotation mark is missing", at: place) }
+    private mutating func escape(at position: Int) throws(ReadingFailure) -> Unicode.Scalar {
+        guard let byte = next else { throw failure("the closing quotation mark is missing", at: position) }
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "7"): return octal()
         case UInt8(ascii: "U"):
             offset += 1
-            return try unicode(at: place)
+            return try unicode(at: position)
         default: break
         }
         let rest = UnsafeBufferPointer(rebasing: text[offset..<min(offset + 4, text.count)])
@@ -141,16 +141,16 @@ struct OldStyleScanner: ~Copyable {
     /// Scans the digits of `\U00e9`; a pair of surrogates takes two escapes.
     ///
     /// Without digits, the result is U+0000.
-    private mutating func unicode(at place: Int) throws(ReadingFailure) -> Unicode.Scalar {
+    private mutating func unicode(at position: Int) throws(ReadingFailure) -> Unicode.Scalar {
         let unit = unicodeUnit()
         if let scalar = Unicode.Scalar(unit) { return scalar }
         guard UTF16.isLeadSurrogate(unit), next == UInt8(ascii: "\\"), peek(1) == UInt8(ascii: "U") else {
-            throw failure("a surrogate has no partner", code: .invalidText, at: place)
+            throw failure("a surrogate has no partner", code: .invalidText, at: position)
         }
         offset += 2
         let second = unicodeUnit()
         guard UTF16.isTrailSurrogate(second) else {
-            throw failure("a surrogate has no partner", code: .invalidText, at: place)
+            throw failure("a surrogate has no partner", code: .invalidText, at: position)
         }
         return Unicode.Scalar(leadSurrogate: unit, trailSurrogate: second)
     }
@@ -169,10 +169,10 @@ struct OldStyleScanner: ~Copyable {
     /// Skips a string; returns false if there is none.
     private mutating func skipString() throws(ReadingFailure) -> Bool {
         guard let first = next else { return false }
-        let place = offset
+        let position = offset
         guard first == UInt8(ascii: "\"") || first == UInt8(ascii: "'") else {
             while let byte = next, Self.isUnquoted(byte) { offset += 1 }
-            return offset > place
+            return offset > position
         }
         offset += 1
         while let byte = next {
@@ -180,7 +180,7 @@ struct OldStyleScanner: ~Copyable {
             if byte == first { return true }
             if byte == UInt8(ascii: "\\"), next != nil { offset += 1 }
         }
-        throw failure("the closing quotation mark is missing", at: place)
+        throw failure("the closing quotation mark is missing", at: position)
     }
 
     /// Skips a value with its contents; only the brackets of containers are checked.
@@ -209,13 +209,13 @@ struct OldStyleScanner: ~Copyable {
 
     /// Reads `<…>` from the `<` on: hexadecimal data, or GNUstep's `<*I5>` and `<[base64]>`.
     mutating func angled() throws(ReadingFailure) -> PropertyListValue {
-        let place = offset
+        let position = offset
         offset += 1
-        if skip(UInt8(ascii: "*")) { return try typedValue(at: place) }
+        if skip(UInt8(ascii: "*")) { return try typedValue(at: position) }
         if skip(UInt8(ascii: "[")) {
-            let content = try passThrough("]", from: place)
+            let content = try passThrough("]", from: position)
             guard skip(UInt8(ascii: ">")) else { throw expected(">") }
-            guard let bytes = Base64.decode(content) else { throw failure("the base64 is not valid", at: place) }
+            guard let bytes = Base64.decode(content) else { throw failure("the base64 is not valid", at: position) }
             return .data(bytes)
         }
         var bytes: [UInt8] = []
@@ -232,7 +232,7 @@ struct OldStyleScanner: ~Copyable {
     }
 
     private mutating func passThrough(
-        _ end: Unicode.Scalar, from place: Int
+        _ end: Unicode.Scalar, from position: Int
     ) throws(ReadingFailure) -> UnsafeBufferPointer<UInt8> {
         let start = offset
         while let byte = next {
@@ -242,13 +242,13 @@ struct OldStyleScanner: ~Copyable {
             }
             offset += 1
         }
-        throw failure("the closing \(end) is missing", at: place)
+        throw failure("the closing \(end) is missing", at: position)
     }
 
-    private mutating func typedValue(at place: Int) throws(ReadingFailure) -> PropertyListValue {
+    private mutating func typedValue(at position: Int) throws(ReadingFailure) -> PropertyListValue {
         let type = next
         if type != nil { offset += 1 }
-        var content = try passThrough(">", from: place)
+        var content = try passThrough(">", from: position)
         let quote = UInt8(ascii: "\"")
         if content.count >= 2, content.first == quote, content.last == quote {
             content = UnsafeBufferPointer(rebasing: content[1..<(content.count - 1)])
@@ -257,20 +257,20 @@ struct OldStyleScanner: ~Copyable {
         case UInt8(ascii: "I"):
             switch NumberText.integer(content) {
             case .value(let value): return value
-            case .malformed: throw failure("<*I…> does not contain a whole number", at: place)
-            case .outOfRange: throw failure("the number does not fit in 64 bits", code: .numberOutOfRange, at: place)
+            case .malformed: throw failure("<*I…> does not contain a whole number", at: position)
+            case .outOfRange: throw failure("the number does not fit in 64 bits", code: .numberOutOfRange, at: position)
             }
         case UInt8(ascii: "R"):
             if let number = NumberText.real(content) { return .real(number) }
-            throw failure("<*R…> does not contain a number", at: place)
+            throw failure("<*R…> does not contain a number", at: position)
         case UInt8(ascii: "B"):
             if content.elementsEqual("Y".utf8) { return .boolean(true) }
             if content.elementsEqual("N".utf8) { return .boolean(false) }
-            throw failure("<*B…> contains neither Y nor N", at: place)
+            throw failure("<*B…> contains neither Y nor N", at: position)
         case UInt8(ascii: "D"):
             if let date = PropertyListDate(oldStyle: content) { return .date(date) }
-            throw failure("<*D…> does not contain a valid date of the form 2001-01-01 00:00:00 +0000", at: place)
-        default: throw failure("expected one of <*I…>, <*R…>, <*B…>, <*D…>", at: place)
+            throw failure("<*D…> does not contain a valid date of the form 2001-01-01 00:00:00 +0000", at: position)
+        default: throw failure("expected one of <*I…>, <*R…>, <*B…>, <*D…>", at: position)
         }
     }
 }

@@ -63,7 +63,7 @@ extension DocumentOutline {
             let entry =
                 key + separator(after: neighbour, layout, margin, hasLines: hasLines) + value
                 + (layout.format == .xml ? [] : [UInt8(ascii: ";")])
-            let place = edit.predecessor?.end ?? opening
+            let position = edit.predecessor?.end ?? opening
             if emptyElement != nil {
                 patches.append(TextSplice.Patch(range: 0..<0, bytes: margin + entry + layout.lineEnd, rank: rank))
             } else if edit.predecessor == nil, hasLines, !hasBraces, let first {
@@ -73,16 +73,16 @@ extension DocumentOutline {
                     TextSplice.Patch(range: line..<line, bytes: margin + entry + layout.lineEnd, rank: rank))
             } else if !hasLines {
                 let space = layout.format == .xml ? [] : [UInt8(ascii: " ")]
-                patches.append(TextSplice.Patch(range: place..<place, bytes: space + entry, rank: rank))
-            } else if let line = layout.nextLine(after: place, passesComments: true) {
+                patches.append(TextSplice.Patch(range: position..<position, bytes: space + entry, rank: rank))
+            } else if let line = layout.nextLine(after: position, passesComments: true) {
                 patches.append(
                     TextSplice.Patch(range: line..<line, bytes: margin + entry + layout.lineEnd, rank: rank))
             } else {
                 // At the beginning of the document, and in an empty dictionary, a new line must follow as well.
-                let before = place == 0 ? [] : layout.lineEnd
-                let behind = place == 0 || (count == 0 && rank == added.count - 1) ? layout.lineEnd : []
+                let before = position == 0 ? [] : layout.lineEnd
+                let behind = position == 0 || (count == 0 && rank == added.count - 1) ? layout.lineEnd : []
                 patches.append(
-                    TextSplice.Patch(range: place..<place, bytes: before + margin + entry + behind, rank: rank))
+                    TextSplice.Patch(range: position..<position, bytes: before + margin + entry + behind, rank: rank))
             }
         }
         guard let emptyElement, !patches.isEmpty else { return patches }

@@ -37,7 +37,7 @@ struct DocumentOutline {
     var emptyElement: Range<Int>?
 
     /// The index of each edit by its key, under Unicode equivalence.
-    private let places: [String: Int]
+    private let positions: [String: Int]
     private let areASCII: Bool
     /// The first edit whose key isn't before the last key scanned.
     private var next = 0
@@ -47,7 +47,7 @@ struct DocumentOutline {
         self.edits = edits.map { Edit(key: Array($0.utf8), name: $0, value: $1) }.sorted {
             $0.key.lexicographicallyPrecedes($1.key)
         }
-        places = Dictionary(uniqueKeysWithValues: self.edits.enumerated().map { ($1.name, $0) })
+        positions = Dictionary(uniqueKeysWithValues: self.edits.enumerated().map { ($1.name, $0) })
         areASCII = self.edits.allSatisfy { $0.key.allSatisfy { $0 < 0x80 } }
     }
 
@@ -73,9 +73,9 @@ struct DocumentOutline {
                 next += 1
             }
         }
-        if let place = index(of: key) {
-            guard edits[place].found == nil, Self.order(edits[place].key, key) == 0 else { return false }
-            edits[place].found = entry
+        if let position = index(of: key) {
+            guard edits[position].found == nil, Self.order(edits[position].key, key) == 0 else { return false }
+            edits[position].found = entry
         }
         previousKey.removeAll(keepingCapacity: true)
         previousKey.append(contentsOf: key)
@@ -87,14 +87,14 @@ struct DocumentOutline {
 
     /// Ends the dictionary: the remaining new keys come last.
     mutating func end() {
-        for place in edits.indices where !isOrdered || place >= next { edits[place].predecessor = last }
+        for position in edits.indices where !isOrdered || position >= next { edits[position].predecessor = last }
     }
 
     /// Returns the index of the edit whose key Swift considers equal to this one.
     private func index(of key: UnsafeBufferPointer<UInt8>) -> Int? {
         // An ASCII string is equivalent to no other ASCII string.
         guard areASCII, UTF8Validation.firstNonASCII(in: key) == nil else {
-            return places[String(decoding: key, as: UTF8.self)]
+            return positions[String(decoding: key, as: UTF8.self)]
         }
         if isOrdered { return next < edits.count && Self.order(edits[next].key, key) == 0 ? next : nil }
         var range = edits.indices

@@ -59,15 +59,15 @@ package enum TextSplice {
         var output: [UInt8] = []
         output.reserveCapacity(mark.count + text.count + patches.reduce(0) { $0 + $1.bytes.count })
         output.append(contentsOf: mark)
-        var place = 0
+        var position = 0
         for patch in patches.sorted(by: <) {
             // Entries don't overlap, so patches can't either; a malformed document must still do no harm.
-            guard patch.range.lowerBound >= place else { return nil }
-            output.append(contentsOf: UnsafeBufferPointer(rebasing: text[place..<patch.range.lowerBound]))
+            guard patch.range.lowerBound >= position else { return nil }
+            output.append(contentsOf: UnsafeBufferPointer(rebasing: text[position..<patch.range.lowerBound]))
             output.append(contentsOf: patch.bytes)
-            place = patch.range.upperBound
+            position = patch.range.upperBound
         }
-        output.append(contentsOf: UnsafeBufferPointer(rebasing: text[place...]))
+        output.append(contentsOf: UnsafeBufferPointer(rebasing: text[position...]))
         return output
     }
 

@@ -46,12 +46,12 @@ enum KeyOrder {
             for (number, (key, _)) in entries.enumerated() {
                 let prefix = key.utf8Span.span.withUnsafeBufferPointer { Self.prefix(of: $0[common...]) }
                 let entry = Entry(prefix: prefix, number: number)
-                var place = number
-                while place > 0, precedes(entry, sorted[place - 1], in: entries) {
-                    sorted[place] = sorted[place - 1]
-                    place -= 1
+                var position = number
+                while position > 0, precedes(entry, sorted[position - 1], in: entries) {
+                    sorted[position] = sorted[position - 1]
+                    position -= 1
                 }
-                sorted[place] = entry
+                sorted[position] = entry
             }
             return sorted.map(\.number)
         }

@@ -42,7 +42,7 @@ extension MoveStack<UInt8> {
     }
 
     /// Drops everything appended after an offset.
-    mutating func drop(after place: Int) {
-        popLast(count - place) { _ in }
+    mutating func drop(after position: Int) {
+        popLast(count - position) { _ in }
     }
 }

@@ -18,25 +18,25 @@ struct TextLayout {
     private static func endsLine(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") }
 
     /// Returns the indentation before an offset; `nil` if something else precedes it on its line.
-    func indentation(before place: Int) -> Range<Int>? {
-        var start = place
+    func indentation(before position: Int) -> Range<Int>? {
+        var start = position
         while start > 0, Self.isBlank(text[start - 1]) { start -= 1 }
-        return start == 0 || Self.endsLine(text[start - 1]) ? start..<place : nil
+        return start == 0 || Self.endsLine(text[start - 1]) ? start..<position : nil
     }
 
     /// Returns the bytes of the indentation before an offset; empty if something else precedes it on its line.
-    func margin(before place: Int) -> [UInt8] {
-        indentation(before: place).map { Array(text[$0]) } ?? []
+    func margin(before position: Int) -> [UInt8] {
+        indentation(before: position).map { Array(text[$0]) } ?? []
     }
 
     /// Finds the beginning of the next line.
     ///
     /// - Parameters:
-    ///   - place: An offset on the line.
+    ///   - position: An offset on the line.
     ///   - passesComments: Whether comments that end on the line are skipped.
     /// - Returns: The offset after the line's end; `nil` if something follows on the line.
-    func nextLine(after place: Int, passesComments: Bool = false) -> Int? {
-        var index = place
+    func nextLine(after position: Int, passesComments: Bool = false) -> Int? {
+        var index = position
         while index < text.count {
             let byte = text[index]
             if Self.isBlank(byte) {
@@ -56,22 +56,22 @@ struct TextLayout {
 
     /// Finds the line after the head of a strings file: the comments that a blank line separates from the first entry.
     ///
-    /// - Parameter place: The offset of the first entry.
+    /// - Parameter position: The offset of the first entry.
     /// - Returns: The beginning of a line: that of the entry, or an earlier one of the entry's own comments.
-    func lineBehindHead(before place: Int) -> Int {
+    func lineBehindHead(before position: Int) -> Int {
         var (line, index, isBlank) = (0, 0, true)
-        while index < place {
+        while index < position {
             if Self.endsLine(text[index]) {
-                index = nextLine(after: index) ?? place
+                index = nextLine(after: index) ?? position
                 if isBlank { line = index }
                 isBlank = true
             } else if text[index...].starts(with: "/*".utf8) {
                 index += 2
-                while index < place, !text[index...].starts(with: "*/".utf8) { index += 1 }
+                while index < position, !text[index...].starts(with: "*/".utf8) { index += 1 }
                 index += 2
                 isBlank = false
             } else if text[index...].starts(with: "//".utf8) {
-                while index < place, !Self.endsLine(text[index]) { index += 1 }
+                while index < position, !Self.endsLine(text[index]) { index += 1 }
                 isBlank = false
             } else {
                 index += 1
@@ -81,12 +81,12 @@ struct TextLayout {
     }
 
     /// Returns the end of a comment that begins at an offset and ends on the same line.
-    private func endOfComment(at place: Int) -> Int? {
-        let rest = text[place...].prefix { !Self.endsLine($0) }
+    private func endOfComment(at position: Int) -> Int? {
+        let rest = text[position...].prefix { !Self.endsLine($0) }
         func end(_ opening: StaticString, _ closing: String) -> Int? {
             guard rest.starts(with: UnsafeBufferPointer(start: opening.utf8Start, count: opening.utf8CodeUnitCount))
             else { return nil }
-            var index = place + opening.utf8CodeUnitCount
+            var index = position + opening.utf8CodeUnitCount
             while index < rest.endIndex {
                 if rest[index...].starts(with: closing.utf8) { return index + closing.utf8.count }
                 index += 1

@@ -26,10 +26,10 @@ struct WriterLevel {
     }
 
     /// The value at an index; for a dictionary, in the order of its keys.
-    subscript(place: Int) -> PropertyListValue { isDictionary ? entries[order[place]].value : values[place] }
+    subscript(position: Int) -> PropertyListValue { isDictionary ? entries[order[position]].value : values[position] }
 
     /// Returns the key at an index; `nil` in an array.
-    func key(at place: Int) -> String? { isDictionary ? entries[order[place]].key : nil }
+    func key(at position: Int) -> String? { isDictionary ? entries[order[position]].key : nil }
 }
 
 extension [WriterLevel] {

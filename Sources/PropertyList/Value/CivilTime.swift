@@ -34,7 +34,7 @@ struct CivilTime {
     /// Parses `2001-01-01?00:00:00` from the first 19 bytes, with any byte in the middle.
     ///
     /// - Parameters:
-    ///   - text: The text; other text fails.
+    ///   - text: The text in UTF-8; bytes after the first 19 are ignored.
     ///   - rollsOver: Whether 1 February may be written as 32 January, and midnight as 24:00, as Foundation accepts;
     ///     month 0 is then January. If false, a second that doesn't exist fails.
     init?(utf8 text: UnsafeBufferPointer<UInt8>, rollsOver: Bool = false) {

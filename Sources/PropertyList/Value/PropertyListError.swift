@@ -98,19 +98,19 @@ extension PropertyListError {
 extension PropertyListError: CustomStringConvertible {
     /// A sentence that says where and why.
     public var description: String {
-        var place = "\(format)"
-        place = place.prefix(1).uppercased() + place.dropFirst()
+        var start = "\(format)"
+        start = start.prefix(1).uppercased() + start.dropFirst()
         if let position {
             if let line = position.line, let column = position.column {
-                place += ", line \(line), column \(column) (byte \(position.byteOffset))"
+                start += ", line \(line), column \(column) (byte \(position.byteOffset))"
             } else {
-                place += ", byte \(position.byteOffset)"
+                start += ", byte \(position.byteOffset)"
             }
         }
         if let keyPath, !keyPath.isEmpty {
-            place += ", value of \(keyPath.shown(limit: 200))"
+            start += ", value of \(keyPath.shown(limit: 200))"
         }
-        return "\(place): \(message)."
+        return "\(start): \(message)."
     }
 }
 

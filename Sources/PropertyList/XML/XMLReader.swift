@@ -48,35 +48,35 @@ struct XMLReader: ~Copyable {
 
     /// Reads a key, a scalar, an empty container, or the opening or closing tag of a container.
     private mutating func readPart() throws(ReadingFailure) {
-        let place = scanner.offset
+        let position = scanner.offset
         guard scanner.skip("<") else { throw scanner.expected(wanted) }
         if scanner.skip("/") {
-            return try closeContainer(at: place)
+            return try closeContainer(at: position)
         }
-        guard let element = scanner.elementName() else { throw scanner.expected(wanted, at: place) }
+        guard let element = scanner.elementName() else { throw scanner.expected(wanted, at: position) }
         if tree.expectation == .key {
-            guard element == .key else { throw scanner.expected(wanted, at: place) }
+            guard element == .key else { throw scanner.expected(wanted, at: position) }
             if try scanner.endOfOpeningTag() {
-                try tree.add(key: "", at: place)
+                try tree.add(key: "", at: position)
             } else {
-                try tree.add(key: String(decoding: try scanner.text(of: .key), as: UTF8.self), at: place)
+                try tree.add(key: String(decoding: try scanner.text(of: .key), as: UTF8.self), at: position)
             }
             return
         }
         let isEmpty = try scanner.endOfOpeningTag()
         switch element {
         case .string:
-            if isEmpty { return try tree.add(.string(""), at: place) }
-            try tree.add(.string(String(decoding: try scanner.text(of: .string), as: UTF8.self)), at: place)
-        case .integer: try tree.add(try integer(isEmpty: isEmpty), at: place)
-        case .`true`, .`false`: try boolean(element, isEmpty: isEmpty, at: place)
-        case .real: try tree.add(try real(isEmpty: isEmpty), at: place)
-        case .date: try tree.add(try date(isEmpty: isEmpty), at: place)
-        case .data: try tree.add(try data(isEmpty: isEmpty), at: place)
+            if isEmpty { return try tree.add(.string(""), at: position) }
+            try tree.add(.string(String(decoding: try scanner.text(of: .string), as: UTF8.self)), at: position)
+        case .integer: try tree.add(try integer(isEmpty: isEmpty), at: position)
+        case .`true`, .`false`: try boolean(element, isEmpty: isEmpty, at: position)
+        case .real: try tree.add(try real(isEmpty: isEmpty), at: position)
+        case .date: try tree.add(try date(isEmpty: isEmpty), at: position)
+        case .data: try tree.add(try data(isEmpty: isEmpty), at: position)
         case .dict, .array:
-            try tree.open(dictionary: element == .dict, at: place)
-            if isEmpty { try tree.close(at: place) }
-        case .key, .plist: throw scanner.expected(wanted, at: place)
+            try tree.open(dictionary: element == .dict, at: position)
+            if isEmpty { try tree.close(at: position) }
+        case .key, .plist: throw scanner.expected(wanted, at: position)
         }
     }
 
@@ -90,56 +90,56 @@ struct XMLReader: ~Copyable {
         }
     }
 
-    private mutating func closeContainer(at place: Int) throws(ReadingFailure) {
+    private mutating func closeContainer(at position: Int) throws(ReadingFailure) {
         let closed = scanner.elementName()
         switch (tree.expectation, closed) {
         case (.element, .array), (.key, .dict): break
-        default: throw scanner.expected(wanted, at: place)
+        default: throw scanner.expected(wanted, at: position)
         }
         scanner.skipWhitespace()
         guard scanner.skip(">") else { throw scanner.expected(">") }
-        try tree.close(at: place)
+        try tree.close(at: position)
     }
 
-    private mutating func boolean(_ element: XMLElement, isEmpty: Bool, at place: Int) throws(ReadingFailure) {
+    private mutating func boolean(_ element: XMLElement, isEmpty: Bool, at position: Int) throws(ReadingFailure) {
         if !isEmpty { try scanner.closingTag(of: element) }
-        try tree.add(.boolean(element == .`true`), at: place)
+        try tree.add(.boolean(element == .`true`), at: position)
     }
 
     private mutating func integer(isEmpty: Bool) throws(ReadingFailure) -> PropertyListValue {
-        let place = scanner.offset
+        let position = scanner.offset
         guard !isEmpty else { throw scanner.failure("<integer/> does not contain a number") }
         switch NumberText.integer(try scanner.text(of: .integer)) {
         case .value(let value): return value
-        case .malformed: throw scanner.failure("<integer> does not contain a whole number", at: place)
+        case .malformed: throw scanner.failure("<integer> does not contain a whole number", at: position)
         case .outOfRange:
-            throw scanner.failure("the number does not fit in 64 bits", code: .numberOutOfRange, at: place)
+            throw scanner.failure("the number does not fit in 64 bits", code: .numberOutOfRange, at: position)
         }
     }
 
     private mutating func real(isEmpty: Bool) throws(ReadingFailure) -> PropertyListValue {
-        let place = scanner.offset
+        let position = scanner.offset
         guard !isEmpty else { throw scanner.failure("<real/> does not contain a number") }
         guard let number = NumberText.real(try scanner.text(of: .real)) else {
-            throw scanner.failure("<real> does not contain a number", at: place)
+            throw scanner.failure("<real> does not contain a number", at: position)
         }
         return .real(number)
     }
 
     private mutating func date(isEmpty: Bool) throws(ReadingFailure) -> PropertyListValue {
-        let place = scanner.offset
+        let position = scanner.offset
         guard !isEmpty else { throw scanner.failure("<date/> does not contain a date") }
         guard let date = PropertyListDate(xml: try scanner.text(of: .date)) else {
-            throw scanner.failure("<date> does not contain a date of the form 2001-01-01T00:00:00Z", at: place)
+            throw scanner.failure("<date> does not contain a date of the form 2001-01-01T00:00:00Z", at: position)
         }
         return .date(date)
     }
 
     private mutating func data(isEmpty: Bool) throws(ReadingFailure) -> PropertyListValue {
-        let place = scanner.offset
+        let position = scanner.offset
         if isEmpty { return .data([]) }
         guard let bytes = Base64.decode(try scanner.text(of: .data)) else {
-            throw scanner.failure("<data> does not contain valid base64", at: place)
+            throw scanner.failure("<data> does not contain valid base64", at: position)
         }
         return .data(bytes)
     }

@@ -35,17 +35,19 @@ struct XMLScanner: ~Copyable {
 
     /// Describes the text at an offset for error messages: a tag, a character, or the end.
     private func found(at offset: Int) -> String {
-        let place = start + offset
-        guard place < end else { return "the end of the document" }
-        if place.pointee == UInt8(ascii: "<") {
-            var last = place + 1
-            while last < end, last - place < 40, last.pointee != UInt8(ascii: ">"), last.pointee != UInt8(ascii: "<"),
+        let position = start + offset
+        guard position < end else { return "the end of the document" }
+        if position.pointee == UInt8(ascii: "<") {
+            var last = position + 1
+            while last < end, last - position < 40, last.pointee != UInt8(ascii: ">"),
+                last.pointee != UInt8(ascii: "<"),
                 !last.pointee.isPropertyListWhitespace
             { last += 1 }
-            let tag = String(decoding: UnsafeBufferPointer(start: place, count: last - place), as: UTF8.self).shown()
+            let tag = String(decoding: UnsafeBufferPointer(start: position, count: last - position), as: UTF8.self)
+                .shown()
             return last < end && last.pointee == UInt8(ascii: ">") ? tag + ">" : tag
         }
-        let rest = UnsafeBufferPointer(start: place, count: min(4, end - place))
+        let rest = UnsafeBufferPointer(start: position, count: min(4, end - position))
         guard let scalar = String(decoding: rest, as: UTF8.self).unicodeScalars.first else { return "nothing" }
         guard scalar.value > 0x20, scalar.value != 0x7F else {
             return "U+" + String(scalar.value + 0x10000, radix: 16, uppercase: true).dropFirst()
@@ -61,9 +63,9 @@ struct XMLScanner: ~Copyable {
     }
 
     @inline(__always)
-    private func isNext(_ text: StaticString, at place: UnsafePointer<UInt8>) -> Bool {
-        guard end - place >= text.utf8CodeUnitCount else { return false }
-        for index in 0..<text.utf8CodeUnitCount where place[index] != text.utf8Start[index] { return false }
+    private func isNext(_ text: StaticString, at position: UnsafePointer<UInt8>) -> Bool {
+        guard end - position >= text.utf8CodeUnitCount else { return false }
+        for index in 0..<text.utf8CodeUnitCount where position[index] != text.utf8Start[index] { return false }
         return true
     }
 
@@ -102,31 +104,31 @@ struct XMLScanner: ~Copyable {
     }
 
     private mutating func skipCommentOrInstruction() throws(ReadingFailure) -> Bool {
-        let place = offset
+        let position = offset
         if skip("<!--") {
-            try skipThrough("-->", what: "the end of the comment", from: place)
+            try skipThrough("-->", what: "the end of the comment", from: position)
             return true
         }
         if skip("<?") {
-            try skipThrough("?>", what: "the end of the processing instruction", from: place)
+            try skipThrough("?>", what: "the end of the processing instruction", from: position)
             return true
         }
         return false
     }
 
     private mutating func skipThrough(
-        _ text: StaticString, what: String, from place: Int
+        _ text: StaticString, what: String, from position: Int
     ) throws(ReadingFailure) {
         while cursor < end {
             if skip(text) { return }
             cursor += 1
         }
-        throw failure("\(what) is missing", at: place)
+        throw failure("\(what) is missing", at: position)
     }
 
     /// Skips `<!DOCTYPE …>` if it is next; an external identifier is never fetched.
     mutating func skipDocumentType() throws(ReadingFailure) {
-        let place = offset
+        let position = offset
         guard skip("<!DOCTYPE") else { return }
         while cursor < end {
             let byte = cursor.pointee
@@ -140,17 +142,17 @@ struct XMLScanner: ~Copyable {
             default: cursor += 1
             }
         }
-        throw failure("the end of the DOCTYPE is missing", at: place)
+        throw failure("the end of the DOCTYPE is missing", at: position)
     }
 
     private mutating func skipQuoted(_ quote: UInt8) throws(ReadingFailure) {
-        let place = offset
+        let position = offset
         cursor += 1
         while cursor < end {
             cursor += 1
             if cursor[-1] == quote { return }
         }
-        throw failure("the closing quotation mark is missing", at: place)
+        throw failure("the closing quotation mark is missing", at: position)
     }
 
     /// Scans the name of a tag, after `<` or `</`.
@@ -200,8 +202,8 @@ struct XMLScanner: ~Copyable {
     /// Scans `</name>`.
     @inline(__always)
     mutating func closingTag(of element: XMLElement) throws(ReadingFailure) {
-        let place = offset
-        guard skip("</"), elementName() == element else { throw expected("</\(element)>", at: place) }
+        let position = offset
+        guard skip("</"), elementName() == element else { throw expected("</\(element)>", at: position) }
         skipWhitespace()
         guard isNext(UInt8(ascii: ">")) else { throw expected(">") }
         cursor += 1
@@ -312,19 +314,19 @@ struct XMLScanner: ~Copyable {
     }
 
     private mutating func characterData() throws(ReadingFailure) {
-        let place = offset
+        let position = offset
         cursor += 9
         while cursor < end {
             if skip("]]>") { return }
             scratch.append(cursor.pointee)
             cursor += 1
         }
-        throw failure("the end of the CDATA section is missing", at: place)
+        throw failure("the end of the CDATA section is missing", at: position)
     }
 
     /// Scans `&amp;` and the like, or `&#65;`.
     private mutating func reference() throws(ReadingFailure) -> Unicode.Scalar {
-        let place = offset
+        let position = offset
         if skip("&lt;") { return "<" }
         if skip("&gt;") { return ">" }
         if skip("&amp;") { return "&" }
@@ -333,7 +335,7 @@ struct XMLScanner: ~Copyable {
         guard skip("&#") else {
             throw failure(
                 "expected one of &lt; &gt; &amp; &quot; &apos; or a character reference such as &#65;, found another "
-                    + "entity or a lone &", at: place)
+                    + "entity or a lone &", at: position)
         }
         let radix: UInt32 = skip("x") ? 16 : 10
         var value: UInt32 = 0
@@ -345,11 +347,11 @@ struct XMLScanner: ~Copyable {
             cursor += 1
         }
         guard digits > 0, isNext(UInt8(ascii: ";")) else {
-            throw failure("expected a character reference such as &#65; or &#x41;", at: place)
+            throw failure("expected a character reference such as &#65; or &#x41;", at: position)
         }
         cursor += 1
         guard let scalar = Unicode.Scalar(value), scalar.isAllowedInXML else {
-            throw failure("XML 1.0 does not allow the referenced character", at: place)
+            throw failure("XML 1.0 does not allow the referenced character", at: position)
         }
         return scalar
     }

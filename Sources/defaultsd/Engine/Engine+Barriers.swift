@@ -7,9 +7,9 @@ extension Engine {
     /// Calls back when all earlier edits are durable, and all earlier changes in the directory are in the log.
     ///
     /// The kernel has queued the event of a finished change before the system call that made the change returns. So
-    /// once the watcher has drained the queue, all such changes are known. A removed file is waited for until its loss
-    /// is confirmed. Two things are not waited for: a file that its writer hasn't closed yet, and writes into a
-    /// displaced file that a foreign writer still has open. The latter are merged within seconds.
+    /// once the watcher has drained the queue, all such changes are known. If a file was removed, the barrier waits
+    /// until the loss is confirmed. It doesn't wait for two things: a file that its writer hasn't closed yet, and
+    /// writes into a displaced file that a foreign writer still has open. The latter are merged within seconds.
     ///
     /// - Parameters:
     ///   - domains: The domains whose edits must be durable and whose losses must be confirmed; `nil` for all domains.
@@ -40,7 +40,7 @@ extension Engine {
         return (store.cursor, failures)
     }
 
-    /// Retries immediately the work that has failed and is planned for later.
+    /// Immediately retries the failed reads that are planned for later.
     private func retryFailedReads(_ domains: Set<Domain>?) {
         if schedule.hasFailed(.reloadAll) { reloadAll() }
         reloadWrittenFiles()

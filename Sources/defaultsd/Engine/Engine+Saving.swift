@@ -117,9 +117,9 @@ extension Engine {
 
     /// Applies an edit that expects its domain to hold certain values, and saves it immediately.
     ///
-    /// The condition is checked against the file, under its lock. Checked only in memory, it might seem to hold
-    /// while another process (such as a command that found no agent) is replacing the file; the later of the two saves
-    /// would then undo one that was reported as done.
+    /// The condition is checked against the file, under its lock. Checked only in memory, it might seem to hold while
+    /// another process (such as a command that found no agent) is replacing the file; the later of the two saves would
+    /// then undo an edit that was reported as done.
     ///
     /// - Parameter request: The edit.
     /// - Returns: The revision of its record, as `Store.commit` does.

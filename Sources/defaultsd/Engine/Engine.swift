@@ -7,12 +7,13 @@ import ServiceLifecycle
 
 /// The driver of the agent's store: it reloads files that the watcher reports, and saves edits when they are due.
 ///
-/// It runs on an event loop, and so on a thread, of its own: the only one in the agent that blocks on the disk.
+/// It has its own event loop, and therefore its own thread: the only one that waits for the disk to read or save
+/// domains' files.
 ///
 /// It is an actor, whose executor is that loop, because saves and barriers suspend and because the compiler then keeps
 /// other threads away from its state. The loop's callbacks are inside the actor already, so they enter it with
-/// `assumeIsolated` rather than with another turn of the loop. Only constants are outside, and what other threads use
-/// without waiting for the disk: the collected edits and the observers, each under its own lock.
+/// `assumeIsolated` rather than with another turn of the loop. Outside the actor are only constants, and the state that
+/// other threads use without waiting for the disk: the collected edits and the observers, each under its own lock.
 actor Engine: Service {
     let store: Store
     let watcher: DirectoryWatcher
@@ -32,7 +33,7 @@ actor Engine: Service {
     let delayedSaves = ForkSafeMutex(DelayedSaves())
     /// The obstacles to saving.
     var obstacles = SaveObstacles()
-    /// The time at which the change log's file was last started.
+    /// The time at which the change log file was last started.
     private var logKeptAt = NIODeadline.now()
     /// The last reported problem of the directory.
     var directoryProblem: DefaultsError?
@@ -65,7 +66,7 @@ actor Engine: Service {
         executor = EventLoopExecutor(eventLoop)
     }
 
-    /// Handles what the first scan of the directory left open, and starts observing the store.
+    /// Handles the files that the first scan of the directory couldn't settle, and starts observing the store.
     func begin(_ outcome: Store.ReloadOutcome) {
         store.observe(with: self)
         for (_, error) in store.failures() { log.logger.warning("\(error)") }
@@ -109,7 +110,7 @@ actor Engine: Service {
         reloadDirtyFiles()
         _ = await save(store.pending().map(\.domain), until: .now() + .seconds(5))
         _ = store.examineDisplaced()
-        // Writes by foreign writers into displaced files are pending now.
+        // What foreign writers wrote to displaced files is now pending.
         for (domain, error) in await save(store.pending().map(\.domain), until: .now() + .seconds(5)) {
             log.logger.error(
                 "Edits of \(domain) were not saved; the change log keeps them for the next agent: \(error)")
@@ -152,7 +153,7 @@ actor Engine: Service {
         }
     }
 
-    /// Starts the change log's file again, now or later.
+    /// Starts a new change log file; if that fails, plans another attempt.
     private func keepLog() {
         guard store.logProblem != nil else { return }
         guard (try? store.keepLogAgain()) != nil else { return fail(.keepLog) }

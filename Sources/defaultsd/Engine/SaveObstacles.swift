@@ -1,7 +1,7 @@
 import DefaultsCore
 import NIOCore
 
-/// The obstacles to saving domains, and the times since which they exist.
+/// The obstacles to saving domains, and the time when each one arose.
 ///
 /// A pure value; it has no clock.
 struct SaveObstacles {

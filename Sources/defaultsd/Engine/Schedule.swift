@@ -19,7 +19,7 @@ struct Schedule {
         case examineDisplaced
         /// Reload all files, because the directory could not be listed completely.
         case reloadAll
-        /// Start the change log's file again.
+        /// Start the change log file again.
         case keepLog
     }
 
@@ -88,7 +88,7 @@ struct Schedule {
     /// The number of failures after which a file that is open for writing is read anyway: after about 250 ms.
     static let maximumOpenReloads = 10
 
-    /// Returns the delay before the next attempt, after a failed one that followed a number of other failures.
+    /// Returns the delay before the next attempt, given the number of consecutive failures before the latest one.
     ///
     /// Each delay is twice as long as the one before, up to a limit. A file that is open for writing is reloaded at
     /// short intervals first, and then at longer ones.
@@ -126,7 +126,7 @@ struct DelayedSaves {
 
     /// Returns the time at which a domain's edits are due to be saved.
     ///
-    /// They are due after a pause since the last edit, and at the latest at a limit after the first.
+    /// They are due when `pause` has passed since the last edit, but no later than `limit` after the first.
     ///
     /// - Parameters:
     ///   - domain: The domain.

@@ -153,7 +153,7 @@ final class AgentClaims: Sendable {
         }
     }
 
-    /// Renews one claim.
+    /// Makes a claim again if it is no longer current.
     ///
     /// - Returns: Whether a new claim was made.
     private static func renew(

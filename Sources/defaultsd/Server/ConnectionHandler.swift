@@ -211,7 +211,8 @@ final class ConnectionHandler: ChannelInboundHandler {
                 bound.value.hasConditionalEdit = false
                 switch outcome {
                 case .success(let revision): bound.value.confirm(revision, number)
-                // The answer follows the changes that refuted the edit, so that the client knows them when it retries.
+                // The answer is sent after the changes that made the condition fail, so that the client has them when
+                // it retries.
                 case .failure(let error):
                     bound.value.answers.append((bound.value.server.store.cursor, .failure(error), number))
                 }

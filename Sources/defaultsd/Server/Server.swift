@@ -12,7 +12,7 @@ import Synchronization
 /// The agent's socket: accepts connections of its user, and wakes their subscriptions.
 ///
 /// Connections are confined to one event loop. Nothing on it waits for the disk, with two exceptions: it may `stat` a
-/// domain's file, and it writes the change log's file, which is on a disk if the socket's directory is.
+/// domain's file, and it writes the change log file, which is on a disk if the socket's directory is.
 final class Server: Service, EngineSubscribers {
     let store: Store
     let engine: Engine
@@ -87,8 +87,8 @@ final class Server: Service, EngineSubscribers {
 
     /// Starts accepting connections.
     ///
-    /// Clients are accepted once everything that happened before they could find the agent is known. Until then they
-    /// work on the files directly, and what one of them has saved must be visible to the next.
+    /// Clients are accepted only once the agent knows everything that happened before they could find it. Until then
+    /// they work on the files directly, and what one of them has saved must be visible to the next.
     func listen() async throws {
         // One more for the listening socket.
         otherFiles.store(OpenFiles.inUse(below: OpenFiles.limit) + 1, ordering: .relaxed)

@@ -13,8 +13,8 @@ enum OpenFiles {
 
     /// Raises the limit as far as possible, and checks that it is high enough to start.
     ///
-    /// The lower limit that programs start with exists because of `select`. Only libinotifytools uses that here, and
-    /// its descriptor is one of the first.
+    /// The soft limit that programs start with is low because of `select`. Only libinotifytools uses that here, and its
+    /// descriptor is one of the first.
     ///
     /// - Throws: A `DefaultsError` if the limit is too low.
     static func prepare() throws(DefaultsError) {

@@ -235,7 +235,7 @@ extension ManualPage {
         The other members are:
         .Bl -tag -width Ds
         .It Li cursor
-        The place in the change log, for
+        The position in the change log, for
         .Fl -since .
         .It Li time
         The time of the event.

@@ -7,7 +7,7 @@ import Testing
 
 @testable import DefaultsCore
 
-@Suite("The change log's file")
+@Suite("The change log file")
 struct ChangeLogFileTests {
     private let limits = PropertyListLimits()
     private let domain: Domain
@@ -315,7 +315,7 @@ struct ChangeLogFileTests {
         }
     }
 
-    @Test("A client never sees a cursor whose record isn't in the log's file yet")
+    @Test("A client never sees a cursor whose record isn't in the log file yet")
     func writtenBeforeTold() throws {
         try withStoreFixture { fixture in
             let tellers: [(String, (Store) -> Revision)] = [

@@ -151,7 +151,7 @@ struct ResumeTests {
             for number in Int64(0)..<50 { fixture.edit(first, ["n": .integer(number)]) }
             try crash(first, fixture, isReplaced: true)
             first.logFile.withLock { $0.file?.sizeLimit = 0 }
-            // A record of another domain makes the log's file too large.
+            // A record of another domain makes the log file too large.
             first.edit(EditRequest(domain: Domain(.global), values: ["x": 1], writer: .testApp))
             let count = first.records.count
             let second = try fixture.resumedStore()

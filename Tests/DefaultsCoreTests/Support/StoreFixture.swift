@@ -19,7 +19,7 @@ struct StoreFixture {
 
     /// The path of the domain's file.
     var path: String { "\(directory)/org.example.app.plist" }
-    /// The path of the log's file, outside the preferences directory.
+    /// The path of the log file, outside the preferences directory.
     var logPath: String { directory + ".log" }
 
     func store(limits: PropertyListLimits = PropertyListLimits()) -> Store {
