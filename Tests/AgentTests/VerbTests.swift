@@ -254,7 +254,7 @@ struct VerbTests {
                 files: ["p/a.b.plist": "{d = {size = 1;};}"], commands: [["explain", "a.b", "d.size"]], status: 1,
                 errors:
                     "defaults: No layer of a.b has the key \"d.size\". Values inside \"d\" come from the same "
-                    + "layer as \"d\"; explain \"d\".\n"),
+                    + "layer as \"d\"; run `explain` on that key.\n"),
             VerbCase(
                 files: ["p/a.b.plist": "{size = 5; \"size.height\" = 1;}"],
                 commands: [["explain", "a.b", "size.heigth"]],
