@@ -30,7 +30,7 @@ struct ControllerState: Sendable {
     private(set) var contents = Contents()
     /// Whether a thread is passing the buffer to the defaults.
     private var isSaving = false
-    /// Whether that thread must save again, as another has called `save()` meanwhile.
+    /// Whether that thread must save again, as another has called `save()` in the meantime.
     private var mustSaveAgain = false
 
     /// The observers of changes.
@@ -87,7 +87,7 @@ struct ControllerState: Sendable {
         return contents.buffer
     }
 
-    /// Removes saved edits from the buffer, unless a key was set to another value meanwhile.
+    /// Removes saved edits from the buffer, unless a key was set to another value in the meantime.
     ///
     /// - Returns: The edits to save next.
     mutating func endSaving(_ saved: Difference) -> Difference? {

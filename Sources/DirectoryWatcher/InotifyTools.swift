@@ -21,7 +21,7 @@ struct InotifyTools: ~Copyable {
     ///
     /// The library creates its instance without close-on-exec and doesn't reveal its descriptor. The initializer finds
     /// it as the new descriptor in `/proc/self/fd` that holds exactly the watch set here. That works even if another
-    /// thread creates an inotify instance of its own meanwhile.
+    /// thread creates an inotify instance of its own at the same time.
     init() throws(InotifyFailure) {
         let before = Self.instances() ?? []
         guard inotifytools_initialize() != 0 else { throw .noInstance(errno: inotifytools_error()) }

@@ -32,7 +32,7 @@ extension WatchThread {
         return .waiting(.missing)
     }
 
-    /// Watches the directory and its subdirectories; returns `nil` if the directory has been removed meanwhile.
+    /// Watches the directory and its subdirectories; returns `nil` if the directory has been removed in the meantime.
     private func arm(_ directory: borrowing OpenDirectory) throws(SystemCall.Failure) -> WatcherStatus.Mode? {
         do {
             return try arm(directory, at: self.directory)

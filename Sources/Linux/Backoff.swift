@@ -11,10 +11,10 @@ package struct Backoff: Sendable {
     /// Creates a backoff.
     ///
     /// - Parameters:
-    ///   - first: the first delay; each further one is twice as long.
-    ///   - maximum: the longest delay.
-    ///   - timeout: the time after which no attempt follows; `nil` for none.
-    ///   - isRandom: whether each delay is random, up to its length, so that processes that failed together don't retry
+    ///   - first: The first delay; each further one is twice as long.
+    ///   - maximum: The longest delay.
+    ///   - timeout: The time after which no attempt follows; `nil` for none.
+    ///   - isRandom: Whether each delay is random, up to its length, so that processes that failed together don't retry
     ///     together.
     package init(from first: Duration, to maximum: Duration, timeout: Duration?, isRandom: Bool = false) {
         self.delay = first

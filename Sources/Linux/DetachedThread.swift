@@ -15,8 +15,8 @@ package enum DetachedThread {
 
     /// Starts a thread that runs a body, and ends when the body returns.
     ///
-    /// - Parameter body: the body, which is released on the new thread.
-    /// - Returns: false if the system can't start another thread.
+    /// - Parameter body: The body, which is released on the new thread.
+    /// - Returns: False if the system can't start another thread.
     package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
         let parameter = Unmanaged.passRetained(Body(body))
         var thread = pthread_t()

@@ -18,9 +18,9 @@ package struct DirectoryListing: ~Copyable {
     /// Opens a directory for listing from its beginning.
     ///
     /// - Parameters:
-    ///   - path: the directory's path.
-    ///   - parent: the open directory in which a relative path begins; `nil` for the working directory.
-    /// - Throws: the error of the system call.
+    ///   - path: The directory's path.
+    ///   - parent: The open directory in which a relative path begins; `nil` for the working directory.
+    /// - Throws: The error of the system call.
     package init(_ path: String, below parent: Int32? = nil) throws(SystemCall.Failure) {
         let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK
         let directory = FileDescriptor(owning: try SystemCall.run { openat(parent ?? AT_FDCWD, path, flags) })

@@ -26,8 +26,8 @@ final class Latch: Sendable {
     ///
     /// Must not be called in a task, where it would block a thread of the shared pool; see `opened`.
     ///
-    /// - Parameter milliseconds: the timeout; `nil` for none.
-    /// - Returns: false after the timeout.
+    /// - Parameter milliseconds: The timeout; `nil` for none.
+    /// - Returns: False after the timeout.
     func wait(milliseconds: Int? = nil) -> Bool {
         guard let milliseconds else {
             semaphore.wait()
@@ -38,7 +38,7 @@ final class Latch: Sendable {
 
     /// Suspends the calling task until the latch opens.
     ///
-    /// - Returns: false if the task was canceled.
+    /// - Returns: False if the task was canceled.
     func opened() async -> Bool { await wakeUp.wait() }
 }
 
@@ -63,7 +63,7 @@ final class Barrier: Sendable {
 
     /// Ends the wait.
     ///
-    /// - Parameter failures: the reasons why edits aren't safe.
+    /// - Parameter failures: The reasons why edits aren't safe.
     func finish(_ failures: [DefaultsError] = []) {
         self.failures.withLock { $0 = failures }
         latch.open()
@@ -74,15 +74,15 @@ final class Barrier: Sendable {
 
     /// Blocks the calling thread until the barrier finishes.
     ///
-    /// - Parameter milliseconds: the timeout; `nil` for none.
-    /// - Returns: the reasons why edits aren't safe; `nil` after the timeout.
+    /// - Parameter milliseconds: The timeout; `nil` for none.
+    /// - Returns: The reasons why edits aren't safe; `nil` after the timeout.
     func wait(milliseconds: Int? = nil) -> [DefaultsError]? {
         latch.wait(milliseconds: milliseconds) ? failures.withLock { $0 } : nil
     }
 
     /// Suspends the calling task until the barrier finishes.
     ///
-    /// - Returns: the reasons why edits aren't safe; `nil` if the task was canceled.
+    /// - Returns: The reasons why edits aren't safe; `nil` if the task was canceled.
     func finished() async -> [DefaultsError]? {
         await latch.opened() ? failures.withLock { $0 } : nil
     }

@@ -29,13 +29,13 @@ extension Client {
     /// Makes a search list's first search, once its domains are loaded.
     private func fill(_ list: SearchList) {
         // The first pass may only load the list's languages, so that the second one can search. More passes follow if
-        // the languages change meanwhile.
+        // the languages change in the meantime.
         while !list.hasSearched, transition({ ($0.has(list), $0.fill(list)) }) {}
     }
 
     /// Does the same as `search`, without blocking a thread.
     ///
-    /// - Returns: false if the task was canceled first.
+    /// - Returns: False if the task was canceled first.
     package func searched(_ list: SearchList) async -> Bool {
         guard await load(names(of: list)) else { return false }
         fill(list)
@@ -44,7 +44,7 @@ extension Client {
 
     /// Searches for a search list if all that it needs is here, without waiting.
     ///
-    /// - Returns: whether the list has searched, and is up to date.
+    /// - Returns: Whether the list has searched, and is up to date.
     package func searchIfLoaded(_ list: SearchList) -> Bool {
         guard !isStale, state.withLock({ state in state.names(of: list).allSatisfy { state.isLoaded($0) } }) else {
             return false
@@ -137,7 +137,7 @@ extension Client {
 
     /// Adds a follower if its domains are here and up to date, without waiting.
     ///
-    /// - Returns: whether it was added.
+    /// - Returns: Whether it was added.
     package func addIfLoaded(_ follower: ChangeFollower) -> Bool {
         if isStale { return false }
         let isAdded = state.withLock { state in
@@ -151,7 +151,7 @@ extension Client {
 
     /// Loads a follower's domains, and then adds it, without blocking a thread.
     ///
-    /// - Returns: false if the task was canceled first; then it isn't added.
+    /// - Returns: False if the task was canceled first; then it isn't added.
     package func addLoading(_ follower: ChangeFollower) async -> Bool {
         state.withLock { state in for name in follower.names { state.hold(name) } }
         defer { state.withLock { state in for name in follower.names { state.release(name) } } }

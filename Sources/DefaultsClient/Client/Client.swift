@@ -114,7 +114,7 @@ package final class Client: Sendable {
     /// Loads the values of the languages that search lists need, which takes a few milliseconds each.
     ///
     /// The caller is the first thread that searches a list, a thread that changes a list's languages, or `ClientThread`
-    /// if an event that it applies changes them. On `ClientThread`, later events of the session wait meanwhile,
+    /// if an event that it applies changes them. On `ClientThread`, later events of the session wait until it is done,
     /// including the end of a barrier. So when a barrier ends, earlier changes by others have arrived, and so have the
     /// languages that they selected.
     private func make(_ languages: Set<String>) {
@@ -141,7 +141,7 @@ package final class Client: Sendable {
 
     /// Wakes the thread, after starting it if necessary.
     ///
-    /// - Returns: false if there is no thread and none can be started. In that case, the caller must not wait.
+    /// - Returns: False if there is no thread and none can be started. In that case, the caller must not wait.
     @discardableResult
     private func wakeThread() -> Bool {
         reportUnavailability()
@@ -185,7 +185,7 @@ package final class Client: Sendable {
 
     /// Loads the domains of some held names, or reloads them if they are stale, without blocking a thread.
     ///
-    /// - Returns: false if the task was canceled first.
+    /// - Returns: False if the task was canceled first.
     package func load(_ names: [DomainName]) async -> Bool {
         let latches = beginLoading(names)
         if latches.isEmpty {
@@ -200,7 +200,7 @@ package final class Client: Sendable {
 
     /// Starts to load the names that aren't loaded yet.
     ///
-    /// - Returns: a latch for each of them.
+    /// - Returns: A latch for each of them.
     private func beginLoading(_ names: [DomainName]) -> [Latch] {
         state.withLock { state in
             names.filter { !state.isLoaded($0) }.map { name in
@@ -241,7 +241,7 @@ package final class Client: Sendable {
 
     /// Requests a reload of the files.
     ///
-    /// - Returns: a latch that opens after the reload; `nil` if there is no thread.
+    /// - Returns: A latch that opens after the reload; `nil` if there is no thread.
     private func beginReload() -> Latch? {
         guard wakeThread() else { return nil }
         let latch = Latch()
@@ -296,7 +296,7 @@ package final class Client: Sendable {
 
     /// Waits until all edits are durable and all earlier changes by others have arrived.
     ///
-    /// - Returns: the reasons why some edits aren't durable; none if all are.
+    /// - Returns: The reasons why some edits aren't durable; none if all are.
     package func synchronize() -> [DefaultsError] {
         switch beginSynchronizing() {
         case .waiting(let barrier): barrier.wait() ?? []
@@ -306,7 +306,7 @@ package final class Client: Sendable {
 
     /// Waits as `synchronize` does, without blocking a thread.
     ///
-    /// - Returns: the reasons why some edits aren't durable; `nil` if the task was canceled first.
+    /// - Returns: The reasons why some edits aren't durable; `nil` if the task was canceled first.
     package func synchronized() async -> [DefaultsError]? {
         switch beginSynchronizing() {
         case .waiting(let barrier): await barrier.finished()

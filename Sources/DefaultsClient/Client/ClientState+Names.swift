@@ -42,7 +42,7 @@ extension ClientState {
 
     /// Removes names beyond the idle capacity that have no users and no unsaved edits.
     ///
-    /// - Returns: the removed names, whose changes are no longer needed.
+    /// - Returns: The removed names, whose changes are no longer needed.
     mutating func removeUnusedNames() -> [DomainName] {
         var unused: [DomainName] = []
         for name in idle.removeExcess() {

@@ -20,9 +20,9 @@ extension ClientState {
     /// Begins with a new session, to which all edits that aren't known to be saved must be sent again.
     ///
     /// - Parameters:
-    ///   - system: the session's directories below the user's own.
-    ///   - continues: whether the session may be able to report what has happened since the previous one ended.
-    /// - Returns: the names whose changes continue after a cursor and those that begin with their values; and the
+    ///   - system: The session's directories below the user's own.
+    ///   - continues: Whether the session may be able to report what has happened since the previous one ended.
+    /// - Returns: The names whose changes continue after a cursor and those that begin with their values; and the
     ///   effects.
     mutating func begin(system: SystemDirectories, continues: Bool) -> (start: SessionStart, effects: ClientEffects) {
         for edit in unsaved.beginSession() {
@@ -69,7 +69,7 @@ extension ClientState {
     ///
     /// This happens in a forked child that inherited a value which its parent never saved.
     ///
-    /// - Returns: whether the name must be requested from the session.
+    /// - Returns: Whether the name must be requested from the session.
     mutating func mustReload(_ commit: Commit) -> Bool {
         let name = commit.domain.name
         guard names[name]?.isAtRest == true, holds(commit.expected, in: commit.domain) else { return false }
@@ -79,11 +79,11 @@ extension ClientState {
 
     /// Applies an event of a name's stream.
     ///
-    /// - Returns: whether the stream must be restarted because something is unknown; and the effects.
+    /// - Returns: Whether the stream must be restarted because something is unknown; and the effects.
     mutating func apply(_ event: StreamEvent, of name: DomainName) -> (mustRestart: Bool, effects: ClientEffects) {
         var effects = ClientEffects()
         var mustRestart = false
-        // The name has been removed meanwhile.
+        // The name has been removed in the meantime.
         if names[name] == nil { return (false, effects) }
         switch event {
         case .record(let record, let cursor):
@@ -175,7 +175,7 @@ extension ClientState {
 
     /// Unmasks the keys of an edit: those that it didn't change get the value that it hid.
     ///
-    /// - Returns: the keys that now hold something else.
+    /// - Returns: The keys that now hold something else.
     private mutating func unmask(_ edit: UnsavedEdit, isFollowed: Bool, _ effects: inout ClientEffects) -> [String] {
         let changed = replicas.change(edit.domain) {
             $0.accept(edit.values.keys, number: edit.number, isFollowed: isFollowed)

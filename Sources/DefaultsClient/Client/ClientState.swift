@@ -64,7 +64,7 @@ struct ClientState {
     /// Starts over in a forked child: keeps the values until they are reloaded, and leaves the parent's edits to the
     /// parent.
     ///
-    /// - Returns: the latches of the parent's threads that waited for values.
+    /// - Returns: The latches of the parent's threads that waited for values.
     mutating func startOver() -> [Latch] {
         session = .random(in: 1 ... .max)
         commitSession = .random(in: 1 ... .max)
@@ -210,7 +210,7 @@ struct ClientState {
 
     /// Returns the languages that a search list can search now, and requests those whose values are missing.
     ///
-    /// - Returns: its previous languages until all requested ones are here, so that it always has some; `nil` if it has
+    /// - Returns: Its previous languages until all requested ones are here, so that it always has some; `nil` if it has
     ///   none yet and must wait.
     private func availableLanguages(of entry: ListEntry, _ effects: inout ClientEffects) -> [String]? {
         let names = languageNames(of: entry)
@@ -255,7 +255,7 @@ struct ClientState {
 
     /// Sets and removes keys of a domain in memory if certain keys still have their expected values.
     ///
-    /// - Returns: whether they have; and the effects.
+    /// - Returns: Whether they have; and the effects.
     mutating func commit(_ commit: Commit, at time: Timestamp) -> (isMade: Bool, effects: ClientEffects) {
         guard holds(commit.expected, in: commit.domain) else { return (false, ClientEffects()) }
         return (true, edit(commit.domain, commit.values, at: time))

@@ -37,9 +37,9 @@ final class ClientThread {
     /// Starts the thread.
     ///
     /// - Parameters:
-    ///   - client: the client, which lives until the thread ends.
-    ///   - location: the client's directories and socket.
-    /// - Returns: false if the system can't start another thread.
+    ///   - client: The client, which lives until the thread ends.
+    ///   - location: The client's directories and socket.
+    /// - Returns: False if the system can't start another thread.
     static func start(for client: Client, at location: Location) -> Bool {
         DetachedThread.start { ClientThread(client, location).run() }
     }

@@ -53,9 +53,9 @@ struct CommitQueue {
     /// Edits whose condition already fails here are rejected immediately.
     ///
     /// - Parameters:
-    ///   - log: the log of the session's agent; `nil` without an agent.
-    ///   - holds: returns whether an edit's condition holds here.
-    /// - Returns: the edit to send and its number; `nil` if there is none.
+    ///   - log: The log of the session's agent; `nil` without an agent.
+    ///   - holds: Returns whether an edit's condition holds here.
+    /// - Returns: The edit to send and its number; `nil` if there is none.
     mutating func begin(in log: Epoch?, _ holds: (Commit) -> Bool) -> (commit: Commit, number: UInt64)? {
         guard case .idle = state else { return nil }
         while let next = commits.first, !holds(next) {

@@ -27,7 +27,7 @@ enum ExitingThread {
     private static func end(_ status: Int32) {
         let (process, thread) = (getpid(), pthread_self())
         let isFirst = first.withLock { first in
-            // A child that was forked meanwhile has threads of its own.
+            // A child that was forked in the meantime has threads of its own.
             if first?.process != process { first = (process, thread) }
             return first?.thread == thread
         }

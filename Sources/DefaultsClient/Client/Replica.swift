@@ -6,7 +6,7 @@ import PropertyList
 struct Replica: Sendable {
     /// The values in effect in this process.
     private(set) var values: DomainValues = [:]
-    /// The keys with an edit of this process under way, which hides others' changes meanwhile.
+    /// The keys with an edit of this process under way, which hides others' changes until it is done.
     private var masks: [String: Mask] = [:]
 
     private struct Mask {
@@ -41,10 +41,10 @@ struct Replica: Sendable {
     /// Receives a key's change from the stream.
     ///
     /// - Parameters:
-    ///   - key: the key.
-    ///   - value: its new value; `nil` if it was removed.
-    ///   - own: the number of the process's edit that made the change; `nil` if it is someone else's.
-    /// - Returns: whether the value in effect has changed.
+    ///   - key: The key.
+    ///   - value: Its new value; `nil` if it was removed.
+    ///   - own: The number of the process's edit that made the change; `nil` if it is someone else's.
+    /// - Returns: Whether the value in effect has changed.
     mutating func receive(_ key: String, _ value: PropertyListValue?, own: UInt64?) -> Bool {
         if let mask = masks[key], mask.number != own {
             masks[key]?.under = value
@@ -61,10 +61,10 @@ struct Replica: Sendable {
     /// effect until other values arrive.
     ///
     /// - Parameters:
-    ///   - keys: the keys that the edit changed.
-    ///   - number: its number.
-    ///   - isFollowed: whether all changes up to this point have been received.
-    /// - Returns: the keys whose value in effect has changed.
+    ///   - keys: The keys that the edit changed.
+    ///   - number: Its number.
+    ///   - isFollowed: Whether all changes up to this point have been received.
+    /// - Returns: The keys whose value in effect has changed.
     mutating func accept(_ keys: some Sequence<String>, number: UInt64, isFollowed: Bool = true) -> [String] {
         keys.filter { key in
             guard let mask = masks[key], mask.number == number else { return false }
@@ -75,7 +75,7 @@ struct Replica: Sendable {
 
     /// Replaces all values with those of a snapshot, under the masks.
     ///
-    /// - Returns: the keys whose value in effect has changed.
+    /// - Returns: The keys whose value in effect has changed.
     mutating func replaceAll(with snapshot: DomainValues) -> [String] {
         var changed: [String] = []
         for (key, value) in snapshot where receive(key, value, own: nil) { changed.append(key) }

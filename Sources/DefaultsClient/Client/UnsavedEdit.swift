@@ -31,9 +31,9 @@ struct UnsavedEdit: Sendable {
     /// Creates the request for the edit.
     ///
     /// - Parameters:
-    ///   - session: the process's identifier.
-    ///   - isAgain: whether the edit was sent before, and may have been made.
-    /// - Returns: the request.
+    ///   - session: The process's identifier.
+    ///   - isAgain: Whether the edit was sent before, and may have been made.
+    /// - Returns: The request.
     func request(session: UInt64, isAgain: Bool) -> EditRequest {
         let former = isAgain ? FormerValues(uniqueKeysWithValues: values.keys.map { ($0, self.former($0)) }) : nil
         return EditRequest(
@@ -43,7 +43,7 @@ struct UnsavedEdit: Sendable {
 
     /// Joins a later edit of the same domain into this one, which hasn't been sent yet.
     ///
-    /// - Returns: whether it was joined; one that would make this edit large isn't.
+    /// - Returns: Whether it was joined; one that would make this edit large isn't.
     mutating func absorb(_ later: UnsavedEdit) -> Bool {
         guard domain == later.domain, !isLate, !later.isLate,
             later.values.keys.allSatisfy({ values[$0] != nil })

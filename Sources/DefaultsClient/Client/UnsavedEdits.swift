@@ -42,7 +42,7 @@ struct UnsavedEdits: Sendable {
 
     /// Adds an edit.
     ///
-    /// - Returns: its number, which is the previous edit's if the two were joined.
+    /// - Returns: Its number, which is the previous edit's if the two were joined.
     mutating func add(_ edit: UnsavedEdit) -> UInt64 {
         let isBehind = last >= max(lastSent, everAsked) + UInt64(Self.backlog)
         if isBehind, last > sealed, let index = find(last), edits[index].absorb(edit) { return last }
@@ -60,7 +60,7 @@ struct UnsavedEdits: Sendable {
 
     /// Keeps later edits separate from the present ones.
     ///
-    /// - Returns: the number of the last of these.
+    /// - Returns: The number of the last of these.
     mutating func seal() -> UInt64 {
         sealed = last
         return last
@@ -79,7 +79,7 @@ struct UnsavedEdits: Sendable {
 
     /// Begins with another session, to which everything must be sent.
     ///
-    /// - Returns: all edits, oldest first.
+    /// - Returns: All edits, oldest first.
     mutating func beginSession() -> [UnsavedEdit] {
         compact()
         lastSent = edits.first.map { $0.number - 1 } ?? last
@@ -93,7 +93,7 @@ struct UnsavedEdits: Sendable {
 
     /// Removes all edits in a forked child, since the parent saves them.
     ///
-    /// - Returns: the edits, oldest first.
+    /// - Returns: The edits, oldest first.
     mutating func startOver() -> [UnsavedEdit] {
         compact()
         defer {
@@ -106,7 +106,7 @@ struct UnsavedEdits: Sendable {
 
     /// Notes that the session has processed an edit.
     ///
-    /// - Returns: the edit; `nil` if it is already saved or otherwise void.
+    /// - Returns: The edit; `nil` if it is already saved or otherwise void.
     mutating func accept(_ number: UInt64) -> UnsavedEdit? {
         guard let index = find(number) else { return nil }
         if !edits[index].isAccepted { unaccepted -= 1 }

@@ -43,10 +43,10 @@ package final class AgentConnection: Backend {
     /// path. So the socket that the directory's claim names is tried as well.
     ///
     /// - Parameters:
-    ///   - address: the socket at which the agent is expected.
-    ///   - directory: the directory that the agent must serve.
-    ///   - timeouts: the timeouts of requests.
-    /// - Returns: the connection; `nil` if no agent answers.
+    ///   - address: The socket at which the agent is expected.
+    ///   - directory: The directory that the agent must serve.
+    ///   - timeouts: The timeouts of requests.
+    /// - Returns: The connection; `nil` if no agent answers.
     /// - Throws: `DefaultsError` if the program at a named or claimed socket can't be trusted, speaks another protocol
     ///   or serves another directory, or if the agent is silent.
     package static func open(
@@ -146,8 +146,8 @@ package final class AgentConnection: Backend {
 
     /// Waits until everything that happened before, in the agent and in the directory, is in the log and durable.
     ///
-    /// - Parameter domains: the domains whose edits are saved; `nil` for all.
-    /// - Returns: the end of the log after that, and the edits that couldn't be saved.
+    /// - Parameter domains: The domains whose edits are saved; `nil` for all.
+    /// - Returns: The end of the log after that, and the edits that couldn't be saved.
     /// - Throws: `agentUnavailable` if the connection is lost.
     package func barrier(
         _ domains: Set<Domain>? = nil
@@ -178,7 +178,7 @@ package final class AgentConnection: Backend {
     ///
     /// A connection has one stream.
     ///
-    /// - Returns: the cursor after which the stream begins.
+    /// - Returns: The cursor after which the stream begins.
     package func subscribe(
         _ start: Subscription.Start, filter: SubscriptionFilter, mode: Subscription.Mode
     ) throws(DefaultsError) -> Cursor {
@@ -194,9 +194,9 @@ package final class AgentConnection: Backend {
     /// Waits for the next event of the subscription.
     ///
     /// - Parameters:
-    ///   - milliseconds: the timeout; -1 for none.
-    ///   - output: a pipe or socket; the wait ends when its reader closes it.
-    /// - Returns: the event; `nil` after the timeout, or if the output has no reader.
+    ///   - milliseconds: The timeout; -1 for none.
+    ///   - output: A pipe or socket; the wait ends when its reader closes it.
+    /// - Returns: The event; `nil` after the timeout, or if the output has no reader.
     /// - Throws: `agentUnavailable` if the connection is lost.
     package func nextEvent(
         within milliseconds: Int32, whileReading output: Int32 = -1
@@ -215,8 +215,8 @@ package final class AgentConnection: Backend {
 
     /// Waits for an event that the agent must send.
     ///
-    /// - Parameter timeouts: the timeouts of the wait.
-    /// - Returns: the event.
+    /// - Parameter timeouts: The timeouts of the wait.
+    /// - Returns: The event.
     /// - Throws: `agentUnavailable` if the agent is silent or the connection is lost.
     func nextEvent(within timeouts: AgentTimeouts) throws(DefaultsError) -> StreamEvent {
         let start = MonotonicTime.now()
@@ -241,8 +241,8 @@ package final class AgentConnection: Backend {
 
     /// Sends a request without waiting for its answer; later calls that wait for another answer skip it.
     ///
-    /// - Returns: the request's number.
-    /// - Throws: the agent's closing error if it sent one, or else `agentUnavailable`, if the connection is lost;
+    /// - Returns: The request's number.
+    /// - Throws: The agent's closing error if it sent one, or else `agentUnavailable`, if the connection is lost;
     ///   `invalidValue` if the request is too large.
     @discardableResult
     package func send(_ request: Request) throws(DefaultsError) -> UInt64 {
@@ -275,10 +275,10 @@ package final class AgentConnection: Backend {
     /// Sends a request and waits for its answer.
     ///
     /// - Parameters:
-    ///   - request: the request.
-    ///   - timeouts: the timeouts of the wait; `nil` for the connection's own.
-    /// - Returns: the answer.
-    /// - Throws: the error with which the agent refuses the request; `agentUnavailable` if it is silent or gone.
+    ///   - request: The request.
+    ///   - timeouts: The timeouts of the wait; `nil` for the connection's own.
+    /// - Returns: The answer.
+    /// - Throws: The error with which the agent refuses the request; `agentUnavailable` if it is silent or gone.
     func answer(to request: Request, within timeouts: AgentTimeouts? = nil) throws(DefaultsError) -> Message {
         let timeouts = timeouts ?? self.timeouts
         try send(request)
@@ -313,7 +313,7 @@ package final class AgentConnection: Backend {
 
     /// Waits until bytes can be received or sent, and receives or sends them.
     ///
-    /// - Returns: false after the timeout, or if the output has no reader.
+    /// - Returns: False after the timeout, or if the output has no reader.
     private func receive(within milliseconds: Int32, whileReading output: Int32 = -1) throws(DefaultsError) -> Bool {
         // `poll` ignores a descriptor of -1. The output has no events to wait for, but its closing is always reported.
         var polls = [socket.awaited, pollfd(fd: output, events: 0, revents: 0)]

@@ -56,7 +56,7 @@ struct AgentSocket: ~Copyable {
 
     /// Receives the bytes that have arrived.
     ///
-    /// - Returns: false if there are none.
+    /// - Returns: False if there are none.
     /// - Throws: `agentUnavailable` if the connection is lost.
     mutating func receive() throws(DefaultsError) -> Bool {
         var failure: Int32?
@@ -91,9 +91,9 @@ enum UnixSocket {
     /// Connects to an agent.
     ///
     /// - Parameters:
-    ///   - address: the socket.
-    ///   - timeout: the time to wait for an agent that accepts no connections, in milliseconds.
-    /// - Returns: the connected socket; `nil` if no agent listens there, or if the user didn't name the address and its
+    ///   - address: The socket.
+    ///   - timeout: The time to wait for an agent that accepts no connections, in milliseconds.
+    /// - Returns: The connected socket; `nil` if no agent listens there, or if the user didn't name the address and its
     ///   directory can't be trusted.
     /// - Throws: `DefaultsError` if the directory of a socket that the user named can't be trusted, if the process that
     ///   listens can't, or if the connection fails for another reason.

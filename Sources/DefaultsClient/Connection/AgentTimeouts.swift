@@ -62,7 +62,7 @@ struct AgentAttempts {
 
     /// Notes a timeout, and postpones the next attempt for twice as long after each.
     ///
-    /// - Returns: whether to report it, which happens once until the agent responds.
+    /// - Returns: Whether to report it, which happens once until the agent responds.
     mutating func noteSilence(at now: MonotonicTime) -> Bool {
         defer { silences += 1 }
         postpone(

@@ -17,10 +17,10 @@ package protocol Backend: AnyObject {
     /// The change set is in effect when the call returns, and durable after `synchronize`.
     ///
     /// - Parameters:
-    ///   - domain: the domain.
-    ///   - values: the new values of keys.
-    ///   - replacesAll: whether all other keys are removed.
-    ///   - expected: the values that keys must hold for the edit to be made; `nil` for no condition.
+    ///   - domain: The domain.
+    ///   - values: The new values of keys.
+    ///   - replacesAll: Whether all other keys are removed.
+    ///   - expected: The values that keys must hold for the edit to be made; `nil` for no condition.
     /// - Throws: `changed` if keys hold other values. Read them again, and retry.
     func edit(
         _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?
@@ -46,11 +46,11 @@ package enum BackendChoice {
     /// Connects to the directory's agent, or opens an embedded store if no agent answers.
     ///
     /// - Parameters:
-    ///   - directory: the directory.
-    ///   - address: the socket of its agent.
-    ///   - environment: the environment, in which `noAgentVariable` may be set.
-    ///   - timeouts: the timeouts of requests to an agent.
-    /// - Returns: the connection to the agent, or a store.
+    ///   - directory: The directory.
+    ///   - address: The socket of its agent.
+    ///   - environment: The environment, in which `noAgentVariable` may be set.
+    ///   - timeouts: The timeouts of requests to an agent.
+    /// - Returns: The connection to the agent, or a store.
     /// - Throws: `DefaultsError` if no agent answers at a socket that the user named, if the agent can't be used, or if
     ///   a directory that the user named is missing.
     package static func open(
@@ -76,9 +76,9 @@ extension Backend {
     /// Returns the persistent domains that are searched for an application's values, the winning one first.
     ///
     /// - Parameters:
-    ///   - application: the application, or a suite that is used in its place.
-    ///   - host: the host; `nil` for this one.
-    /// - Returns: the domains, with or without values.
+    ///   - application: The application, or a suite that is used in its place.
+    ///   - host: The host; `nil` for this one.
+    /// - Returns: The domains, with or without values.
     package func layers(of application: DomainName, onHost host: DomainHost? = nil) -> [Domain] {
         SearchLayer.layers(for: application, suites: [], in: system).compactMap { layer in
             guard case .persistent(var domain) = layer else { return nil }

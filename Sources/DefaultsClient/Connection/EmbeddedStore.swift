@@ -13,11 +13,11 @@ package final class EmbeddedStore: Backend {
     /// Creates a store of a user's directory and of the system's directories.
     ///
     /// - Parameters:
-    ///   - directory: the user's preferences.
-    ///   - system: the layers below them.
-    ///   - capacity: the amount of the change log that is kept for subscriptions.
-    ///   - mayReplaceDamage: whether a damaged file may be replaced after a backup copy was made.
-    ///   - address: the socket of an agent that may have started since; `nil` if no agent is notified of saves.
+    ///   - directory: The user's preferences.
+    ///   - system: The layers below them.
+    ///   - capacity: The amount of the change log that is kept for subscriptions.
+    ///   - mayReplaceDamage: Whether a damaged file may be replaced after a backup copy was made.
+    ///   - address: The socket of an agent that may have started since; `nil` if no agent is notified of saves.
     package init(
         _ directory: PreferencesDirectory, system: SystemDirectories = SystemDirectories(environment: .current),
         keeping capacity: ChangeLog.Capacity = .init(records: 1), mayReplaceDamage: Bool = true,
@@ -96,8 +96,8 @@ package final class EmbeddedStore: Backend {
     /// Waits up to one second for a program that is writing it, and then reads it anyway.
     ///
     /// - Parameters:
-    ///   - domain: the domain.
-    ///   - isBaseline: whether the content of a file that this store hasn't read before counts as the initial state; if
+    ///   - domain: The domain.
+    ///   - isBaseline: Whether the content of a file that this store hasn't read before counts as the initial state; if
     ///     not, it counts as a change.
     func reload(_ domain: Domain, isBaseline: Bool = true) {
         var backoff = Backoff(from: .milliseconds(1), to: .milliseconds(50), timeout: .seconds(1))

@@ -45,7 +45,7 @@ package final class WakeUp: Sendable {
 
     /// Waits until the slot is filled, and empties it; only one task may wait.
     ///
-    /// - Returns: false after `finish()`, or if the task is canceled, which finishes the slot as well.
+    /// - Returns: False after `finish()`, or if the task is canceled, which finishes the slot as well.
     package func wait(isolation: isolated (any Actor)? = #isolation) async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation(isolation: isolation) { continuation in

@@ -15,8 +15,8 @@ import PropertyList
 package enum ArgumentDomain {
     /// Parses a command line.
     ///
-    /// - Parameter arguments: the arguments, including the program's name.
-    /// - Returns: the values by key.
+    /// - Parameter arguments: The arguments, including the program's name.
+    /// - Returns: The values by key.
     package static func values(in arguments: [String]) -> DomainValues {
         var values: DomainValues = [:]
         var key: String?

@@ -18,9 +18,9 @@ package enum Languages {
     /// "en" is last, unless it occurs earlier.
     ///
     /// - Parameters:
-    ///   - value: the search list's value of `AppleLanguages`: an array of strings, or one string; `nil` for none.
-    ///   - environment: the environment's languages, used if there is no value.
-    /// - Returns: the names, each once, without those that are too long for a language.
+    ///   - value: The search list's value of `AppleLanguages`: an array of strings, or one string; `nil` for none.
+    ///   - environment: The environment's languages, used if there is no value.
+    /// - Returns: The names, each once, without those that are too long for a language.
     static func names(of value: PropertyListValue?, else environment: [String]) -> [String] {
         let entries: [String] =
             switch value {
@@ -42,8 +42,8 @@ package enum Languages {
     /// the locale; it ends at an entry "C" or "POSIX". If the locale is "C" or "POSIX", as when no variable is set,
     /// `LANGUAGE` is ignored.
     ///
-    /// - Parameter environment: the environment.
-    /// - Returns: the languages, in order; none for the locale "C".
+    /// - Parameter environment: The environment.
+    /// - Returns: The languages, in order; none for the locale "C".
     package static func preferred(in environment: Environment) -> [String] {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { environment[$0] }.first
         guard let locale, language(ofLocale: locale) != nil else { return [] }

@@ -17,11 +17,11 @@ package enum SearchLayer: Hashable, Sendable {
     /// The order is that of NSUserDefaults and CFPreferences.
     ///
     /// - Parameters:
-    ///   - application: the application, or a suite that is used in its place.
-    ///   - suites: the suites that were added, the latest one first.
-    ///   - system: the system's directories, which hold the layers below the user's own.
-    ///   - languages: the languages domains, in order.
-    /// - Returns: the layers, in order.
+    ///   - application: The application, or a suite that is used in its place.
+    ///   - suites: The suites that were added, the latest one first.
+    ///   - system: The system's directories, which hold the layers below the user's own.
+    ///   - languages: The languages domains, in order.
+    /// - Returns: The layers, in order.
     package static func layers(
         for application: DomainName, suites: [DomainName], in system: SystemDirectories, languages: [String] = []
     ) -> [SearchLayer] {
@@ -66,7 +66,7 @@ extension Domain {
 extension DomainName {
     /// Creates a domain name from any text, which is escaped if it isn't a valid name.
     ///
-    /// - Parameter name: the text.
+    /// - Parameter name: The text.
     /// - Throws: `invalidDomainName` for the argument and the registration domain, which have no file.
     package init(ofFile name: String) throws(DefaultsError) {
         if name == SearchLayer.argumentDomain || name == SearchLayer.registrationDomain {

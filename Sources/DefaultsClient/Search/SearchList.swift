@@ -104,7 +104,7 @@ package final class SearchList: Sendable {
 
     /// Sets the result of the first search, or of a search in other layers.
     ///
-    /// - Returns: the changes to report to observers.
+    /// - Returns: The changes to report to observers.
     package func replace(layers: [SearchLayer], values: DomainValues) -> [KeyChange] {
         state.change { state in
             state.layers = layers
@@ -124,7 +124,7 @@ package final class SearchList: Sendable {
 
     /// Searches again for keys that a change to a layer may affect.
     ///
-    /// - Returns: the changes.
+    /// - Returns: The changes.
     package func refresh(
         _ keys: some Sequence<String>, in layer: SearchLayer, search: ([SearchLayer], String) -> PropertyListValue?
     ) -> [KeyChange] {

@@ -131,7 +131,7 @@ final class EmbeddedSession: Session {
     ///
     /// Failed saves are retried after a delay.
     ///
-    /// - Returns: the reasons why edits couldn't be saved.
+    /// - Returns: The reasons why edits couldn't be saved.
     private func save() -> [DefaultsError] {
         nextSave = nil
         var failures: [DefaultsError] = []

@@ -60,9 +60,9 @@ struct SaveChecks {
     /// Begins a round.
     ///
     /// - Parameters:
-    ///   - domains: the domains; if there are none, there is no round.
-    ///   - number: the number of the `synchronize` that waits for it, if any.
-    /// - Returns: the requests to send.
+    ///   - domains: The domains; if there are none, there is no round.
+    ///   - number: The number of the `synchronize` that waits for it, if any.
+    /// - Returns: The requests to send.
     mutating func beginRound(_ domains: Set<Domain>, for number: UInt64?) -> [Part] {
         if domains.isEmpty { return [] }
         lastRound += 1
@@ -80,11 +80,11 @@ struct SaveChecks {
     /// Handles the answer to one request of a round.
     ///
     /// - Parameters:
-    ///   - failures: the reasons why edits of these domains aren't saved; none if all are.
-    ///   - part: the request.
-    ///   - now: the current time.
-    ///   - events: receives the events that follow.
-    /// - Returns: more requests to send.
+    ///   - failures: The reasons why edits of these domains aren't saved; none if all are.
+    ///   - part: The request.
+    ///   - now: The current time.
+    ///   - events: Receives the events that follow.
+    /// - Returns: More requests to send.
     mutating func note(
         _ failures: [DefaultsError], of part: Part, at now: MonotonicTime, _ events: inout [SessionEvent]
     ) -> [Part] {

@@ -36,7 +36,7 @@ protocol Session: AnyObject {
     func reload() throws(DefaultsError)
     /// Returns the events that have arrived, after performing due work.
     ///
-    /// - Throws: the reason why the session has ended.
+    /// - Throws: The reason why the session has ended.
     func receiveEvents() throws(DefaultsError) -> [SessionEvent]
     /// Hands over the edits quickly, because the process is about to end.
     func handOver() throws(DefaultsError)
@@ -103,8 +103,8 @@ struct SaveBackoff {
 
     /// Updates the delay after an attempt.
     ///
-    /// - Parameter failures: the failures of the attempt; none resets the delay.
-    /// - Returns: the events that report failures, each once until an attempt succeeds.
+    /// - Parameter failures: The failures of the attempt; none resets the delay.
+    /// - Returns: The events that report failures, each once until an attempt succeeds.
     mutating func note(_ failures: [DefaultsError]) -> [SessionEvent] {
         if failures.isEmpty {
             self = SaveBackoff(first: first)

@@ -31,11 +31,11 @@ final class SessionLine: Sendable {
     /// Runs a body on `ClientThread` while no caller uses the session.
     ///
     /// - Parameters:
-    ///   - isShared: whether the session is with an agent. An embedded session needs no lock: callers never use it, as
+    ///   - isShared: Whether the session is with an agent. An embedded session needs no lock: callers never use it, as
     ///     it waits for the disk.
-    ///   - body: the use of the session.
-    /// - Returns: the body's result.
-    /// - Throws: the body's error.
+    ///   - body: The use of the session.
+    /// - Returns: The body's result.
+    /// - Throws: The body's error.
     func exclusively<Value: Sendable, Failure>(
         _ isShared: Bool, _ body: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -57,8 +57,8 @@ final class SessionLine: Sendable {
 
     /// Sends edits on a caller's thread.
     ///
-    /// - Parameter dequeue: dequeues the edits; returns `nil` if `ClientThread` must send something else first.
-    /// - Returns: whether `ClientThread` must be woken to send, to wait for less time, or to replace a lost session.
+    /// - Parameter dequeue: Dequeues the edits; returns `nil` if `ClientThread` must send something else first.
+    /// - Returns: Whether `ClientThread` must be woken to send, to wait for less time, or to replace a lost session.
     func send(_ dequeue: () -> [EditRequest]?) -> Bool {
         guard hasSession.load(ordering: .relaxed) else { return true }
         return line.withLock { line in
@@ -101,9 +101,9 @@ struct SendingRate: Sendable {
     /// Returns whether the caller of an edit sends it.
     ///
     /// - Parameters:
-    ///   - time: the time of the edit.
-    ///   - unanswered: the number of edits that the agent has yet to answer, this one included.
-    /// - Returns: false if `ClientThread` must send it.
+    ///   - time: The time of the edit.
+    ///   - unanswered: The number of edits that the agent has yet to answer, this one included.
+    /// - Returns: False if `ClientThread` must send it.
     mutating func admits(_ time: Timestamp, unanswered: Int) -> Bool {
         if unanswered > Self.burst { return false }
         let elapsed = (time.nanoseconds - last) / 1_000_000

@@ -64,10 +64,10 @@ package struct ChangeLog: Sendable {
     /// Returns the records after a revision, oldest first.
     ///
     /// - Parameters:
-    ///   - revision: the revision.
-    ///   - limit: the maximum number of records.
-    ///   - bytes: the approximate size of records at which no more are added.
-    /// - Returns: the records, at least one if there is one; `nil` if some of them have been discarded already, or the
+    ///   - revision: The revision.
+    ///   - limit: The maximum number of records.
+    ///   - bytes: The approximate size of records at which no more are added.
+    /// - Returns: The records, at least one if there is one; `nil` if some of them have been discarded already, or the
     ///   revision is after the head.
     package func records(after revision: Revision, limit: Int = .max, bytes: Int = .max) -> [LogRecord]? {
         guard revision <= head, revision >= oldest - 1 else { return nil }

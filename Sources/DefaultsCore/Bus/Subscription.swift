@@ -56,7 +56,7 @@ package struct Subscription: Hashable, Sendable {
 
     /// Adds the domains of more names, from the log's end on, if everything up to there has been delivered.
     ///
-    /// - Returns: whether it did. Then the names' values at that position must be delivered next, and a bookmark.
+    /// - Returns: Whether it did. Then the names' values at that position must be delivered next, and a bookmark.
     mutating func widen(by names: [DomainName], in log: ChangeLog) -> Bool {
         guard !hasEnded, missedFrom == nil, !needsSnapshot, revision == log.head else { return false }
         filter.insert(names)
@@ -113,9 +113,9 @@ package struct Subscription: Hashable, Sendable {
     /// so.
     ///
     /// - Parameters:
-    ///   - portion: the portion.
-    ///   - snapshots: the values of all domains at the portion's end, if it begins with a snapshot.
-    /// - Returns: the events, empty if the subscriber is caught up; `nil` if the filter leaves nothing of the portion,
+    ///   - portion: The portion.
+    ///   - snapshots: The values of all domains at the portion's end, if it begins with a snapshot.
+    /// - Returns: The events, empty if the subscriber is caught up; `nil` if the filter leaves nothing of the portion,
     ///   and the next one must be read.
     package mutating func next(in portion: Portion, snapshots: [DomainSnapshot]) -> [StreamEvent]? {
         if hasEnded { return [] }
@@ -152,7 +152,7 @@ package struct Subscription: Hashable, Sendable {
 
     /// Continues at the log's end, after a gap or with a snapshot.
     ///
-    /// - Returns: the events; `nil` if there are none, although the subscriber isn't caught up.
+    /// - Returns: The events; `nil` if there are none, although the subscriber isn't caught up.
     private mutating func begin(at cursor: Cursor, _ snapshots: [DomainSnapshot]) -> [StreamEvent]? {
         let gap = missedFrom.map { StreamEvent.gap(from: $0, to: cursor) }
         revision = cursor.revision

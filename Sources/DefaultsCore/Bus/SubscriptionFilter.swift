@@ -12,8 +12,8 @@ package struct SubscriptionFilter: Hashable, Sendable {
     /// Creates a filter.
     ///
     /// - Parameters:
-    ///   - domains: patterns of domain names, of which one must match; empty for all domains.
-    ///   - keys: patterns of keys, of which one must match; empty for all keys.
+    ///   - domains: Patterns of domain names, of which one must match; empty for all domains.
+    ///   - keys: Patterns of keys, of which one must match; empty for all keys.
     package init(domains: [GlobPattern] = [], keys: [GlobPattern] = []) {
         self.keys = keys
         isOfAllDomains = domains.isEmpty

@@ -64,7 +64,7 @@ package struct FrameDecoder: Sendable {
 
     /// Creates a decoder.
     ///
-    /// - Parameter limits: the limits of a message; `bytes` limits the size of a frame.
+    /// - Parameter limits: The limits of a message; `bytes` limits the size of a frame.
     package init(limits: PropertyListLimits) {
         self.limits = limits
     }

@@ -6,7 +6,7 @@ import PropertyList
 ///
 /// `Config/org.defaultsd.agent.plist` explains each of them.
 package struct AgentSettings: Hashable, Sendable {
-    /// The agent's own domain.
+    /// The name of the agent's own domain.
     package static let domainName = "org.defaultsd.agent"
 
     /// `LogLevel`: trace, debug, info, notice, warning, error or critical.

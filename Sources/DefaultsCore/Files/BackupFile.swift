@@ -24,7 +24,7 @@ package enum BackupFile {
     ///
     /// An existing copy of the same bytes is used again.
     ///
-    /// - Returns: the copy's path.
+    /// - Returns: The copy's path.
     package static func write(
         _ bytes: [UInt8], of path: String, because reason: Reason
     ) throws(SystemCall.Failure) -> String {
@@ -45,7 +45,7 @@ package enum BackupFile {
 
     /// Moves a file that is too large to be copied to the first free name in the directory where it is.
     ///
-    /// - Returns: the new path.
+    /// - Returns: The new path.
     package static func move(
         _ source: String, of path: String, because reason: Reason
     ) throws(SystemCall.Failure) -> String {

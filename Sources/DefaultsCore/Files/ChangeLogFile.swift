@@ -141,7 +141,7 @@ package final class ChangeLogFile {
 
     /// Removes the file, because it can't be kept up to date.
     ///
-    /// - Returns: false if it can be neither removed nor emptied, so that a later agent may recover an incomplete log.
+    /// - Returns: False if it can be neither removed nor emptied, so that a later agent may recover an incomplete log.
     package func abandon() -> Bool {
         unlink(path) == 0 || ftruncate(file.number, 0) == 0
     }

@@ -27,8 +27,8 @@ package final class DisplacedFile: Sendable {
 
     /// Reads the displaced file's current contents.
     ///
-    /// - Parameter known: the state that has been merged already.
-    /// - Returns: the outcome; `beingWritten` while a program has the file open for writing.
+    /// - Parameter known: The state that has been merged already.
+    /// - Returns: The outcome; `beingWritten` while a program has the file open for writing.
     package func examine(known: FileVersion?) -> FileReading {
         do throws(SystemCall.Failure) {
             guard let (bytes, version, _) = try original.readWhole(file, openWriters: .wait) else {
@@ -49,7 +49,7 @@ package final class DisplacedFile: Sendable {
 
     /// Makes a backup copy of the displaced file, which can't be merged, beside the original.
     ///
-    /// - Returns: the copy's path.
+    /// - Returns: The copy's path.
     package func backUp() throws(SystemCall.Failure) -> String {
         do throws(SystemCall.Failure) {
             return try BackupFile.write(try bytes(), of: original.path, because: .displaced)
@@ -61,7 +61,7 @@ package final class DisplacedFile: Sendable {
 
     /// Removes the file's hidden name; the file itself stays readable here.
     ///
-    /// - Returns: false if the system refuses it.
+    /// - Returns: False if the system refuses it.
     @discardableResult
     package func removeName() -> Bool {
         unlink(temporaryPath) == 0 || errno == ENOENT

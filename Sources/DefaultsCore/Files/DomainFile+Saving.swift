@@ -19,12 +19,12 @@ extension DomainFile {
     /// and the write may be lost, and a crash may leave a torn file; the new version then stays beside it.
     ///
     /// - Parameters:
-    ///   - bytes: the new content; `nil` to remove the file.
-    ///   - expected: the state last seen; `nil` if there should be no file.
-    ///   - newest: the time of the newest edit in the content, for other stores.
-    ///   - lifetime: the lifetime of the store that saves.
-    ///   - policy: the way to deal with a file that is open for writing.
-    /// - Returns: the outcome, and the displaced file if the save was made.
+    ///   - bytes: The new content; `nil` to remove the file.
+    ///   - expected: The state last seen; `nil` if there should be no file.
+    ///   - newest: The time of the newest edit in the content, for other stores.
+    ///   - lifetime: The lifetime of the store that saves.
+    ///   - policy: The way to deal with a file that is open for writing.
+    /// - Returns: The outcome, and the displaced file if the save was made.
     /// - Throws: `notSaved`. The file is then unchanged, unless the displaced file couldn't even be opened, or a file
     ///   with several hard links is torn.
     package func save(
@@ -55,8 +55,8 @@ extension DomainFile {
     ///
     /// Links are followed. A file that is usable or missing is left as it is.
     ///
-    /// - Returns: the backup copy's path; `nil` if there was nothing to do.
-    /// - Throws: the reason why the file can't be read, copied or replaced.
+    /// - Returns: The backup copy's path; `nil` if there was nothing to do.
+    /// - Throws: The reason why the file can't be read, copied or replaced.
     package func replaceDamage() throws(DefaultsError) -> String? {
         guard let target = try? Self.resolvingLinks(path) else { return nil }
         let real = DomainFile(path: target, limits: limits)

@@ -24,11 +24,11 @@ package struct DomainFile: Sendable {
     /// Creates a file from its path.
     ///
     /// - Parameters:
-    ///   - path: the absolute path.
-    ///   - limits: the limits that the file must not exceed.
-    ///   - managedDirectory: a directory above the file, if the file may be used only if root alone can have written
+    ///   - path: The absolute path.
+    ///   - limits: The limits that the file must not exceed.
+    ///   - managedDirectory: A directory above the file, if the file may be used only if root alone can have written
     ///     it.
-    ///   - mayReplaceDamage: false for a file that may not be a preferences file at all.
+    ///   - mayReplaceDamage: False for a file that may not be a preferences file at all.
     package init(
         path: String, limits: PropertyListLimits = .domainFile, managedDirectory: String? = nil,
         mayReplaceDamage: Bool = true
@@ -50,11 +50,11 @@ package struct DomainFile: Sendable {
     /// Reads the file.
     ///
     /// - Parameters:
-    ///   - known: the state that is already known; equal bytes aren't parsed again.
-    ///   - openWriters: the way to deal with a file that is open for writing.
-    ///   - afterEvent: whether an event has named the file. Then it is read whatever its times say; on a file system
+    ///   - known: The state that is already known; equal bytes aren't parsed again.
+    ///   - openWriters: The way to deal with a file that is open for writing.
+    ///   - afterEvent: Whether an event has named the file. Then it is read whatever its times say; on a file system
     ///     with a coarse clock, these may not show the change.
-    /// - Returns: the outcome, which includes failures of the system.
+    /// - Returns: The outcome, which includes failures of the system.
     package func read(known: FileVersion?, openWriters: OpenWriterPolicy = .wait, afterEvent: Bool = false)
         -> FileReading
     {
@@ -120,7 +120,7 @@ package struct DomainFile: Sendable {
 
     /// Reads an open file's bytes as some writer left them; returns `nil` while it is being written.
     ///
-    /// - Returns: the bytes, their state, and whether a program has the file open for writing nevertheless.
+    /// - Returns: The bytes, their state, and whether a program has the file open for writing nevertheless.
     /// - Throws: EFBIG if the file is larger than the limit; no memory is allocated for it.
     func readWhole(
         _ file: borrowing FileDescriptor, openWriters: OpenWriterPolicy

@@ -231,8 +231,8 @@ package struct PreferencesDirectory: Hashable, Sendable {
 extension PreferencesDirectory {
     /// Finds the domain stored in a file: in this directory, or else in the directory that contains the file.
     ///
-    /// - Parameter path: the path, with ".plist".
-    /// - Returns: the domain, and its directory if that isn't this one; `nil` if the file's name can't be a domain's.
+    /// - Parameter path: The path, with ".plist".
+    /// - Returns: The domain, and its directory if that isn't this one; `nil` if the file's name can't be a domain's.
     package func domain(at path: String) -> (domain: Domain, elsewhere: PreferencesDirectory?)? {
         // A link to one of this directory's files means that domain too. But a file in this directory may itself be a
         // link.

@@ -8,10 +8,10 @@ enum RootOwnership {
     /// Checks an open file, and the directories that contain it.
     ///
     /// - Parameters:
-    ///   - path: the file's path.
-    ///   - status: the status of the file that was opened there, not of the file that the path leads to by now.
-    ///   - directory: the topmost directory to check; those between it and the file are checked as well.
-    /// - Returns: the error with the remedy; `nil` if there is none.
+    ///   - path: The file's path.
+    ///   - status: The status of the file that was opened there, not of the file that the path leads to by now.
+    ///   - directory: The topmost directory to check; those between it and the file are checked as well.
+    /// - Returns: The error with the remedy; `nil` if there is none.
     static func problem(ofFileAt path: String, _ status: stat, below directory: String) -> DefaultsError? {
         if let problem = problem(of: path, path, status) { return problem }
         var current = Path.directory(of: path)

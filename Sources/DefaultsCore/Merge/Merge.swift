@@ -55,14 +55,14 @@ package struct Merge: Sendable {
     /// Merges the file's current contents.
     ///
     /// - Parameters:
-    ///   - disk: the file's values.
-    ///   - format: the file's format.
-    ///   - time: the time of the change. For a version that another store saved, the time of its newest edit.
-    ///   - written: the time when a foreign writer wrote the file, if it isn't `time`.
-    ///   - placed: the time when the version became the file, if it isn't `time`.
-    ///   - isWhole: whether the writer had loaded `base` or a later version, so that every difference is its change.
-    ///   - mayBeRestore: whether a file that equals an older version counts as put back on purpose.
-    /// - Returns: the changes in the values in effect, and the values that lost.
+    ///   - disk: The file's values.
+    ///   - format: The file's format.
+    ///   - time: The time of the change. For a version that another store saved, the time of its newest edit.
+    ///   - written: The time when a foreign writer wrote the file, if it isn't `time`.
+    ///   - placed: The time when the version became the file, if it isn't `time`.
+    ///   - isWhole: Whether the writer had loaded `base` or a later version, so that every difference is its change.
+    ///   - mayBeRestore: Whether a file that equals an older version counts as put back on purpose.
+    /// - Returns: The changes in the values in effect, and the values that lost.
     package mutating func reload(
         _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp,
         writtenAt written: Timestamp? = nil, placedAt placed: Timestamp? = nil, isWhole: Bool = false,
@@ -115,11 +115,11 @@ package struct Merge: Sendable {
     /// The writer's changes become pending, since the file no longer holds them.
     ///
     /// - Parameters:
-    ///   - disk: the values of the displaced version.
-    ///   - format: the format of the displaced version.
-    ///   - time: the time when it was written.
+    ///   - disk: The values of the displaced version.
+    ///   - format: The format of the displaced version.
+    ///   - time: The time when it was written.
     ///   - total: `history.total` before the save that displaced it. The writer can't have loaded any later version.
-    /// - Returns: the changes in the values in effect, and the values that lost.
+    /// - Returns: The changes in the values in effect, and the values that lost.
     package mutating func displace(
         _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp, loadedBefore total: Int
     ) -> Result {
@@ -150,9 +150,9 @@ package struct Merge: Sendable {
     /// Records that the file now holds `base` with these edits.
     ///
     /// - Parameters:
-    ///   - edits: the saved edits.
-    ///   - time: the time of the newest of them.
-    ///   - placed: the time when the new version became the file, if it isn't `time`.
+    ///   - edits: The saved edits.
+    ///   - time: The time of the newest of them.
+    ///   - placed: The time when the new version became the file, if it isn't `time`.
     package mutating func markSaved(_ edits: [String: Edit], at time: Timestamp, placedAt placed: Timestamp? = nil) {
         advance(by: edits.mapValues(\.value), at: time, placedAt: placed ?? time, isForeign: false)
         note(edits.lazy.map { ($0, $1.time) })
@@ -161,7 +161,7 @@ package struct Merge: Sendable {
 
     /// Sets or removes keys, and leaves out those that already have the value.
     ///
-    /// - Returns: the changes in the values in effect.
+    /// - Returns: The changes in the values in effect.
     package mutating func edit(_ values: Difference, time: Timestamp, writer: Writer, sequence: UInt64) -> [KeyChange] {
         values.compactMap { key, value in
             let old = current(key)
@@ -174,11 +174,11 @@ package struct Merge: Sendable {
     /// Returns the part of a late edit that still applies: the keys that no one has set or written since.
     ///
     /// - Parameters:
-    ///   - values: the keys that the edit set or removed.
-    ///   - time: the time of the edit.
-    ///   - former: the values that the keys had before it; `nil` if they are unknown.
-    ///   - format: the file's format.
-    /// - Returns: the keys that must still be set or removed.
+    ///   - values: The keys that the edit set or removed.
+    ///   - time: The time of the edit.
+    ///   - former: The values that the keys had before it; `nil` if they are unknown.
+    ///   - format: The file's format.
+    /// - Returns: The keys that must still be set or removed.
     package func notOverruled(
         _ values: Difference, setAt time: Timestamp, replacing former: FormerValues?,
         readFrom format: PropertyListFormat

@@ -39,9 +39,9 @@ package struct VersionHistory: Sendable {
     /// Appends a new version.
     ///
     /// - Parameters:
-    ///   - back: the difference from the new version back to the one before; empty if the file was rewritten unchanged.
-    ///   - time: the time when it became the file.
-    ///   - isForeign: whether a foreign writer wrote it, rather than a store.
+    ///   - back: The difference from the new version back to the one before; empty if the file was rewritten unchanged.
+    ///   - time: The time when it became the file.
+    ///   - isForeign: Whether a foreign writer wrote it, rather than a store.
     package mutating func append(back: Difference, at time: Timestamp, isForeign: Bool) {
         defer {
             latest = time
@@ -110,16 +110,16 @@ package struct VersionHistory: Sendable {
     ///   editor only wrote the same again. The answer is empty, and x stays 2.
     ///
     /// - Parameters:
-    ///   - disk: the file's values.
-    ///   - differing: the keys in which the newest version differs from them.
-    ///   - time: the time when the file changed.
-    ///   - writing: the time when it was written. It may have been moved, or its owner changed, later.
-    ///   - format: the file's format.
-    ///   - skipped: the number of newest versions that the writer can neither have loaded nor have replaced with an
+    ///   - disk: The file's values.
+    ///   - differing: The keys in which the newest version differs from them.
+    ///   - time: The time when the file changed.
+    ///   - writing: The time when it was written. It may have been moved, or its owner changed, later.
+    ///   - format: The file's format.
+    ///   - skipped: The number of newest versions that the writer can neither have loaded nor have replaced with an
     ///     older one. If no version before them is known, the answer is `differing`.
-    ///   - mayBeRestore: whether a file that equals an older version was put back; false if the versions are known only
+    ///   - mayBeRestore: Whether a file that equals an older version was put back; false if the versions are known only
     ///     in part.
-    /// - Returns: the keys that the writer set or removed, perhaps to their existing values.
+    /// - Returns: The keys that the writer set or removed, perhaps to their existing values.
     package func keysChanged(
         by disk: DomainValues, differing: Set<String>, at time: Timestamp, writtenAt writing: Timestamp,
         readFrom format: PropertyListFormat, skipping skipped: Int = 0, mayBeRestore: Bool = true
@@ -170,10 +170,10 @@ package struct VersionHistory: Sendable {
         /// Goes back to the version before a step.
         ///
         /// - Parameters:
-        ///   - step: the step to undo: from the older version to the one reached so far.
-        ///   - disk: the file's values.
-        ///   - format: the file's format.
-        ///   - countsForeign: whether the step leads to version 0 or an older one.
+        ///   - step: The step to undo: from the older version to the one reached so far.
+        ///   - disk: The file's values.
+        ///   - format: The file's format.
+        ///   - countsForeign: Whether the step leads to version 0 or an older one.
         mutating func stepBack(
             over step: Step, _ disk: DomainValues, _ format: PropertyListFormat, countsForeign: Bool
         ) {
@@ -195,7 +195,7 @@ package struct VersionHistory: Sendable {
     /// - Parameters:
     ///   - newest: D(0).
     ///   - written: D(w); `nil` if w isn't version 0, the version that the file equals, or between them.
-    ///   - time: the time when the file changed.
+    ///   - time: The time when the file changed.
     /// - Returns: D(w) if its writer only went on from its own version, and D(0) otherwise.
     private func answerOfRestore(
         differingFromNewest newest: Set<String>, _ written: Set<String>?, at time: Timestamp
@@ -216,9 +216,9 @@ package struct VersionHistory: Sendable {
     /// Returns whether the last foreign writer may have gone on from its version without seeing a later one (rule 5).
     ///
     /// - Parameters:
-    ///   - changed: the keys that it would have changed in its version.
-    ///   - time: the time when the file changed.
-    /// - Returns: whether it may have.
+    ///   - changed: The keys that it would have changed in its version.
+    ///   - time: The time when the file changed.
+    /// - Returns: Whether it may have.
     private func mayGoOn(with changed: Set<String>, at time: Timestamp) -> Bool {
         guard let written else { return false }
         return Self.isSoon(latest, after: written.time)

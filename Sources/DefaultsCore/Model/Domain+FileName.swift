@@ -17,8 +17,8 @@ extension Domain {
     /// Creates the domain that a file holds; fails if no domain has a file of that name.
     ///
     /// - Parameters:
-    ///   - fileName: the file's name, relative to the directory of its layer.
-    ///   - user: the user of the layer.
+    ///   - fileName: The file's name, relative to the directory of its layer.
+    ///   - user: The user of the layer.
     package init?(fileName: String, user: DomainUser = .current) {
         // Compares bytes: as characters, a "/" and a combining accent that begins a name would be one.
         var stem = fileName.utf8[...]

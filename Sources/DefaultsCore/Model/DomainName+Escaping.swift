@@ -12,8 +12,8 @@ extension DomainName {
     /// ```
     ///
     /// - Parameters:
-    ///   - text: the text.
-    ///   - isReserved: whether to escape the text even if it is a valid name, because it means something else.
+    ///   - text: The text.
+    ///   - isReserved: Whether to escape the text even if it is a valid name, because it means something else.
     package init(escaping text: String, isReserved: Bool = false) {
         if text == ".GlobalPreferences" {
             self = .global

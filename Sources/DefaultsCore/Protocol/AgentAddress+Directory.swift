@@ -28,9 +28,9 @@ extension AgentAddress {
     /// Opens the directory.
     ///
     /// - Parameters:
-    ///   - makesIt: whether to create missing components.
-    ///   - mode: the mode that components of the user's own get, if any.
-    /// - Returns: the open directory.
+    ///   - makesIt: Whether to create missing components.
+    ///   - mode: The mode that components of the user's own get, if any.
+    /// - Returns: The open directory.
     /// - Throws: `directory` if it is missing, can't be created, or others may write to it.
     private func openDirectory(makingIt makesIt: Bool, mode: mode_t?) throws(DefaultsError) -> FileDescriptor {
         var path = root ?? directoryPath

@@ -58,17 +58,17 @@ struct LoggedHistory {
     /// Returns the values of a file that lacked certain edits.
     ///
     /// - Parameters:
-    ///   - pending: the edits; the values that their keys had aren't known.
-    ///   - replaced: the values that later edits replaced, which the file did have.
-    /// - Returns: the values, where known; `nil` for a key that the file didn't have.
+    ///   - pending: The edits; the values that their keys had aren't known.
+    ///   - replaced: The values that later edits replaced, which the file did have.
+    /// - Returns: The values, where known; `nil` for a key that the file didn't have.
     func values(without pending: [String: Edit], replacing replaced: Difference) -> Difference {
         values.filter { pending[$0.key] == nil }.merging(replaced) { $1 }
     }
 
     /// Finds the positions of versions in the history.
     ///
-    /// - Parameter marks: the marks of the versions in the log.
-    /// - Returns: the history's total when each version was the newest, by hash.
+    /// - Parameter marks: The marks of the versions in the log.
+    /// - Returns: The history's total when each version was the newest, by hash.
     func totals(of marks: [FileMark]) -> [ContentHash: Int] {
         var nearest: [ContentHash: FileMark] = [:]
         for mark in marks {

@@ -42,12 +42,12 @@ struct Recovery {
     /// Reconstructs a domain.
     ///
     /// - Parameters:
-    ///   - domain: the domain.
-    ///   - marks: the marks of its versions, in the order of the log.
-    ///   - records: its records, in the order of the log.
-    ///   - oldest: the revision of the first record in the log, whatever its domain.
-    ///   - reading: the file's current state.
-    ///   - lastSequence: the last sequence number already given to an edit of another domain.
+    ///   - domain: The domain.
+    ///   - marks: The marks of its versions, in the order of the log.
+    ///   - records: Its records, in the order of the log.
+    ///   - oldest: The revision of the first record in the log, whatever its domain.
+    ///   - reading: The file's current state.
+    ///   - lastSequence: The last sequence number already given to an edit of another domain.
     init(
         of domain: Domain, marks: [FileMark], records: [LogRecord], since oldest: Revision, reading: FileReading,
         lastSequence: UInt64
@@ -138,7 +138,7 @@ struct Recovery {
 
     /// Adds to a domain's state what only the log records, after the domain's file has been read for the first time.
     ///
-    /// - Returns: whether the file lacks edits, which are pending now.
+    /// - Returns: Whether the file lacks edits, which are pending now.
     func complete(_ state: inout DomainState?) -> Bool {
         restoreEarlierFile(in: &state)
         let edits = unsaved(beside: state?.merge.base ?? [:])

@@ -36,8 +36,8 @@ extension Store {
     ///
     /// Reads from the disk.
     ///
-    /// - Parameter age: the time since its displacement after which a file is released.
-    /// - Returns: whether any files are left, or can't be removed, and must be examined again.
+    /// - Parameter age: The time since its displacement after which a file is released.
+    /// - Returns: Whether any files are left, or can't be removed, and must be examined again.
     package func examineDisplaced(olderThan age: Duration = .zero) -> Bool {
         files.withLock { fileState in
             examineDisplaced(olderThan: age, &fileState)
@@ -98,7 +98,7 @@ extension Store {
 
     /// Merges the contents of a displaced file, and backs up what can't be merged.
     ///
-    /// - Returns: whether the file can be removed without loss.
+    /// - Returns: Whether the file can be removed without loss.
     private func merge(_ reading: FileReading, _ displaced: Displaced) -> Bool {
         switch reading {
         case .contents(let contents):
@@ -120,7 +120,7 @@ extension Store {
 
     /// Makes a backup copy, and reports its path.
     ///
-    /// - Returns: false if it can't be made now, for example on a full disk.
+    /// - Returns: False if it can't be made now, for example on a full disk.
     func keep(_ copy: () throws(SystemCall.Failure) -> String) -> Bool {
         guard let path = try? copy() else { return false }
         reportCopy(path)

@@ -43,9 +43,9 @@ extension Store {
     /// Reads the text file that a plan replaces.
     ///
     /// - Parameters:
-    ///   - plan: the plan.
-    ///   - file: the file.
-    /// - Returns: its bytes; `nil` if it isn't a text file, or is no longer in the expected state.
+    ///   - plan: The plan.
+    ///   - file: The file.
+    /// - Returns: Its bytes; `nil` if it isn't a text file, or is no longer in the expected state.
     private func text(replacedBy plan: SavePlan, in file: DomainFile) -> [UInt8]? {
         guard plan.format != .binary, plan.damage == nil, !plan.losesEquivalentKeys, let expected = plan.expected else {
             return nil
@@ -64,9 +64,9 @@ extension Store {
     /// Makes a plan's edits in the bytes of the text file that it replaces, and leaves everything else in it as it is.
     ///
     /// - Parameters:
-    ///   - plan: the plan.
-    ///   - bytes: the file's bytes.
-    /// - Returns: the new version's bytes; `nil` if the file must be written as a whole.
+    ///   - plan: The plan.
+    ///   - bytes: The file's bytes.
+    /// - Returns: The new version's bytes; `nil` if the file must be written as a whole.
     private func splice(_ plan: SavePlan, into bytes: [UInt8]) -> [UInt8]? {
         let result = TextSplice.splice(
             plan.edits.mapValues(\.value), into: bytes, resultingCount: plan.values.count)

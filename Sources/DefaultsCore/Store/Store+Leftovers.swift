@@ -18,7 +18,7 @@ extension Store {
     /// It searches the directory, `ByHost`, and the directories to which links in them lead. Files that this store
     /// itself has displaced are left alone.
     ///
-    /// - Returns: false if any remain that a program has open for writing, or that can't be merged, removed or found.
+    /// - Returns: False if any remain that a program has open for writing, or that can't be merged, removed or found.
     /// - Throws: `directory` if the directory can't be read.
     func keepLeftovers(_ fileState: inout FileState) throws(DefaultsError) -> Bool {
         let (leftovers, entries, isComplete) = try search()
@@ -36,7 +36,7 @@ extension Store {
 
     /// Searches the directory and `ByHost`.
     ///
-    /// - Returns: the leftovers; all entries, with names relative to the directory; and whether both could be read.
+    /// - Returns: The leftovers; all entries, with names relative to the directory; and whether both could be read.
     private func search() throws(DefaultsError) -> (
         leftovers: [Leftover], entries: [(name: String, mayBeLink: Bool)], isComplete: Bool
     ) {
@@ -60,7 +60,7 @@ extension Store {
 
     /// Deals with leftovers in the directory and in `ByHost`.
     ///
-    /// - Returns: whether all could be dealt with.
+    /// - Returns: Whether all could be dealt with.
     private func keep(_ leftovers: [Leftover], of files: [Original], _ fileState: inout FileState) -> Bool {
         if leftovers.isEmpty { return true }
         let ours = Set(fileState.temporaryPaths)
@@ -83,7 +83,7 @@ extension Store {
 
     /// Deals with leftovers in the directories to which links lead.
     ///
-    /// - Returns: whether all could be dealt with.
+    /// - Returns: Whether all could be dealt with.
     private func keepLinkedLeftovers(of links: [Original], _ fileState: inout FileState) -> Bool {
         let ours = Set(fileState.temporaryPaths)
         var isDone = true
@@ -112,7 +112,7 @@ extension Store {
 
     /// Merges, backs up or removes one leftover.
     ///
-    /// - Returns: false if a process still uses it, or it can't be dealt with now.
+    /// - Returns: False if a process still uses it, or it can't be dealt with now.
     private func keepLeftover(
         _ temporary: TemporaryFile, at path: String, of original: Original, _ fileState: inout FileState
     ) -> Bool {
@@ -151,7 +151,7 @@ extension Store {
     /// `isOwn` is whether the leftover has a store's mark, which distinguishes an incomplete new version from a foreign
     /// writer's.
     ///
-    /// - Returns: false if a program is writing to the original.
+    /// - Returns: False if a program is writing to the original.
     private func keep(
         _ bytes: [UInt8], _ version: FileVersion, _ isOwn: Bool, of temporary: TemporaryFile, _ leftover: DomainFile,
         _ original: Original
@@ -187,7 +187,7 @@ extension Store {
 
     /// Merges a version that an earlier agent displaced while its writer was still writing.
     ///
-    /// - Returns: false if it isn't known what the writer had loaded, because the log doesn't say where the displaced
+    /// - Returns: False if it isn't known what the writer had loaded, because the log doesn't say where the displaced
     ///   version belongs in the history.
     private func merge(_ contents: FileContents, _ temporary: TemporaryFile, of domain: Domain?) -> Bool {
         guard lifetime == .resident, let domain else { return false }

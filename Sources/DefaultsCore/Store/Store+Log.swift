@@ -5,9 +5,9 @@ extension Store {
     /// Keeps the log in a file from now on, in place of what an earlier agent may have left there.
     ///
     /// - Parameters:
-    ///   - path: the file's path.
-    ///   - sizeLimit: the size above which the file is rewritten; twice the log's capacity by default.
-    /// - Throws: the failure of the system call. The log then continues in memory alone, as a new one, since it can't
+    ///   - path: The file's path.
+    ///   - sizeLimit: The size above which the file is rewritten; twice the log's capacity by default.
+    /// - Throws: The failure of the system call. The log then continues in memory alone, as a new one, since it can't
     ///   follow the contents of the file.
     package func keepLog(at path: String, sizeLimit: Int? = nil) throws(DefaultsError) {
         try logFile.withLock { keeping throws(DefaultsError) in
@@ -25,7 +25,7 @@ extension Store {
 
     /// Resumes keeping the log in its file after a failure.
     ///
-    /// - Throws: the failure of the system call; the log stays in memory.
+    /// - Throws: The failure of the system call; the log stays in memory.
     package func keepLogAgain() throws(DefaultsError) {
         try logFile.withLock { keeping throws(DefaultsError) in
             guard keeping.problem != nil, let (path, sizeLimit) = keeping.location else { return }
@@ -90,7 +90,7 @@ extension Store {
 
     /// Writes to the log file all entries that it lacks.
     ///
-    /// - Returns: the reason why the file was abandoned, if it was.
+    /// - Returns: The reason why the file was abandoned, if it was.
     private func writeLog(to keeping: inout LogFileState) -> DefaultsError? {
         do {
             guard keeping.file != nil, let location = keeping.location else { return nil }

@@ -35,12 +35,12 @@ extension Store {
     /// Reads from the disk.
     ///
     /// - Parameters:
-    ///   - domains: the domains.
-    ///   - openWriters: the way to deal with files that are open for writing.
-    ///   - losses: the way to deal with files that are missing or don't parse.
-    ///   - isBaseline: whether the first values of a domain aren't a change.
-    ///   - afterEvent: whether an event has named the files; then they are read, whatever their times say.
-    /// - Returns: the files to read again.
+    ///   - domains: The domains.
+    ///   - openWriters: The way to deal with files that are open for writing.
+    ///   - losses: The way to deal with files that are missing or don't parse.
+    ///   - isBaseline: Whether the first values of a domain aren't a change.
+    ///   - afterEvent: Whether an event has named the files; then they are read, whatever their times say.
+    /// - Returns: The files to read again.
     package func reload(
         _ domains: some Sequence<Domain>, openWriters: DomainFile.OpenWriterPolicy = .wait,
         losses: LossPolicy = .confirmLater,

@@ -11,9 +11,9 @@ extension Store {
     /// error is kept for `failures()`, and the file is as it was, unless only its durability failed.
     ///
     /// - Parameters:
-    ///   - domain: the domain.
-    ///   - policy: the way to deal with the lock and with writers.
-    /// - Throws: the reason why edits aren't saved. An error that the policy reports isn't kept.
+    ///   - domain: The domain.
+    ///   - policy: The way to deal with the lock and with writers.
+    /// - Throws: The reason why edits aren't saved. An error that the policy reports isn't kept.
     package func save(_ domain: Domain, _ policy: ObstaclePolicy = .wait) throws(DefaultsError) {
         guard domain.user == .current, state.withLock({ $0.plan(for: domain) }) != nil else { return }
         if let failure = try save(domain, applying: nil, policy).failure { throw failure }
@@ -29,8 +29,8 @@ extension Store {
     /// So the values that the edit expects are those in the file. Waits for the disk. An edit that was applied and
     /// can't be saved yet is in effect and pending, like any other.
     ///
-    /// - Returns: the revision of its record, or the log's head if it changed nothing; and the error if it isn't saved.
-    /// - Throws: the errors of `submit`, or the error if the directory can't be locked or read; the edit is then not
+    /// - Returns: The revision of its record, or the log's head if it changed nothing; and the error if it isn't saved.
+    /// - Throws: The errors of `submit`, or the error if the directory can't be locked or read; the edit is then not
     ///   applied.
     package func commit(
         _ request: EditRequest, _ policy: ObstaclePolicy = .wait
@@ -44,8 +44,8 @@ extension Store {
 
     /// Saves a domain under the directory's lock, after applying an edit if there is one.
     ///
-    /// - Returns: the revision of the edit if it was applied, and the error if edits are left unsaved.
-    /// - Throws: the reason why the edit wasn't applied.
+    /// - Returns: The revision of the edit if it was applied, and the error if edits are left unsaved.
+    /// - Throws: The reason why the edit wasn't applied.
     private func save(
         _ domain: Domain, applying request: EditRequest?, _ policy: ObstaclePolicy
     ) throws(DefaultsError) -> (applied: Revision?, failure: DefaultsError?) {
@@ -156,7 +156,7 @@ extension Store {
 
     /// Locks the directory of a link's target as well, since a process that uses the file's real path locks it.
     ///
-    /// - Returns: the lock; `nil` for an ordinary file, and if no lock is available.
+    /// - Returns: The lock; `nil` for an ordinary file, and if no lock is available.
     private func lockTarget(of domain: Domain, _ policy: ObstaclePolicy) throws(DefaultsError) -> DirectoryLock? {
         guard let file = file(of: domain), file.isLink, let target = try? DomainFile.resolvingLinks(file.path) else {
             return nil
@@ -185,7 +185,7 @@ extension Store {
     /// The result is final for this purpose, since the file is about to be replaced. For a file that is being written,
     /// it is the last known state.
     ///
-    /// - Returns: the file to read again, if it is being written or unreadable.
+    /// - Returns: The file to read again, if it is being written or unreadable.
     @discardableResult
     private func reloadBeforeSaving(at domain: Domain, _ fileState: FileState) -> ReloadOutcome {
         let (known, damage) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain]?.damage) }

@@ -29,9 +29,9 @@ extension Store {
     /// The subscription is changed in place, since a copy of its names would take time proportional to their number.
     ///
     /// - Parameters:
-    ///   - subscription: the subscription.
-    ///   - names: the names.
-    /// - Returns: the subscription's position, and the names' values there, which must be delivered next; `nil` if it
+    ///   - subscription: The subscription.
+    ///   - names: The names.
+    /// - Returns: The subscription's position, and the names' values there, which must be delivered next; `nil` if it
     ///   isn't caught up yet.
     package func widen(
         _ subscription: inout Subscription?, by names: [DomainName]

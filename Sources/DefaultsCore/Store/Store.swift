@@ -165,7 +165,7 @@ package final class Store: Sendable {
 
     /// Applies an app's edit: it is in effect immediately, and pending until it is saved.
     ///
-    /// - Returns: the revision of its record, or the log's head if it changed nothing.
+    /// - Returns: The revision of its record, or the log's head if it changed nothing.
     /// - Throws: `readOnly` or `invalidValue`; `damaged`, if the file may not be replaced; `late`, in a resident
     ///   store, if it comes so late that it would undo what others have done since it was made; or `changed`, if it
     ///   expects other values than those in effect.

@@ -141,9 +141,9 @@ extension Merge {
     /// Merges the file's current contents.
     ///
     /// - Parameters:
-    ///   - contents: the contents.
-    ///   - mayBeRestore: whether a file that equals an older version counts as put back on purpose.
-    /// - Returns: the changes in the values in effect, and the values that lost.
+    ///   - contents: The contents.
+    ///   - mayBeRestore: Whether a file that equals an older version counts as put back on purpose.
+    /// - Returns: The changes in the values in effect, and the values that lost.
     mutating func reload(_ contents: FileContents, mayBeRestore: Bool = true) -> Result {
         reload(
             contents.values, format: contents.format, changedAt: contents.time,

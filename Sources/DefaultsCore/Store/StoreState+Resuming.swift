@@ -2,13 +2,13 @@ extension StoreState {
     /// Resumes a domain from the log of an earlier agent, before its file is first merged.
     ///
     /// - Parameters:
-    ///   - domain: the domain.
-    ///   - marks: its marks in the log.
-    ///   - records: its records in the log.
-    ///   - oldest: the revision of the first record in the log, whatever its domain.
-    ///   - reading: the file's current state.
-    ///   - now: the current time.
-    /// - Returns: the actions to perform.
+    ///   - domain: The domain.
+    ///   - marks: Its marks in the log.
+    ///   - records: Its records in the log.
+    ///   - oldest: The revision of the first record in the log, whatever its domain.
+    ///   - reading: The file's current state.
+    ///   - now: The current time.
+    /// - Returns: The actions to perform.
     mutating func resume(
         _ domain: Domain, marks: [FileMark], records: [LogRecord], since oldest: Revision, reading: FileReading,
         now: Timestamp

@@ -69,8 +69,8 @@ struct StoreState {
     /// Forgets displaced files, since no program is writing to them anymore, except those with certain contents.
     ///
     /// - Parameters:
-    ///   - contents: the contents of those that are still open, or were a moment ago.
-    ///   - hasLeftovers: whether an earlier agent's displaced files may still be open, too.
+    ///   - contents: The contents of those that are still open, or were a moment ago.
+    ///   - hasLeftovers: Whether an earlier agent's displaced files may still be open, too.
     mutating func forgetReplaced(but contents: [Domain: Set<ContentHash>], hasLeftovers: Bool) {
         if replaced.isEmpty { return }
         replaced = replaced.compactMapValues { marks in

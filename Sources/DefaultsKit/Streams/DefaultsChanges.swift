@@ -89,7 +89,7 @@ public struct DefaultsChanges: AsyncSequence, Sendable {
 
         /// Begins to follow, if that had to wait until the domains are loaded.
         ///
-        /// - Returns: false if the task was canceled first.
+        /// - Returns: False if the task was canceled first.
         func start() async -> Bool {
             if isAdded.load(ordering: .relaxed) { return true }
             guard await source.client.addLoading(follower) else { return false }

@@ -165,9 +165,8 @@ actor Engine: Service {
 
     /// Applies the current settings if they have changed.
     private func compareSettings() {
-        let domain = try? Domain(DomainName(AgentSettings.domainName))
         var problems: [String] = []
-        let new = AgentSettings(domain.map { store.snapshot(of: $0).values } ?? [:], problems: &problems)
+        let new = AgentSettings(AgentSettings.domain.map { store.snapshot(of: $0).values } ?? [:], problems: &problems)
         for problem in problems where !settingsProblems.contains(problem) { log.logger.warning("\(problem)") }
         settingsProblems = problems
         guard new != settings else { return }
@@ -202,7 +201,7 @@ protocol EngineClaimChecks: AnyObject, Sendable {
 extension Engine: StoreObserver {
     nonisolated func storePublished(in domain: Domain) {
         observers.withLock { $0.subscribers }?.wake()
-        if domain.name.description == AgentSettings.domainName { onLoop { $0.compareSettings() } }
+        if domain == AgentSettings.domain { onLoop { $0.compareSettings() } }
     }
 
     nonisolated func storeNeedsSaving(_ domain: Domain, _ timing: SaveTiming) {

@@ -36,6 +36,13 @@ struct Contender {
         Contender(name: name, role: .unmeasured(why)) { nil }
     }
 
+    /// Returns the contender in whose place an error stands; rethrows it if the contender isn't a peer's, whose failures
+    /// aren't ours.
+    func failed(_ error: any Error) throws -> Contender {
+        guard case .peer = role else { throw error }
+        return .unmeasured(name, why: "\(error)")
+    }
+
     static func limit(_ name: String, goal: Double? = nil, _ begin: @escaping () throws -> Round?) -> Contender {
         Contender(name: "limit: \(name)", role: .limit, goal: goal, begin: begin)
     }

@@ -24,12 +24,15 @@ struct Outcome {
         return met.isEmpty ? nil : met.allSatisfy { $0 }
     }
 
+    private static let nameWidth = 36
+
     static let header =
-        "".padding(toLength: 28, withPad: " ", startingAt: 0) + "     median        p99   ±    ratio at p99  goal"
+        "".padding(toLength: nameWidth, withPad: " ", startingAt: 0)
+        + "     median        p99    ±    ratio at p99  goal"
 
     /// The outcome as a line of the table.
     var line: String {
-        let name = "  " + contender.name.padding(toLength: 26, withPad: " ", startingAt: 0)
+        let name = "  " + contender.name.padding(toLength: Self.nameWidth - 2, withPad: " ", startingAt: 0)
         guard let statistics else {
             switch contender.role {
             case .peer(let package): return name + "          –  (not installed: \(package))"
@@ -38,13 +41,13 @@ struct Outcome {
             }
         }
         var line = name + Self.figure(statistics.median * unit.scale) + Self.figure(statistics.slow * unit.scale)
-        line += String(format: "%3.0f%%", statistics.spread * 100)
+        line += String(format: " %3.0f%%", statistics.spread * 100)
         guard let median = ratio(\.median), let slow = ratio(\.slow) else { return line }
         line += String(format: " %8.2f %6.2f", median, slow)
         if let isMet {
             let sign = contender.role == .limit ? "≤" : "≥"
-            let goals = [contender.goal, contender.slowGoal.map { $0 }].compactMap { $0 }
-            line += "  \(sign) " + goals.map { String(format: "%g", $0) }.joined(separator: ", ")
+            let goals = [contender.goal, contender.slowGoal].compactMap(\.self)
+            line += "  \(sign) " + goals.map { String(format: "%.3g", $0) }.joined(separator: ", ")
             line += isMet ? "" : "  MISSED"
         }
         return line

@@ -31,17 +31,19 @@ struct Work {
             do {
                 entrants.append((contender, try contender.begin(), []))
             } catch {
-                // A peer's failure is not ours.
-                guard case .peer = contender.role else { throw error }
-                entrants.append((.unmeasured(contender.name, why: "\(error)"), nil, []))
+                entrants.append((try contender.failed(error), nil, []))
             }
         }
         // The first turn warms up.
         for round in 0...rounds {
             for index in entrants.indices {
                 guard let run = entrants[index].round else { continue }
-                let samples = try run()
-                if round > 0 { entrants[index].samples += samples }
+                do {
+                    let samples = try run()
+                    if round > 0 { entrants[index].samples += samples }
+                } catch {
+                    entrants[index] = (try entrants[index].contender.failed(error), nil, [])
+                }
             }
         }
         let ours = entrants.first { $0.contender.role == .ours }.flatMap { Statistics($0.samples) }
