@@ -36,8 +36,9 @@ struct Contender {
         Contender(name: name, role: .unmeasured(why)) { nil }
     }
 
-    /// Returns the contender in whose place an error stands; rethrows it if the contender isn't a peer's, whose failures
-    /// aren't ours.
+    /// Returns an unmeasured contender with the reason, if this one is a peer, whose failures aren't ours.
+    ///
+    /// - Throws: the error, if this isn't a peer.
     func failed(_ error: any Error) throws -> Contender {
         guard case .peer = role else { throw error }
         return .unmeasured(name, why: "\(error)")
