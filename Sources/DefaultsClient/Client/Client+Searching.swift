@@ -153,8 +153,8 @@ extension Client {
     ///
     /// - Returns: False if the task was canceled first; then it isn't added.
     package func addLoading(_ follower: ChangeFollower) async -> Bool {
-        state.withLock { state in for name in follower.names { state.hold(name) } }
-        defer { state.withLock { state in for name in follower.names { state.release(name) } } }
+        hold(follower.names)
+        defer { release(follower.names) }
         guard await load(Array(follower.names)) else { return false }
         add(follower)
         return true

@@ -171,58 +171,53 @@ package final class Client: Sendable {
     ///
     /// Waits for the agent or the disk if they must be loaded or reloaded.
     package func with<Value>(_ names: [DomainName], _ body: () -> Value) -> Value {
-        state.withLock { state in for name in names { state.hold(name) } }
-        defer {
-            let hasExcess = state.withLock { state in
-                for name in names { state.release(name) }
-                return state.idle.hasExcess
-            }
-            if hasExcess { requests.wake() }
-        }
+        hold(names)
+        defer { release(names) }
         prepare(names)
         return body()
     }
 
-    /// Loads the domains of some held names, or reloads them if they are stale, without blocking a thread.
-    ///
-    /// - Returns: False if the task was canceled first.
-    package func load(_ names: [DomainName]) async -> Bool {
-        let latches = beginLoading(names)
-        if latches.isEmpty {
-            reportUnavailability()
-            if isStale { return await beginReload()?.opened() ?? true }
-            return true
-        }
-        guard wakeThread() else { return true }
-        for latch in latches where await !latch.opened() { return false }
-        return true
+    func hold(_ names: some Sequence<DomainName>) {
+        state.withLock { state in for name in names { state.hold(name) } }
     }
 
-    /// Starts to load the names that aren't loaded yet.
-    ///
-    /// - Returns: A latch for each of them.
-    private func beginLoading(_ names: [DomainName]) -> [Latch] {
-        state.withLock { state in
-            names.filter { !state.isLoaded($0) }.map { name in
-                let latch = Latch()
-                state.load(name, latch)
-                return latch
-            }
+    func release(_ names: some Sequence<DomainName>) {
+        let hasExcess = state.withLock { state in
+            for name in names { state.release(name) }
+            return state.idle.hasExcess
         }
+        if hasExcess { requests.wake() }
     }
 
     /// Loads the domains of some held names, or reloads them if they are stale.
     ///
     /// Waits for the agent or the disk if they must be loaded or reloaded.
     package func prepare(_ names: [DomainName]) {
-        let latches = beginLoading(names)
-        if latches.isEmpty {
-            reportUnavailability()
-            if isStale { reload() }
-            return
+        for latch in beginLoading(names) { _ = latch.wait() }
+    }
+
+    /// Loads the domains of some held names, or reloads them if they are stale, without blocking a thread.
+    ///
+    /// - Returns: False if the task was canceled first.
+    package func load(_ names: [DomainName]) async -> Bool {
+        for latch in beginLoading(names) where await !latch.opened() { return false }
+        return true
+    }
+
+    /// Starts to load the names that aren't loaded yet, or else to reload the files if they are stale.
+    ///
+    /// - Returns: The latches to wait for; none if there is nothing to wait for, or no thread to do it.
+    private func beginLoading(_ names: [DomainName]) -> [Latch] {
+        let latches = state.withLock { state in
+            names.filter { !state.isLoaded($0) }.map { name in
+                let latch = Latch()
+                state.load(name, latch)
+                return latch
+            }
         }
-        guard wakeThread() else { return }
-        for latch in latches { _ = latch.wait() }
+        if !latches.isEmpty { return wakeThread() ? latches : [] }
+        reportUnavailability()
+        return isStale ? [beginReload()].compactMap(\.self) : []
     }
 
     /// Whether the files may have changed unnoticed.
@@ -235,9 +230,6 @@ package final class Client: Sendable {
 
     /// Wakes the thread for a new observer: to begin reloading the files, or to check that the agent is still there.
     package func beginObserving() { requests.wake() }
-
-    /// Reloads the files, and waits until that is done.
-    func reload() { _ = beginReload()?.wait() }
 
     /// Requests a reload of the files.
     ///
