@@ -36,8 +36,8 @@ struct Contender {
         Contender(name: name, role: .unmeasured(why)) { nil }
     }
 
-    /// Returns the contender in whose place an error stands; rethrows it if the contender isn't a peer's, whose failures
-    /// aren't ours.
+    /// Returns a contender that has the error in place of a measurement, if this one is a peer, whose failures aren't
+    /// ours; otherwise rethrows the error.
     func failed(_ error: any Error) throws -> Contender {
         guard case .peer = role else { throw error }
         return .unmeasured(name, why: "\(error)")
