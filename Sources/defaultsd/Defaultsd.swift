@@ -25,7 +25,8 @@ struct Defaultsd: ParsableCommand {
     @Option(help: "The socket's path, instead of DEFAULTSD_SOCKET or the default path.")
     var socket: String?
 
-    @Option(help: "The log level, instead of the setting LogLevel: \(LogLevelName.all).")
+    @Option(
+        help: ArgumentHelp("The log level, instead of the setting LogLevel: \(LogLevelName.all).", valueName: "level"))
     var logLevel: LogLevelName?
 
     @Option(help: .hidden)

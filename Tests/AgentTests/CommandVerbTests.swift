@@ -43,7 +43,7 @@ struct CommandVerbTests {
             "Use only one of --json, --plist and --raw. See `defaults help read`."),
         .fails(
             kv, ["read", "--plist", "old", "a.b"], status: 64,
-            "The value 'old' is invalid for '--plist <plist>'. Please provide one of 'xml' and 'binary'. "
+            "The value 'old' is invalid for '--plist <format>'. Please provide one of 'xml' and 'binary'. "
                 + "See `defaults help read`."),
         .fails(["read", "a", "b", "c"], status: 64, "Unexpected argument 'c'. See `defaults help read`."),
         .fails(

@@ -44,7 +44,7 @@ struct ValueFormat: ParsableArguments {
     }
 
     @Flag(help: "Print JSON.") var json = false
-    @Option(help: "Print a property list: xml or binary.") var plist: File?
+    @Option(help: ArgumentHelp("Print a property list: xml or binary.", valueName: "format")) var plist: File?
     @Flag(help: "Print data as raw bytes, and other values as text.") var raw = false
 
     func validate() throws {

@@ -6,21 +6,24 @@ struct TailOptions: ParsableArguments {
     @Flag(help: "Print one JSON object per line.")
     var json = false
 
-    @Option(help: "Start after this cursor.")
+    @Option(help: ArgumentHelp("Start after this cursor.", valueName: "cursor"))
     var since: String?
 
     @Option(
-        help: "Start where the last run with this file ended, and record progress in it.",
+        help: ArgumentHelp(
+            "Start where the last run with this file ended, and record progress in it.", valueName: "file"),
         completion: .file())
     var cursorFile: String?
 
     @Flag(help: "Show the current values first.")
     var initial = false
 
-    @Option(name: .customShort("n"), parsing: .unconditional, help: "Exit after this many change sets.")
+    @Option(
+        name: .customShort("n"), parsing: .unconditional,
+        help: ArgumentHelp("Exit after this many change sets.", valueName: "count"))
     var count: Int?
 
-    @Option(parsing: .unconditional, help: "Exit after this many seconds.")
+    @Option(parsing: .unconditional, help: ArgumentHelp("Exit after this many seconds.", valueName: "seconds"))
     var timeout: Double?
 
     @Option(help: "If output falls behind: latest (show only each key's latest change) or everything.")
@@ -30,7 +33,7 @@ struct TailOptions: ParsableArguments {
         help: ArgumentHelp("Run this shell command for each change set instead of printing it.", valueName: "command"))
     var exec: String?
 
-    @Option(help: "Use colors: auto, always or never.")
+    @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
     var color: ColorChoice = .auto
 
     /// The modes of a subscription that the command offers.

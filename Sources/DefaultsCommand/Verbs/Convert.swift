@@ -21,7 +21,10 @@ struct Convert: ParsableCommand {
               curl -s $URL | defaults convert --to json - | jq .
             """)
 
-    @Option(help: "The format: xml, binary, old-style or json (default: json for a .json file, else xml).")
+    @Option(
+        help: ArgumentHelp(
+            "The format: xml, binary, old-style or json (default: json for a .json file, else xml).",
+            valueName: "format"))
     var to: DocumentFormat?
     @Argument(help: "The input file, or - for standard input.", completion: .file()) var input: FilePath
     @Argument(help: "The output file, or - for standard output.", completion: .file())

@@ -8,7 +8,7 @@ struct DeleteAll: ParsableCommand {
         commandName: "delete-all",
         abstract: "Delete a domain or a key for all hosts.",
         discussion: """
-            Deletes the values that apply to any host and those for each single host.
+            Deletes the values for any host and those for each specific host.
 
             EXAMPLES
               defaults delete-all org.example.editor

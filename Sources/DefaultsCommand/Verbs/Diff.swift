@@ -24,7 +24,8 @@ struct Diff: ParsableCommand {
 
     @OptionGroup var location: LocationOptions
     @Flag(help: "Print JSON.") var json = false
-    @Option(help: "Use colors: auto, always or never.") var color: ColorChoice = .auto
+    @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
+    var color: ColorChoice = .auto
     @Argument(help: "The first domain or file.", completion: Candidates.domain) var first: String
     @Argument(help: "The second domain or file.", completion: Candidates.domain) var second: String
 

@@ -26,7 +26,8 @@ struct Explain: ParsableCommand {
 
     @OptionGroup var location: LocationOptions
     @Flag(help: "Print JSON.") var json = false
-    @Option(help: "Use colors: auto, always or never.") var color: ColorChoice = .auto
+    @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
+    var color: ColorChoice = .auto
     @Argument(help: "The domain, or the path of a file.", completion: Candidates.domain) var domain: String
     @Argument(help: "The key.", completion: Candidates.key) var key: String
 

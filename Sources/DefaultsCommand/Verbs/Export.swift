@@ -8,7 +8,7 @@ struct Export: ParsableCommand {
         commandName: "export",
         abstract: "Write a domain to a property list file.",
         discussion: """
-            A file is written atomically, as a binary property list. Standard output receives XML.
+            Writes a binary property list to a file, atomically, or XML to standard output.
 
             EXAMPLES
               defaults export org.example.editor settings.plist

@@ -9,7 +9,7 @@ struct Import: ParsableCommand {
         abstract: "Set the keys of a domain from a property list or JSON.",
         discussion: """
             The file may be XML, binary, old-style text, or JSON as `read --json` prints it. All its keys are set as \
-            one change; keys that it doesn't have stay as they are.
+            one change; the domain's other keys stay as they are.
 
             EXAMPLES
               defaults import org.example.editor settings.plist

@@ -134,8 +134,8 @@ extension UserDefaults {
     /// Returns a stream of every change set of some domains, in order, with each key's old and new value.
     ///
     /// It includes changes by this process, by other processes and by programs that write the files. A change set is
-    /// reported even if a domain earlier in the search list hides the values. If the scope names a domain that is in no
-    /// file, the stream throws a `DefaultsProblem` with the code `name`.
+    /// reported even if a domain earlier in the search list hides the values. If the scope names the argument or the
+    /// registration domain, which have no file, the stream throws a `DefaultsProblem` with the code `name`.
     ///
     /// ```swift
     /// for try await case .change(let changeSet) in defaults.changes(in: .application) {

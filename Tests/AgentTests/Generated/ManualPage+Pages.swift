@@ -6,7 +6,7 @@ extension ManualPage {
     static func ofCommand() throws -> ManualPage {
         ManualPage(
             command: try CommandDescription(of: Programs.defaults), section: 1,
-            middle: environment(variablesOfCommand) + files + paths + statuses,
+            middle: environment(socketOfCommand, variablesOfCommand) + files + paths + statuses,
             end: seeAlso("defaults-tail 1", "defaultsd 8"))
     }
 
@@ -22,7 +22,7 @@ extension ManualPage {
     static func ofAgent() throws -> ManualPage {
         ManualPage(
             command: try CommandDescription(of: Programs.defaultsd), section: 8,
-            middle: environment(variablesOfAgent) + files
+            middle: environment(socketOfAgent, variablesOfAgent) + files
                 + """
                 .Sh EXIT STATUS
                 .Bl -tag -width Ds
@@ -31,6 +31,8 @@ extension ManualPage {
                 .Dv SIGTERM
                 or
                 .Dv SIGINT .
+                .It 64
+                Usage error: an unknown option or an invalid value.
                 .It 69
                 The directory or the socket can't be used.
                 .It 75
@@ -46,7 +48,7 @@ extension ManualPage {
 
     // MARK: defaults and defaultsd
 
-    private static func environment(_ own: String) -> String {
+    private static func environment(_ socket: String, _ own: String) -> String {
         """
         .Sh ENVIRONMENT
         .Bl -tag -width Ds
@@ -59,8 +61,7 @@ extension ManualPage {
         .Pa ~/.config
         is created if needed.
         .It Ev DEFAULTSD_SOCKET
-        The agent's socket.
-        If it is set and no agent answers there, that is an error.
+        \(socket)
         .It Ev DEFAULTS_SYSTEM_DIRECTORIES
         The directories with domains for all users, separated by colons, instead of those in
         .Ev XDG_CONFIG_DIRS
@@ -79,6 +80,13 @@ extension ManualPage {
 
         """
     }
+
+    private static let socketOfCommand = """
+        The agent's socket.
+        If it is set and no agent answers there, that is an error.
+        """
+
+    private static let socketOfAgent = "The path of the agent's socket, instead of the default path."
 
     private static let variablesOfCommand = """
         .It Ev DEFAULTS_NO_AGENT
@@ -121,9 +129,9 @@ extension ManualPage {
         The agent locks these files
         .Pq Xr flock 2
         while it runs; they name its process, host and socket.
-        If another agent holds a lock, a new agent exits with status 75, unless
-        .Ic defaults tail
-        started the other one: then the new agent replaces it.
+        If another agent holds a lock, a new agent exits with status 75, unless the other one was started by
+        .Ic defaults tail ;
+        then the new agent takes over.
         .El
 
         """
