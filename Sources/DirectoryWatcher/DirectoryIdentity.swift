@@ -4,8 +4,8 @@ internal import Linux
 
 /// The identity of the directory that a path leads to, however the path is spelled.
 ///
-/// The inode alone isn't enough. ext4 gives the inode number of a deleted directory to the next one created, and a file
-/// system mounted over the directory doesn't change the number. The first case shows as the end of the watch
+/// The inode number alone isn't enough: ext4 reuses the number of a deleted directory for the next one created, and
+/// mounting a file system over the directory may not change the number. The first case shows as the end of the watch
 /// (`IN_IGNORED`), the second as a different mount number.
 struct DirectoryIdentity: Hashable, Sendable {
     var device: UInt64
@@ -14,7 +14,7 @@ struct DirectoryIdentity: Hashable, Sendable {
     var mount: UInt64
 }
 
-/// The owner, group and mode of a directory, which decide who may write to it.
+/// The owner, group and mode of a directory, which determine who may write to it.
 struct DirectoryPermissions: Hashable, Sendable {
     var owner: UInt32
     var group: UInt32
@@ -27,15 +27,15 @@ struct DirectoryPermissions: Hashable, Sendable {
     }
 }
 
-/// A directory that stays open for as long as this value lives.
+/// A directory that stays open for the lifetime of this value.
 struct OpenDirectory: ~Copyable {
     let descriptor: Int32
     let identity: DirectoryIdentity
 
     /// Opens a directory, following links.
     ///
-    /// The directory is opened for reading, and not with `O_PATH`: a directory that can't be read can't be watched
-    /// either, and is reported as such.
+    /// The directory is opened for reading instead of with `O_PATH`, so that a directory that can't be read, and so
+    /// can't be watched either, is reported as such.
     ///
     /// - Throws: The error number.
     init(_ path: String) throws(SystemCall.Failure) {

@@ -8,37 +8,37 @@ extension DirectoryWatcher {
 
     /// The directories to watch, and how to watch them.
     package struct Configuration: Sendable {
-        /// The directory's path; a relative one is resolved against the current directory at the start.
+        /// The directory's path; a relative path is resolved once, against the current directory, when watching starts.
         package var directory: String
-        /// The names of directories directly below that are watched too.
+        /// The names of subdirectories, directly in the directory, that are also watched.
         package var subdirectories: [String]
-        /// The absolute paths of further directories, each of which is watched with the same subdirectories.
+        /// The absolute paths of additional directories, each of which is watched with the same subdirectories.
         ///
-        /// Names in them are reported as absolute paths. Nothing above a companion is watched: the identity check and
-        /// ``DirectoryWatcher/drain()`` find one that appeared, or that was replaced together with a directory above
-        /// it. A companion for which inotify is unavailable is polled. The identity check then runs as often as a poll;
-        /// nothing changes for the other directories.
+        /// Names in companions are reported as absolute paths. The directories above a companion aren't watched: the
+        /// identity check and ``DirectoryWatcher/drain()`` detect a companion that has appeared, or that was replaced
+        /// together with a directory above it. If inotify is unavailable for a companion, that companion is polled, and
+        /// the identity check runs as often as a poll; nothing else changes for the other directories.
         package var companions: [String]
         /// The condition under which listings are compared instead of using inotify.
         package var polling: PollingChoice
-        /// The interval between checks of the paths for changes that inotify doesn't report.
+        /// The interval between identity checks, which detect changes to the paths that inotify doesn't report.
         package var identityCheckInterval: Duration
         /// The interval between comparisons of listings when polling.
         package var pollInterval: Duration
-        /// The minimum time between two rounds of setting watches; it limits the cost of a directory that is
-        /// replaced all the time.
+        /// The minimum time between two rounds of setting watches, which limits the cost of a directory that is
+        /// constantly replaced.
         package var rearmInterval: Duration
-        /// The interval after which inotify is retried when it was unavailable.
+        /// The time after which inotify is retried if it was unavailable.
         package var retryInterval: Duration
-        /// File systems that don't report every change through inotify and are polled: their names by magic number.
+        /// The file systems that are polled because inotify doesn't report every change on them: their names, by magic
+        /// number.
         package var unreportingFileSystems: [Int64: String]
         /// Returns whether a name, relative to the directory or to a companion, is relevant.
         ///
-        /// Other names cause no tick. The function is called on the watcher's thread, which waits for it. It must not
+        /// Other names are ignored. The function is called on the watcher's thread, so it should be fast. It must not
         /// call the watcher.
         package var isRelevant: @Sendable (String) -> Bool
-        /// A function called on the watcher's thread after each check of the paths, for other checks that are due as
-        /// often.
+        /// A function called on the watcher's thread after each check of the paths, for other periodic checks.
         ///
         /// It must neither block nor call the watcher.
         package var onCheck: @Sendable () -> Void
@@ -65,7 +65,7 @@ extension DirectoryWatcher {
             self.isRelevant = isRelevant
         }
 
-        /// File systems whose files other machines or servers change without the kernel's knowledge.
+        /// The file systems whose files other machines or servers can change without the kernel's knowledge.
         ///
         /// The numbers come from `linux/magic.h` and from the file systems' sources.
         package static let networkFileSystems: [Int64: String] = [

@@ -4,12 +4,12 @@ internal import Synchronization
 
 /// A watcher of one directory and of named subdirectories directly below it.
 ///
-/// It collects the names that need to be read again. Further directories, the companions, are watched along with the
-/// main one, but more simply: they only have to be readable and searchable.
+/// It collects the names that need to be read again. Additional directories, the companions, are watched along with the
+/// main one, but in a simpler way: see ``Configuration/companions``.
 ///
 /// A dedicated thread owns libinotifytools. The library has one instance per process, so only one watcher can exist at
-/// a time. Events are hints. They accumulate as ``DirtyNames`` until ``dequeue()``, so memory grows with the number of
-/// names and not with the number of events, and a late consumer misses nothing.
+/// a time. Events are hints. They accumulate as ``DirtyNames`` until ``dequeue()``, so memory use depends on the number
+/// of names, not events, and a slow consumer misses nothing.
 ///
 /// ```swift
 /// let watcher = try DirectoryWatcher(.init(directory: path, subdirectories: ["ByHost"]))
@@ -20,9 +20,9 @@ internal import Synchronization
 /// ```
 ///
 /// The directory may be missing, appear, disappear, be replaced, be a link, or have another file system mounted over
-/// it: the watcher sets its watch again and marks a rescan. The identity check and ``drain()`` find what inotify
-/// doesn't report, such as a change to a link or a mount above the parent. The targets of links in the directory are
-/// watched as well. Writes through another hard link go unnoticed.
+/// it: the watcher renews its watch and marks a rescan. The identity check and ``drain()`` detect what inotify doesn't
+/// report, such as a changed link or a mount above the parent. The targets of links in the directory are also watched.
+/// Writes through another hard link go unnoticed.
 ///
 /// All members may be used from any thread.
 package final class DirectoryWatcher: Sendable {
@@ -33,18 +33,18 @@ package final class DirectoryWatcher: Sendable {
 
     /// The thread; `nil` once it has ended.
     ///
-    /// The lock is held while waiting for the thread's end, so that every caller of ``stop()`` returns after it. The
-    /// thread never acquires this lock. In the lock order, it comes before the channel's lock.
+    /// The lock is held while waiting for the thread to end, so that no caller of ``stop()`` returns earlier. The
+    /// thread never acquires this lock. In the lock order, this lock comes before the channel's.
     private let thread: ForkSafeMutex<pthread_t?>
 
     /// Starts watching.
     ///
-    /// The initializer returns when the watches are set, or when the directory has turned out to be missing or to
-    /// require polling; ``status`` says which. The first ``dequeue()`` returns a rescan with the reason
+    /// The initializer returns once the watches are set, or the directory turns out to be missing or to require
+    /// polling; ``status`` tells which. The first ``dequeue()`` returns a rescan with the reason
     /// ``DirtyNames/RescanReason/started``.
     ///
-    /// Start the watcher before the process opens many files: libinotifytools can't use a descriptor above 1023, and
-    /// the watcher then polls.
+    /// Start the watcher before the process opens many files: libinotifytools can't use a descriptor above 1023, so the
+    /// watcher would have to poll.
     ///
     /// - Throws: ``WatcherError`` if a watcher already exists, the path is empty, or the kernel refuses an event
     ///   descriptor or a thread.
@@ -76,7 +76,7 @@ package final class DirectoryWatcher: Sendable {
     /// like any `AsyncStream`, it ends for good when the consumer's task is canceled.
     package var ticks: AsyncStream<Void> { channel.ticks }
 
-    /// Returns everything that has accumulated, and clears it, in one step.
+    /// Atomically returns and clears everything that has accumulated.
     ///
     /// Never blocks.
     package func dequeue() -> DirtyNames { channel.dequeueDirtyNames() }
@@ -84,16 +84,16 @@ package final class DirectoryWatcher: Sendable {
     /// The watcher's current status.
     package var status: WatcherStatus { channel.status }
 
-    /// Waits until everything that happened before the call can be dequeued.
+    /// Waits until everything that happened before the call is ready to be dequeued.
     ///
-    /// By then the watcher has read every event that the kernel had queued before the call, and has checked the paths.
-    /// When polling, it has finished a comparison of listings that began after the call. After ``stop()`` the method
-    /// returns immediately. It ignores cancellation: it waits only for the watcher thread's next pass.
+    /// The watcher reads every event that the kernel queued before the call, and checks the paths. When polling, it
+    /// compares listings made after the call. After ``stop()``, the method returns immediately. It ignores
+    /// cancellation, since it waits only for the watcher thread's next pass.
     nonisolated(nonsending) package func drain() async {
         await withCheckedContinuation { continuation in drain { continuation.resume() } }
     }
 
-    /// Calls a function on the watcher's thread once everything that happened before can be dequeued.
+    /// Calls a function on the watcher's thread once everything that happened before this call is ready to be dequeued.
     ///
     /// After ``stop()`` the function runs immediately, on the caller's thread. It must not block, and must not hold the
     /// last reference to the watcher: releasing the watcher waits for its thread.
@@ -102,10 +102,11 @@ package final class DirectoryWatcher: Sendable {
     /// Marks everything dirty, and retries inotify if it was unavailable.
     package func requestRescan() { channel.requestRescan() }
 
-    /// Stops watching, and returns when the thread has ended and all its resources are released.
+    /// Stops watching, and returns once the thread has ended and released all its resources.
     ///
-    /// Accumulated names can still be dequeued. Further calls do nothing. It must not be called on the watcher's
-    /// thread: from ``Configuration/isRelevant``, ``Configuration/onCheck`` or a function given to `drain`.
+    /// Accumulated names can still be dequeued. Further calls do nothing. This method must not be called on the
+    /// watcher's thread, that is, from ``Configuration/isRelevant``, ``Configuration/onCheck`` or a function passed to
+    /// `drain`.
     package func stop() {
         thread.withLock { thread in
             guard let running = thread else { return }

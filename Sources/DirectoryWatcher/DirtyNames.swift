@@ -1,11 +1,11 @@
 /// The hints collected since the last ``DirectoryWatcher/dequeue()``: names to read again.
 ///
 /// A name is relative to the watched directory: `com.example.plist`, `ByHost/com.example.plist`. A name in a companion
-/// is an absolute path: the companion's path, a slash, and such a relative name. A name in here says only "read this
-/// again"; the file's state is what `stat` and its contents say. The kernel merges and drops events, so the number and
-/// order of names mean nothing.
+/// is an absolute path: the companion's path, a slash, and such a relative name. A name means only "read this again";
+/// `stat` and the contents tell the file's state. The kernel merges and drops events, so the number and order of names
+/// mean nothing.
 package struct DirtyNames: Sendable, Equatable {
-    /// The reason why every name needs to be read again.
+    /// The reason why everything needs to be read again.
     package enum RescanReason: Sendable, Hashable {
         /// The watcher has just started, and nothing is known yet.
         case started
@@ -15,13 +15,13 @@ package struct DirtyNames: Sendable, Equatable {
         case replaced
         /// The owner or mode of a companion or its subdirectory changed, so other users may have written its files.
         case permissions
-        /// The link `..data` was switched, as Kubernetes does to update a volume: every file behind it is new.
+        /// The link `..data` was switched, which is how Kubernetes updates a volume: every file behind the link is new.
         case linkSwitched
         /// ``DirectoryWatcher/requestRescan()`` was called.
         case requested
         /// inotify became unavailable, and polling has taken over.
         case polled
-        /// Two names differ in their bytes but are equal as text, such as "é" composed and decomposed. A set can hold
+        /// Two names have different bytes but are equal strings, such as composed and decomposed "é". A set can hold
         /// only one of them.
         case namesAlike
     }
@@ -29,14 +29,14 @@ package struct DirtyNames: Sendable, Equatable {
     /// Names to read now.
     package var changed: Set<String> = []
 
-    /// Names that a writer has written to and not yet closed; read them again in a while.
+    /// Names of files that have been written to but not yet closed; read them again later.
     ///
-    /// A name in ``changed`` is never in this set. When its writer closes the file, a name moves to ``changed``.
+    /// A name in ``changed`` is never in this set. When the writer closes the file, the name moves to ``changed``.
     package var beingWritten: Set<String> = []
 
-    /// The reason why everything needs to be read again; `nil` if only the names do.
+    /// The reason why everything needs to be read again; `nil` if only the collected names do.
     ///
-    /// If there are several, it is the first.
+    /// If there are several reasons, this is the first.
     package var rescan: RescanReason?
 
     package init(changed: Set<String> = [], beingWritten: Set<String> = [], rescan: RescanReason? = nil) {
@@ -66,13 +66,14 @@ package struct DirtyNames: Sendable, Equatable {
 
     /// Adds a name that is being written.
     ///
-    /// A name already in `changed` isn't added: the read that is due anyway also sees what has been written since.
+    /// A name already in `changed` isn't added, since the read that is already due also sees what has been written
+    /// since.
     mutating func noteWriting(to name: String) {
         compare(name)
         if !changed.contains(name) { beingWritten.insert(name) }
     }
 
-    /// Marks everything if a name is equal as text to a collected one with other bytes.
+    /// Marks a rescan if a name is equal, as a string, to a collected name with different bytes.
     private mutating func compare(_ name: String) {
         for names in [changed, beingWritten] {
             guard let index = names.firstIndex(of: name), !names[index].utf8.elementsEqual(name.utf8) else { continue }

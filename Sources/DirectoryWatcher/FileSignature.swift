@@ -3,14 +3,14 @@ internal import Linux
 
 /// The results of `lstat` and `stat` for a name, which distinguish one state of a file from another.
 ///
-/// A file that changed within the last tick of its file system's clock may change once more with the same time stamps,
-/// so a fresh signature may differ from any later one.
+/// A file that changed within the last tick of its file system's clock may change again with the same time stamps, so a
+/// fresh signature never proves that a file is unchanged.
 struct FileSignature: Equatable {
     struct Stamp: Equatable {
         var device: UInt64
         var inode: UInt64
         var size: Int64
-        /// Nanoseconds since 1970, clamped.
+        /// The modification time in nanoseconds since 1970, clamped.
         var modified: Int64
         var changed: Int64
 
@@ -25,9 +25,9 @@ struct FileSignature: Equatable {
 
     var entry: Stamp
     var isLink: Bool
-    /// The target of a link; `nil` if the name isn't a link, or leads nowhere.
+    /// The target of a link; `nil` if the name isn't a link or the link is dangling.
     var target: Stamp?
-    /// Whether the file changed so recently that a later change may look the same.
+    /// Whether the file changed so recently that another change may leave the same signature.
     var isFresh: Bool
 
     /// Examines a name in a directory.
@@ -47,7 +47,7 @@ struct FileSignature: Equatable {
         isFresh = FileClock.mayRepeat(modified: stamp.modified, changed: stamp.changed, now: nanoseconds(now))
     }
 
-    /// Returns whether the file has changed since an older signature, or may have.
+    /// Returns whether the file may have changed since an older signature.
     func mayDiffer(from before: FileSignature) -> Bool {
         before.isFresh || before.entry != entry || before.target != target
     }

@@ -36,25 +36,27 @@ struct InotifyMask: OptionSet, Sendable {
     static let overflow = InotifyMask(rawValue: UInt32(IN_Q_OVERFLOW))
     static let ignored = InotifyMask(rawValue: UInt32(IN_IGNORED))
     static let onlyDirectory = InotifyMask(rawValue: UInt32(IN_ONLYDIR))
-    /// Adds to the bits of the inode's existing watch instead of replacing them: one inode may have two of our roles.
+    /// Adds to the bits of the inode's existing watch instead of replacing them, since one inode may have several
+    /// roles.
     static let add = InotifyMask(rawValue: UInt32(IN_MASK_ADD))
 
-    /// The request for a directory that holds domains.
+    /// The events to request for a directory that holds domains.
     ///
-    /// `create`, because a new link causes no other event; `modify`, because a writer that never closes must be seen
-    /// too. `IN_EXCL_UNLINK` isn't used: it would hide the end of a write to a file that has since been renamed over.
+    /// `create` is included because a new link causes no other event, and `modify` because a writer that never closes
+    /// the file must also be noticed. `IN_EXCL_UNLINK` isn't used: it would hide the end of a write to a file that has
+    /// since been replaced by a rename.
     static let contents: InotifyMask = [
         .closeWrite, .movedTo, .movedFrom, .delete, .create, .attributes, .modify, .deleteSelf, .moveSelf,
         .onlyDirectory, .add,
     ]
 
-    /// The request for a directory that holds the targets of links.
+    /// The events to request for a directory that holds the targets of links.
     ///
-    /// Without `modify`: it may be any directory, such as a home or log directory that other programs write to all the
-    /// time.
+    /// `modify` is left out because this may be any directory, such as a home or log directory that other programs
+    /// constantly write to.
     static let linked = contents.subtracting(.modify)
 
-    /// The request for the directory above: names that appear or disappear, and its permissions.
+    /// The events to request for the directory above: names that appear or disappear, and changes to its permissions.
     static let entries: InotifyMask = [
         .movedTo, .movedFrom, .delete, .create, .attributes, .deleteSelf, .moveSelf, .onlyDirectory, .add,
     ]

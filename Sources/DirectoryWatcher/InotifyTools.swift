@@ -2,16 +2,17 @@ internal import CInotifyTools
 internal import Glibc
 internal import Linux
 
-/// A wrapper of libinotifytools that keeps callers away from its pitfalls.
+/// A wrapper around libinotifytools that avoids its pitfalls.
 ///
-/// The library keeps all its state in static variables: at most one value of this type may exist in a process, and only
-/// one thread may use it. ``DirectoryWatcher`` ensures both. The wrapper uses only its safe parts: its instance, adding
-/// watches, and reading with `next_events(0, 1)` after our own `poll`. (`next_event` with a timeout of 0 blocks
-/// forever; asking for more than one event spins; the library's names and statistics become stale.)
+/// The library has all its state in static variables, so at most one value of this type may exist in a process, and
+/// only one thread may use it. ``DirectoryWatcher`` ensures both. The wrapper uses only the safe parts of the library:
+/// creating the instance, adding watches, and reading with `next_events(0, 1)` after its own `poll`. (`next_event` with
+/// a timeout of 0 blocks forever; asking for more than one event spins; the library's names and statistics become
+/// stale.)
 struct InotifyTools: ~Copyable {
-    /// The inotify instance, for `poll`.
+    /// The descriptor of the inotify instance, for `poll`.
     ///
-    /// The library owns it, and only the library reads from it.
+    /// The library owns the descriptor, and only the library reads from it.
     let descriptor: Int32
 
     /// The number of watches requested so far; each one uses a unique spelling of its path.
@@ -19,9 +20,9 @@ struct InotifyTools: ~Copyable {
 
     /// Initializes the library.
     ///
-    /// The library creates its instance without close-on-exec and doesn't reveal its descriptor. The initializer finds
-    /// it as the new descriptor in `/proc/self/fd` that holds exactly the watch set here. That works even if another
-    /// thread creates an inotify instance of its own at the same time.
+    /// The library creates its instance without close-on-exec and doesn't reveal the descriptor. The initializer finds
+    /// it in `/proc/self/fd`: the new descriptor whose only watch is the one set here. This works even if another
+    /// thread creates its own inotify instance at the same time.
     init() throws(InotifyFailure) {
         let before = Self.instances() ?? []
         guard inotifytools_initialize() != 0 else { throw .noInstance(errno: inotifytools_error()) }
@@ -36,8 +37,8 @@ struct InotifyTools: ~Copyable {
             inotifytools_cleanup()
             throw .noDescriptor
         }
-        // The library uses select: FD_SET with a descriptor above FD_SETSIZE ends the process. Nothing has been read
-        // yet, so it is still safe to give up here.
+        // The library uses select, and FD_SET with too high a descriptor ends the process. Nothing has been read yet,
+        // so it is still safe to give up here.
         guard descriptor < 1024 else {
             inotifytools_cleanup()
             throw .descriptorTooHigh(descriptor)
@@ -48,8 +49,8 @@ struct InotifyTools: ~Copyable {
 
     /// Releases the instance.
     ///
-    /// All watches must have been removed. At clean-up, the library forgets how far its buffer was read, and would
-    /// return the rest again after the next initialization, so the buffer is emptied first.
+    /// All watches must have been removed. On cleanup, the library forgets how far its buffer was read, and would
+    /// return the rest after the next initialization, so the buffer is emptied first.
     deinit {
         while inotifytools_next_events(0, 1) != nil {}
         inotifytools_cleanup()
@@ -57,11 +58,11 @@ struct InotifyTools: ~Copyable {
 
     /// Watches an open directory.
     ///
-    /// The directory is named through its descriptor, so that the watched directory is the opened one, wherever its
-    /// path leads by now. The library looks up watches by the spelling of their paths. For a spelling that was used
-    /// before, it returns the number of the dead watch, so every call uses a new one.
+    /// The path passed to the library is that of the descriptor in `/proc`, so that the open directory is watched even
+    /// if its own path now leads elsewhere. The library looks up watches by the spelling of their paths. For a spelling
+    /// that was used before, it would return the number of the dead watch, so every call uses a new spelling.
     ///
-    /// - Returns: The watch's number; that of the existing watch if the directory is already watched.
+    /// - Returns: The watch's number, which is that of the existing watch if the directory is already watched.
     /// - Throws: The error number.
     mutating func watch(_ directory: borrowing OpenDirectory, for mask: InotifyMask) throws(SystemCall.Failure) -> Int32
     {
@@ -78,8 +79,9 @@ struct InotifyTools: ~Copyable {
 
     /// Ends a watch, unless the kernel has already ended it.
     ///
-    /// It bypasses the library. The directory may vanish at any moment, and for a watch that the kernel has ended the
-    /// library prints a complaint on stderr. The library's record of the watch, 176 bytes, is freed with the instance.
+    /// It bypasses the library, which prints a complaint to stderr if the kernel has already ended the watch, as
+    /// happens whenever the directory vanishes. The library's record of the watch, 176 bytes, is freed with the
+    /// instance.
     func unwatch(_ watch: Int32) {
         inotify_rm_watch(descriptor, watch)
     }
@@ -102,8 +104,8 @@ struct InotifyTools: ~Copyable {
                 case let code: throw .reading(errno: code)
                 }
             }
-            // The name is a flexible array member, which Swift doesn't import; it is padded with zeros. Everything is
-            // copied here, because the library's buffer is static.
+            // The name is a flexible array member, which Swift doesn't import, and is padded with zeros. Copy
+            // everything, because the library's buffer is static.
             let header = pointer.pointee
             let size = MemoryLayout<inotify_event>.size
             let bytes = UnsafeRawBufferPointer(
@@ -119,7 +121,7 @@ struct InotifyTools: ~Copyable {
         return String(validating: bytes, as: UTF8.self).map { .name($0) } ?? .undecodable
     }
 
-    /// Returns this process's descriptors that are inotify instances.
+    /// Returns this process's descriptors of inotify instances.
     private static func instances() -> Set<Int32>? {
         guard let listing = try? DirectoryListing("/proc/self/fd") else { return nil }
         var found: Set<Int32> = []

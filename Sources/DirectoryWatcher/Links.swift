@@ -1,16 +1,17 @@
 internal import Linux
 
-/// The names that are links to files, and their targets: a watch on a link's directory doesn't report changes to them.
+/// The names that are links to files, with their targets; a watch on a link's directory doesn't report changes to the
+/// target.
 struct Links {
     /// The target of a link when it was last checked.
     struct Target {
-        /// Its path with all links resolved, or the last one known; `nil` if it has never resolved.
+        /// The target's path with all links resolved, or the last known one; `nil` if the link has never resolved.
         var path: String?
         var signature: FileSignature
     }
 
     private var targets: [String: Target] = [:]
-    /// The links' names by the directory and the entry that they lead to.
+    /// The links' names, by the directory and the entry that they lead to.
     private var names: [String: [String: Set<String>]] = [:]
 
     var isEmpty: Bool { targets.isEmpty }
@@ -50,7 +51,7 @@ struct Links {
 }
 
 extension Links.Target {
-    /// The directory, and the name in it.
+    /// The target's directory and its name there.
     fileprivate var location: (directory: String, entry: String)? {
         guard let path, Path.isAbsolute(path) else { return nil }
         return (Path.directory(of: path), Path.lastName(of: path))

@@ -3,9 +3,9 @@ internal import Linux
 
 /// A listing of the directory: the results of `lstat` and `stat` for each relevant name.
 ///
-/// Where no events arrive, two listings are compared.
+/// Where inotify can't be used, successive listings are compared.
 struct PollingScan: Equatable {
-    /// The identity of the listed directory; `nil` if there is none.
+    /// The identity of the listed directory; `nil` if the directory is missing.
     var identity: DirectoryIdentity?
     var signatures: [String: FileSignature] = [:]
     /// The permissions of the directory and of its subdirectories, by name.
@@ -39,7 +39,7 @@ struct PollingScan: Equatable {
         }
     }
 
-    /// Returns whether the directory, or a subdirectory in both listings, has an owner or mode other than before.
+    /// Returns whether the owner, group or mode of the directory, or of a subdirectory in both listings, has changed.
     func hasOtherPermissions(than old: PollingScan) -> Bool {
         permissions.contains { name, now in old.permissions[name].map { $0 != now } ?? false }
     }

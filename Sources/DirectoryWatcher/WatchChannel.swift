@@ -8,7 +8,7 @@ final class WatchChannel: Sendable {
     struct Requests {
         var stop = false
         var rescan = false
-        /// Functions to call once everything that has happened can be dequeued.
+        /// Functions to call once everything that has happened so far is ready to be dequeued.
         var drains: [@Sendable () -> Void] = []
     }
 
@@ -22,14 +22,14 @@ final class WatchChannel: Sendable {
         var isClosed = false
     }
 
-    /// Protects everything that both sides use, and the use of `wake` against its closing.
+    /// Protects everything that both sides use, and ensures that `wake` isn't used after it is closed.
     ///
     /// The only call made under this lock is `write` on `wake`, which doesn't block.
     private let state = ForkSafeMutex(State())
 
-    /// An eventfd: readable when there are requests.
+    /// An eventfd that is readable when there are requests.
     let wake: Int32
-    /// An eventfd: readable once the thread has set its first watches.
+    /// An eventfd that is readable once the thread has set its first watches.
     private let ready: Int32
 
     let ticks: AsyncStream<Void>
@@ -105,7 +105,7 @@ final class WatchChannel: Sendable {
 
     func signalReady() { Self.signal(ready) }
 
-    /// Dequeues the requests, after making `wake` unreadable: a request that arrives in between isn't lost.
+    /// Dequeues the requests, after making `wake` unreadable so that a request that arrives in between isn't lost.
     func dequeueRequests() -> Requests {
         var counter: UInt64 = 0
         _ = read(wake, &counter, MemoryLayout.size(ofValue: counter))
@@ -116,7 +116,7 @@ final class WatchChannel: Sendable {
         }
     }
 
-    /// Hands over what the thread has collected.
+    /// Passes on what the thread has collected.
     func enqueue(_ dirty: DirtyNames, status: WatcherStatus) {
         state.withLock { state in
             state.dirty.merge(dirty)

@@ -3,10 +3,10 @@ internal import Linux
 
 /// The setting of watches on the directories that the paths currently lead to.
 ///
-/// Watches are set from the top down. Once the directory above is watched, the creation, removal or replacement of a
-/// directory after it was opened causes an event, and the paths are checked again.
+/// Watches are set from the top down. Once the directory above is watched, an event reports if a directory is created,
+/// removed or replaced after it was opened, and the paths are then checked again.
 extension WatchThread {
-    /// Checks the directory's path, and sets the watches that are missing.
+    /// Checks the directory's path and sets missing watches.
     func arm() -> WatcherStatus.Mode {
         for _ in 0..<4 {
             let ancestor = armAncestor()
@@ -14,20 +14,20 @@ extension WatchThread {
                 let directory = try OpenDirectory(directory)
                 if let mode = try arm(directory) { return mode }
             } catch {
-                // The directory that the ancestor waits for was created after the ancestor was opened, so a nearer
-                // ancestor exists now.
+                // The awaited directory was created after the ancestor was opened, so a nearer ancestor now exists.
                 if error.number == ENOENT, let ancestor, ancestor != self.directory,
                     (try? OpenDirectory(ancestor)) != nil
                 {
                     continue
                 }
-                // The directory can't be examined: keep its watches until the next identity check.
+                // The directory can't be examined for lack of resources: keep its watches until the next identity
+                // check.
                 if error.isShortage, mode == .inotify { return .inotify }
                 loseContents(of: self.directory)
                 return .waiting(WatcherStatus.WaitingReason(errno: error.number))
             }
         }
-        // The path changes as fast as we can check it: try again after the rearm interval.
+        // The path changes as fast as it can be checked. Try again after the rearm interval.
         state.requestCheck()
         return .waiting(.missing)
     }
@@ -52,12 +52,13 @@ extension WatchThread {
 
     /// Watches a companion and those of its subdirectories that exist.
     ///
-    /// Nothing above it is watched: the next check of the paths finds a companion that appeared or was replaced.
+    /// The directories above aren't watched: the next check of the paths finds a companion that has appeared or been
+    /// replaced.
     func arm(companion path: String) -> WatcherStatus.Mode {
         do {
             return try arm(OpenDirectory(path), at: path)
         } catch {
-            // Its watches stay: ending them would mark a rescan with each check of the paths.
+            // Keep the companion's watches, since ending them would mark a rescan with every check of the paths.
             if error.number == ENOSPC { return .polling(.inotifyUnavailable(.noWatch(errno: error.number))) }
             if error.isShortage, companionModes[path] == .inotify { return .inotify }
             loseContents(of: path)
@@ -75,8 +76,8 @@ extension WatchThread {
         }
         try arm(role(path), directory, for: .contents)
         for name in configuration.subdirectories {
-            // Opened by its path, and not relative to the open directory: if that has been replaced meanwhile, an event
-            // of the directory above is already on its way.
+            // Open the subdirectory by its path and not relative to the open directory. If the directory has been
+            // replaced in the meantime, an event from the directory above is already on its way.
             let subdirectory: OpenDirectory
             do {
                 subdirectory = try OpenDirectory(path + "/" + name)
@@ -90,15 +91,16 @@ extension WatchThread {
         return .inotify
     }
 
-    /// Returns the purpose of a watch on a directory, the main one or a companion, or on a subdirectory of it.
+    /// Returns the role of a watch on the main directory, a companion, or a subdirectory of either.
     private func role(_ path: String, _ subdirectory: String? = nil) -> WatcherState.WatchRole {
         if path != directory { return .companion(path, subdirectory: subdirectory) }
         return subdirectory.map { .subdirectory($0) } ?? .directory
     }
 
-    /// Returns the file system's name if the directory or a subdirectory is on one that doesn't report every change.
+    /// Returns the name of the file system, if the directory or a subdirectory is on one that doesn't report every
+    /// change.
     ///
-    /// This is checked before any watch is set, so that a poll sets none in vain: each would mark a rescan.
+    /// This is checked before any watch is set, since setting watches in vain would mark a rescan with every poll.
     private func unreportingFileSystem(_ directory: borrowing OpenDirectory, at path: String) -> String? {
         if let name = configuration.unreportingFileSystems[directory.fileSystem] { return name }
         for name in configuration.subdirectories {
@@ -108,9 +110,9 @@ extension WatchThread {
         return nil
     }
 
-    /// Watches the nearest directory above that can be opened.
+    /// Watches the nearest directory above the main one that can be opened.
     ///
-    /// - Returns: The path that leads one step down from it, towards the directory; `nil` if there is none above.
+    /// - Returns: The path one step down from that directory toward the main one; `nil` if no directory can be watched.
     private func armAncestor() -> String? {
         var next = directory
         while next != "/", Path.hasSeparator(next) {
@@ -118,7 +120,7 @@ extension WatchThread {
             state.awaitedName = Path.lastName(of: next)
             do {
                 let ancestor = try OpenDirectory(path)
-                // Without a watch here, the identity check finds the changes.
+                // If the watch can't be set, the identity check detects the changes.
                 if (try? arm(.ancestor, ancestor, for: .entries)) == nil { lose(.ancestor) }
                 return next
             } catch {
@@ -130,7 +132,7 @@ extension WatchThread {
         return nil
     }
 
-    /// Watches the directory that currently has a role, unless it is watched already, and finds the links in it.
+    /// Watches the directory that currently has a role, unless it is already watched, and finds the links in it.
     func arm(
         _ role: WatcherState.WatchRole, _ directory: borrowing OpenDirectory, for mask: InotifyMask
     ) throws(SystemCall.Failure) {
@@ -161,7 +163,7 @@ extension WatchThread {
 }
 
 extension SystemCall.Failure {
-    /// Whether the error says nothing about the path, because descriptors or memory have run out.
+    /// Whether descriptors or memory have run out, so that the error says nothing about the path.
     var isShortage: Bool { [EMFILE, ENFILE, ENOMEM].contains(number) }
 }
 

@@ -1,12 +1,13 @@
 internal import Glibc
 internal import Linux
 
-/// Links to files elsewhere: the directories that hold their targets are watched as well.
+/// The handling of links to files elsewhere, whose targets' directories are also watched.
 ///
-/// The next check of the paths compares the results of `stat` for each link. It finds what no event reports: a changed
-/// link further along the path, a directory above that leads elsewhere now, and a target that can't be watched.
+/// Each check of the paths compares the results of `stat` for each link. This detects what no event reports: a changed
+/// link further along the path, a directory above that now leads elsewhere, or a change to a target that can't be
+/// watched.
 extension WatchThread {
-    /// Finds the links in a directory that has just been watched.
+    /// Finds the links in a directory on which a watch was just set.
     ///
     /// - Returns: Whether the directory could be listed.
     func findLinks(in directory: borrowing OpenDirectory, prefix: String = "", below start: String = "") -> Bool {
@@ -31,9 +32,9 @@ extension WatchThread {
         armLinkDirectories(state.unwatchedLinkDirectories)
     }
 
-    /// Watches the directories that links lead into, and ends the watches of directories that no link leads into.
+    /// Watches directories that links lead into, and ends the watches on directories that no link leads into anymore.
     ///
-    /// Changes before a watch was set are found by the consumer that reads the names reported then.
+    /// Setting a watch reports the links as changed, so the consumer also finds earlier changes.
     private func armLinkDirectories(_ paths: [String]) {
         for path in paths {
             do {
@@ -51,7 +52,7 @@ extension WatchThread {
         do {
             signature = try FileSignature(path)
         } catch {
-            // The name's condition is unknown, for example while its directory can't be searched.
+            // The state of the name is unknown, for example because its directory can't be searched.
             if [ENOENT, ENOTDIR].contains(error.number) { state.forgetLink(name) } else { state.postpone(name) }
             return
         }

@@ -4,8 +4,8 @@ internal import Linux
 
 /// The thread that owns libinotifytools: it waits, passes events to ``WatcherState``, and checks the paths.
 ///
-/// A value exists only on its own thread. Logic that needs no file is in ``WatcherState``; the setting of watches is in
-/// `WatchThread+Arming.swift`.
+/// An object of this class is used only on its own thread. The logic that does no I/O is in ``WatcherState``; watches
+/// are set in `WatchThread+Arming.swift`.
 final class WatchThread {
     let configuration: DirectoryWatcher.Configuration
     let channel: WatchChannel
@@ -18,7 +18,7 @@ final class WatchThread {
     var state: WatcherState
     var mode = WatcherStatus.Mode.waiting(.missing)
     var companionModes: [String: WatcherStatus.Mode] = [:]
-    /// Whether any directory is polled, including one that is missing while inotify isn't in use.
+    /// Whether any directory is polled, including a missing directory while inotify isn't in use.
     private var isPolling = false
     /// The last listing of each polled directory, by its path.
     private var listings: [String: PollingScan] = [:]
@@ -28,7 +28,7 @@ final class WatchThread {
     private var lastRearm: ContinuousClock.Instant
     private var lastTry: ContinuousClock.Instant?
     private var libraryFailure = InotifyFailure.noDescriptor
-    /// Whether reading stopped before the queue was empty.
+    /// Whether events may be left because reading stopped before the queue was empty.
     private var mayHoldEvents = false
 
     private init(_ configuration: DirectoryWatcher.Configuration, _ channel: WatchChannel) {
@@ -42,7 +42,7 @@ final class WatchThread {
         lastRearm = clock.now - configuration.rearmInterval
     }
 
-    /// Starts the thread with all signals blocked, since they are for the program's other threads.
+    /// Starts the thread with all signals blocked, which leaves them to the program's other threads.
     static func start(
         _ configuration: DirectoryWatcher.Configuration, channel: WatchChannel
     ) throws(WatcherError) -> pthread_t {
@@ -87,11 +87,11 @@ final class WatchThread {
             let requests = channel.dequeueRequests()
             if requests.rescan {
                 state.markRescan(.requested)
-                // The caller may have raised the limit that inotify ran into.
+                // The limit that made inotify unavailable may have been raised.
                 lastTry = nil
             }
             readEvents()
-            // A drain also covers what inotify doesn't report, and doesn't wait for the next check.
+            // A drain also covers what inotify doesn't report, so check the paths now.
             if !requests.drains.isEmpty || requests.rescan || timeToCheck() <= .zero { check() }
             checkArrivals()
             channel.enqueue(state.dequeueDirtyNames(), status: status)
@@ -111,7 +111,7 @@ final class WatchThread {
     }
 
     private func wait() {
-        // Rounded up: a wait that ended just before its time would be followed by waits of zero length.
+        // Round up: a wait that ends just too early would be followed by waits of zero length.
         let time = max(.zero, timeToCheck())
         let milliseconds = time / .milliseconds(1) + 1
         let timeout: Int32 = mayHoldEvents || time == .zero ? 0 : Int32(min(milliseconds, 1_000_000_000))
@@ -124,8 +124,8 @@ final class WatchThread {
 
     /// Reads the queued events.
     ///
-    /// Under writers that never pause, the queue may never be empty. It is enough to read as much as was queued at the
-    /// beginning, plus what the library may hold in its buffer of 128 KiB.
+    /// If writers never pause, the queue may never be empty. It is enough to read as much as was queued at the
+    /// beginning, plus the size of the library's 128 KiB buffer.
     private func readEvents() {
         guard library != nil else { return }
         do {
@@ -141,7 +141,7 @@ final class WatchThread {
                 }
             }
         } catch {
-            // The state of the watches is now unknown. A rescan finds what was missed.
+            // The state of the watches is now unknown. A rescan covers what was missed.
             giveUpLibrary(error)
             state.markRescan(.replaced)
             state.requestCheck()
@@ -165,7 +165,7 @@ final class WatchThread {
         configuration.onCheck()
     }
 
-    /// The reason why inotify isn't used for any directory; `nil` if it is in use.
+    /// The reason why inotify isn't used at all; `nil` if it is in use.
     private var reason: WatcherStatus.PollingReason? {
         if configuration.polling == .always { return .requested }
         return library == nil ? .inotifyUnavailable(libraryFailure) : nil
@@ -182,7 +182,7 @@ final class WatchThread {
         }
     }
 
-    /// Releases the library; it is retried after the retry interval.
+    /// Releases the library, which is retried after the retry interval.
     func giveUpLibrary(_ failure: InotifyFailure) {
         for watch in state.forgetWatches() { library?.unwatch(watch) }
         library = nil
@@ -192,7 +192,7 @@ final class WatchThread {
 
     /// Compares a directory's listings if its mode is polling.
     ///
-    /// - Returns: The mode, which becomes waiting if there is nothing to list.
+    /// - Returns: The given mode, or waiting if polling finds no directory to list.
     private func pollIfNeeded(_ path: String, _ mode: WatcherStatus.Mode) -> WatcherStatus.Mode {
         guard case .polling = mode else {
             listings[path] = nil
@@ -211,7 +211,7 @@ final class WatchThread {
                 isRelevant: configuration.isRelevant)
         } catch {
             let reason = WatcherStatus.WaitingReason(errno: error.number)
-            // When descriptors run out, for example, the listing says nothing: keep the previous one.
+            // If descriptors have run out, for example, the listing is meaningless: keep the previous one.
             if case .unreadable(let code) = reason, code != EACCES { return reason }
             obstacle = reason
         }
@@ -235,7 +235,7 @@ final class WatchThread {
 
     /// Releases all resources.
     ///
-    /// The watches go first, so that the library's queue can be emptied for good.
+    /// The watches are removed first, so that no more events reach the library's queue.
     private func finish() {
         for watch in state.forgetWatches() { library?.unwatch(watch) }
         library = nil
@@ -251,7 +251,7 @@ final class WatchThread {
         return Path.withoutTrailingSlashes(path)
     }
 
-    /// Names the thread, for `top -H` and /proc; Swift's Glibc module hides `pthread_setname_np`.
+    /// Sets the thread's name for `top -H` and /proc; Swift's Glibc module hides `pthread_setname_np`.
     private static func setName(_ name: String) {
         let descriptor = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }

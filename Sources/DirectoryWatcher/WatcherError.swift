@@ -1,7 +1,7 @@
 /// The reason why a watcher couldn't be started.
 ///
-/// A missing directory or unavailable inotify is not an error: the watcher then waits or polls, and says so in its
-/// ``WatcherStatus``.
+/// It isn't an error if the directory is missing or inotify is unavailable: the watcher then waits or polls, and its
+/// ``WatcherStatus`` says so.
 package struct WatcherError: Error, Equatable, CustomStringConvertible {
     /// The kind of failure.
     package struct Code: Sendable, Hashable {

@@ -1,12 +1,11 @@
 /// The current watches, and the names that their events mark as dirty: pure, with no I/O and no clock.
 ///
-/// The thread passes events to ``receive(_:)``. After checking the paths, it reports the current watches with
-/// ``armed(_:identity:watch:)`` and ``lost(_:)``. It collects the results from ``dequeueDirtyNames()`` and
-/// ``checkIsDue``.
+/// The thread passes events to ``receive(_:)``. While it checks the paths, it records changes to the watches with
+/// ``armed(_:identity:watch:)`` and ``lost(_:)``. It gets the results from ``dequeueDirtyNames()`` and ``checkIsDue``.
 struct WatcherState {
     /// The purpose of a watch.
     enum WatchRole: Hashable, Sendable {
-        /// The nearest existing directory above; usually the parent.
+        /// The nearest directory above the main one that can be opened, usually its parent.
         case ancestor
         case directory
         case subdirectory(String)
@@ -28,7 +27,7 @@ struct WatcherState {
     /// The names that are links.
     private(set) var links = Links()
 
-    /// The name in the ancestor whose appearance and disappearance matters.
+    /// The name in the ancestor whose appearance or disappearance matters.
     var awaitedName = ""
 
     /// Whether the paths need to be checked again.
@@ -54,19 +53,19 @@ struct WatcherState {
         if event.mask.contains(.overflow) {
             overflows += 1
             markRescan(.overflow)
-            // The end of a watch may be among the lost events, and ext4 may have given the inode to a new directory.
+            // The end of a watch may be among the lost events, and ext4 may have reused the inode for a new directory.
             watches.markAllStale()
             checkIsDue = true
             return
         }
-        // The queue may still hold events of a former watch. Its directory was replaced, and a rescan is already
-        // marked.
+        // The queue may still hold events of a former watch, which has no roles. Its directory was replaced, and a
+        // rescan is already marked.
         for role in watches.roles(of: event.watch) { receive(event, at: role) }
     }
 
     private mutating func receive(_ event: InotifyEvent, at role: WatchRole) {
         if event.mask.contains(.ignored) {
-            // The kernel has ended the watch: its number must not be used again, not even to remove the watch.
+            // The kernel has ended the watch, so its number must not be used again, not even to remove the watch.
             forget(role)
             noteReplacement(of: role)
             checkIsDue = true
@@ -97,7 +96,7 @@ struct WatcherState {
             case .linked(let path):
                 for link in links.names(to: name, in: path) {
                     note(event.mask, of: link)
-                    // The link may lead elsewhere or nowhere from now on.
+                    // The link may now lead elsewhere or nowhere.
                     if event.mask.isDisjoint(with: [.closeWrite, .modify]) { arrivals.insert(link) }
                 }
             }
@@ -116,7 +115,7 @@ struct WatcherState {
     }
 
     private mutating func note(_ mask: InotifyMask, of name: String) {
-        // The writer hasn't closed the file: reading now would see half of its output.
+        // The writer hasn't closed the file yet, so a read might see half of its output.
         if mask.isDisjoint(with: [.closeWrite, .movedTo, .movedFrom, .delete, .create, .attributes]) {
             dirty.noteWriting(to: name)
         } else {
@@ -138,7 +137,7 @@ struct WatcherState {
         for name in names { dirty.noteChange(of: name) }
     }
 
-    /// Marks everything dirty, keeping the first reason.
+    /// Marks everything dirty; the first reason stays.
     mutating func markRescan(_ reason: DirtyNames.RescanReason) {
         guard dirty.rescan == nil else { return }
         dirty.rescan = reason
@@ -179,10 +178,10 @@ struct WatcherState {
         return arrivals
     }
 
-    /// The directories that links lead into and that have no watch.
+    /// The directories that links lead into and that aren't watched.
     var unwatchedLinkDirectories: [String] { links.directories.filter { watches[.linked($0)] == nil } }
 
-    /// The watched directories that no link leads into any longer.
+    /// The directories watched for links that no link leads into anymore.
     var unusedLinkDirectories: [String] {
         watches.allRoles.compactMap {
             if case .linked(let path) = $0, !links.lead(into: path) { path } else { nil }
@@ -205,7 +204,7 @@ struct WatcherState {
 
     /// Records that a watch was set.
     ///
-    /// Changes before the watch went unseen, so a rescan is marked.
+    /// Changes before the watch was set went unseen, so a rescan is marked, or the links that lead into the directory.
     ///
     /// - Returns: The number of a watch that is no longer needed and must be ended.
     mutating func armed(_ role: WatchRole, identity: DirectoryIdentity, watch number: Int32) -> Int32? {
@@ -217,10 +216,10 @@ struct WatcherState {
         return unneeded(old)
     }
 
-    /// Marks the watch of a role for renewal, because not everything was seen when it was set.
+    /// Marks a role's watch for renewal, because the directory couldn't be listed when the watch was set.
     mutating func doubt(_ role: WatchRole) { watches[role]?.mayBeStale = true }
 
-    /// Records that no directory has a role any more.
+    /// Records that no directory has a role anymore.
     ///
     /// - Returns: The number of a watch that is no longer needed and must be ended.
     mutating func lost(_ role: WatchRole) -> Int32? {
@@ -240,7 +239,7 @@ struct WatcherState {
 
     private mutating func forget(_ role: WatchRole) {
         watches[role] = nil
-        // Their number is unbounded over time.
+        // The number of such roles is unbounded over time.
         if case .linked = role { known.remove(role) }
     }
 
@@ -251,7 +250,7 @@ struct WatcherState {
 }
 
 extension WatcherState.WatchRole {
-    /// Whether names in it are reported as they are.
+    /// Whether a directory with this role holds domains, whose names are reported.
     fileprivate var holdsDomains: Bool {
         switch self {
         case .ancestor, .linked: false

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A snapshot of the watcher's condition, for `status` reports and for tests.
+/// A snapshot of the watcher's state, for status reports and tests.
 package struct WatcherStatus: Sendable, Equatable {
     /// The way in which changes are detected.
     package enum Mode: Sendable, Equatable {
@@ -8,8 +8,8 @@ package struct WatcherStatus: Sendable, Equatable {
         case inotify
         /// By comparing listings, for the given reason.
         case polling(PollingReason)
-        /// There is no directory to watch. Its creation is detected by inotify on the nearest existing directory above
-        /// it, and by the identity check.
+        /// There is no directory to watch. Its creation will be detected by inotify, on the nearest existing directory
+        /// above, and by the identity check.
         case waiting(WaitingReason)
     }
 
@@ -19,7 +19,7 @@ package struct WatcherStatus: Sendable, Equatable {
         case requested
         /// The directory is on a file system that doesn't report changes made by other machines.
         case fileSystem(name: String)
-        /// inotify is unavailable. It is retried every minute, and with ``DirectoryWatcher/requestRescan()``.
+        /// inotify is unavailable. It is retried after the retry interval and by ``DirectoryWatcher/requestRescan()``.
         case inotifyUnavailable(InotifyFailure)
     }
 
@@ -43,9 +43,9 @@ package struct WatcherStatus: Sendable, Equatable {
     package var watches = 0
     /// The number of times that the kernel's queue overflowed.
     package var overflows = 0
-    /// The number of times that a rescan was marked, for whatever reason.
+    /// The number of times that a rescan was marked, for any reason.
     package var rescans = 0
-    /// The number of watches that were set again because their directory was replaced or came back.
+    /// The number of watches that were renewed because their directory was replaced or came back.
     package var rearms = 0
     /// The number of events ignored because their names aren't UTF-8 and so can't be domains.
     package var undecodableNames = 0
@@ -100,7 +100,7 @@ extension InotifyFailure: CustomStringConvertible {
 /// Returns the C library's message for an error number, followed by the number.
 func errorText(_ code: Int32) -> String {
     var buffer = [CChar](repeating: 0, count: 256)
-    // This is XSI's strerror_r, as Glibc declares it without _GNU_SOURCE. strerror's buffer isn't thread-safe.
+    // This is the XSI version of strerror_r, which Glibc declares without _GNU_SOURCE. strerror isn't thread-safe.
     guard strerror_r(code, &buffer, buffer.count) == 0 else { return "errno \(code)" }
     let end = buffer.firstIndex(of: 0) ?? buffer.endIndex
     return String(decoding: buffer[..<end].map { UInt8(bitPattern: $0) }, as: UTF8.self) + ", errno \(code)"

@@ -1,6 +1,6 @@
-/// The watches that are set, by their purpose and by their number.
+/// The current watches, by role and by number.
 ///
-/// If one directory has two roles, they share a watch.
+/// If one directory has several roles, they share a watch.
 struct Watches {
     struct Watch {
         var identity: DirectoryIdentity

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Growing delays between the attempts of a loop that blocks its thread, with a timeout.
+/// Growing delays between the attempts of a loop that blocks its thread, with an optional timeout.
 package struct Backoff: Sendable {
     private var delay: Duration
     private let maximum: Duration
@@ -11,11 +11,11 @@ package struct Backoff: Sendable {
     /// Creates a backoff.
     ///
     /// - Parameters:
-    ///   - first: The first delay; each further one is twice as long.
+    ///   - first: The first delay; each one after it is twice as long.
     ///   - maximum: The longest delay.
-    ///   - timeout: The time after which no attempt follows; `nil` for none.
-    ///   - isRandom: Whether each delay is random, up to its length, so that processes that failed together don't retry
-    ///     together.
+    ///   - timeout: The time after which no more attempts are made; `nil` for none.
+    ///   - isRandom: Whether each delay is a random fraction of its full length, so that processes that failed together
+    ///     don't retry together.
     package init(from first: Duration, to maximum: Duration, timeout: Duration?, isRandom: Bool = false) {
         self.delay = first
         self.maximum = maximum
@@ -28,7 +28,7 @@ package struct Backoff: Sendable {
 
     /// Blocks the calling thread until the next attempt is due.
     ///
-    /// - Returns: false, without blocking, after the timeout.
+    /// - Returns: False, without blocking, after the timeout.
     package mutating func wait() -> Bool {
         if let timeout, elapsed >= timeout { return false }
         Self.pause(isRandom ? delay * Double.random(in: 0...1) : delay)
@@ -36,7 +36,7 @@ package struct Backoff: Sendable {
         return true
     }
 
-    /// Blocks the calling thread for a time.
+    /// Blocks the calling thread for some time.
     package static func pause(_ time: Duration) {
         let (seconds, attoseconds) = time.components
         var rest = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))

@@ -1,9 +1,10 @@
 import CLinux
 import Glibc
 
-/// A thread of the library's own, with all signals blocked: they are for the program's threads.
+/// A thread that the library starts, with all signals blocked to leave them to the program's own threads.
 ///
-/// Unlike a Dispatch queue it also works in a forked child, where Dispatch counts on threads that only the parent has.
+/// Unlike a Dispatch queue, such a thread also works in a forked child, where Dispatch relies on threads that exist
+/// only in the parent.
 package enum DetachedThread {
     private final class Body: Sendable {
         let run: @Sendable () -> Void
@@ -13,10 +14,10 @@ package enum DetachedThread {
         }
     }
 
-    /// Starts a thread that runs a body, and ends when the body returns.
+    /// Starts a thread that runs a closure and then ends.
     ///
-    /// - Parameter body: The body, which is released on the new thread.
-    /// - Returns: False if the system can't start another thread.
+    /// - Parameter body: The closure, which is released on the new thread.
+    /// - Returns: False if no thread can be started.
     package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
         let parameter = Unmanaged.passRetained(Body(body))
         var thread = pthread_t()

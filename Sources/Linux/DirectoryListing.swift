@@ -1,25 +1,25 @@
 import Glibc
 
-/// The entries of a directory, in no particular order, without "." and "..".
+/// A sequence of a directory's entries, in no particular order and without "." and "..".
 package struct DirectoryListing: ~Copyable {
     /// One entry.
     package struct Entry {
         /// The name; `nil` if it isn't UTF-8.
         package let name: String?
-        /// Whether the entry is a symbolic link, or the file system doesn't say.
+        /// Whether the entry is a symbolic link, or may be because the file system doesn't tell.
         package let mayBeLink: Bool
     }
 
     private let stream: OpaquePointer
 
-    /// The open directory.
+    /// The descriptor of the open directory.
     package var descriptor: Int32 { dirfd(stream) }
 
     /// Opens a directory for listing from its beginning.
     ///
     /// - Parameters:
     ///   - path: The directory's path.
-    ///   - parent: The open directory in which a relative path begins; `nil` for the working directory.
+    ///   - parent: The open directory that a relative path is relative to; `nil` for the working directory.
     /// - Throws: The error of the system call.
     package init(_ path: String, below parent: Int32? = nil) throws(SystemCall.Failure) {
         let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK

@@ -1,21 +1,21 @@
 package import Glibc
 
-/// An open file that is closed when its last owner releases it.
+/// An open file that is closed at the end of this value's lifetime.
 package struct FileDescriptor: ~Copyable, Sendable {
-    /// The number, valid while this value lives.
+    /// The descriptor's number, valid for the lifetime of this value.
     package let number: Int32
 
-    /// Takes ownership of an open file.
+    /// Creates a file descriptor that owns an open file.
     package init(owning number: Int32) {
         self.number = number
     }
 
     deinit {
-        // Not retried on EINTR: Linux has closed the number by then.
+        // Don't retry on EINTR: Linux has closed the descriptor by then.
         close(number)
     }
 
-    /// Opens a file with close-on-exec.
+    /// Opens a file, with close-on-exec.
     package init(opening path: UnsafePointer<CChar>, _ flags: Int32, mode: mode_t = 0) throws(SystemCall.Failure) {
         self.number = try SystemCall.run { open(path, flags | O_CLOEXEC, mode) }
     }
@@ -27,7 +27,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
         return number
     }
 
-    /// Returns whether a path leads to the file without a link as its last component.
+    /// Returns whether a path leads to the file, and its last component isn't a symbolic link.
     package func isNamed(_ path: String) -> Bool {
         var (own, named) = (Glibc.stat(), Glibc.stat())
         return fstat(number, &own) == 0 && lstat(path, &named) == 0 && own.st_ino == named.st_ino
@@ -41,7 +41,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
         return status
     }
 
-    /// Reads up to a number of bytes from the file's position; fewer only at the end of the file.
+    /// Reads a number of bytes from the file's position; fewer only at the end of the file.
     package func read(upTo count: Int) throws(SystemCall.Failure) -> [UInt8] {
         var failure: SystemCall.Failure?
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -77,8 +77,8 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
     /// Waits until changes to a name in its directory are on the disk.
     ///
-    /// Some file systems can't synchronize directories, and say so with EINVAL (`man 2 fsync`). There is nothing to
-    /// wait for then.
+    /// Some file systems can't synchronize directories, which EINVAL indicates (`man 2 fsync`). There is then nothing
+    /// to wait for.
     package static func synchronizeDirectory(of path: String) throws(SystemCall.Failure) {
         try synchronizeDirectory(Path.directory(of: path))
     }
@@ -92,7 +92,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
         }
     }
 
-    /// Waits until everything written is on the disk.
+    /// Waits until everything written to the file is on the disk.
     package func synchronize() throws(SystemCall.Failure) {
         try SystemCall.run { fsync(number) }
     }

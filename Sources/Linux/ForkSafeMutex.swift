@@ -1,15 +1,15 @@
 import CLinux
 import Glibc
 
-/// The one kind of mutex in this package: it works in a forked child, and the thread sanitizer knows it.
+/// The mutex used throughout this package, which works in a forked child and is known to the thread sanitizer.
 ///
-/// The sanitizer doesn't see the locks of `Synchronization.Mutex`, and reports races under it that don't exist. And
-/// `Mutex` doesn't work in a forked child, for two reasons. It caches the thread's id, which in a child is still the
-/// parent's, so the kernel refuses the lock as soon as two threads contend for it. And if another thread holds it
-/// during the fork, it stays locked in the child forever. A fork waits until no mutex of this type is held
-/// (`linux_enter`), so a child never sees a half-changed value.
+/// `Synchronization.Mutex` isn't an alternative. The sanitizer doesn't see its locks, and so reports false races. Nor
+/// does it work in a forked child, for two reasons: it caches the thread's ID, which in a child is still the parent's,
+/// so the kernel refuses the lock as soon as two threads contend for it; and if another thread holds it during the
+/// fork, it stays locked in the child forever. A fork waits until no mutex of this type is held (`linux_enter`), so a
+/// child never sees a half-changed value.
 ///
-/// The type is unchecked `Sendable` because `mutex` guards `value`, which the compiler can't see.
+/// The type is unchecked `Sendable` because the compiler can't see that `mutex` guards `value`.
 package final class ForkSafeMutex<Value: ~Copyable>: @unchecked Sendable {
     private let value: UnsafeMutablePointer<Value>
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -30,7 +30,7 @@ package final class ForkSafeMutex<Value: ~Copyable>: @unchecked Sendable {
 
     /// Calls a closure with exclusive access to the value.
     ///
-    /// As with `Mutex`, the closure must not call this method again.
+    /// As with `Mutex`, the closure must not call this method on the same mutex.
     package func withLock<Result: ~Copyable, Failure>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A time in milliseconds on the monotonic clock, which can't be set.
+/// A time on the monotonic clock, which can't be set, in milliseconds.
 package struct MonotonicTime: Comparable {
     package var milliseconds: Int64
 

@@ -1,11 +1,12 @@
 /// Operations on paths that compare bytes.
 ///
-/// Swift treats a "/" followed by a combining mark as one character, so a search by characters misses the separator
-/// before a name that begins with such a mark. The kernel treats every byte 0x2F as a separator.
+/// Swift treats a "/" followed by a combining mark as one character, so a search by character misses the separator
+/// before a name that begins with such a mark. To the kernel, every byte 0x2F is a separator.
 package enum Path {
     private static let separator = UInt8(ascii: "/")
 
-    /// Returns the directory that holds a path's last name: "." for a bare name, "/" for a name in the root.
+    /// Returns the path of the directory that contains a path's last name: "." for a bare name, "/" for a name in the
+    /// root.
     package static func directory(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: separator) else { return "." }
         return slash == path.startIndex ? "/" : String(Substring(path.utf8[..<slash]))

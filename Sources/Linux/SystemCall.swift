@@ -1,6 +1,6 @@
 import Glibc
 
-/// System calls that are retried when interrupted, and whose `errno` is read immediately.
+/// Wrappers for system calls, which retry interrupted calls and read `errno` immediately.
 package enum SystemCall {
     /// A failed call's error number.
     package struct Failure: Error, Hashable {
@@ -11,7 +11,7 @@ package enum SystemCall {
         }
     }
 
-    /// Runs a call that returns -1 on failure, and retries it when a signal interrupts it.
+    /// Makes a call that returns -1 on failure, and repeats it if a signal interrupts it.
     @discardableResult
     package static func run<Number: SignedInteger>(_ call: () -> Number) throws(Failure) -> Number {
         while true {
@@ -22,7 +22,7 @@ package enum SystemCall {
         }
     }
 
-    /// Returns the text of a symbolic link; `nil` if the path isn't one, or can't be read.
+    /// Returns the target of a symbolic link; `nil` if the path isn't a link or can't be read.
     package static func target(ofLink path: UnsafePointer<CChar>) -> [UInt8]? {
         let target = [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in
             count = buffer.withMemoryRebound(to: CChar.self) { bytes in

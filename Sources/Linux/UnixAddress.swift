@@ -1,23 +1,24 @@
 package import Glibc
 
-/// The address of a Unix socket: a path, or an abstract name, which is in no file system (`man 7 unix`).
+/// The address of a Unix socket: a path, or an abstract name independent of the file system (`man 7 unix`).
 package struct UnixAddress: Sendable {
     private var address = sockaddr_un()
     private let length: socklen_t
 
-    /// Creates the address of a file; `nil` if the path is too long.
+    /// Creates the address of a socket file; fails if the path is too long.
     package init?(path: String) {
         // The path is followed by a NUL.
         self.init(Array(path.utf8) + [0])
     }
 
-    /// Creates an abstract address, which vanishes with its last socket; `nil` if the name is too long.
+    /// Creates an abstract address, which disappears with its last socket; fails if the name is too long.
     package init?(abstractName name: String) {
-        // A NUL comes before the name, and none after it.
+        // The name is preceded by a NUL, and not followed by one.
         self.init([0] + Array(name.utf8))
     }
 
-    /// Creates the address in `NOTIFY_SOCKET`: an abstract name if it begins with "@", else a path (`man 3 sd_notify`).
+    /// Creates an address from the value of `NOTIFY_SOCKET`: an abstract name after "@", or else a path (`man 3
+    /// sd_notify`).
     package init?(notifySocket name: String) {
         if name.hasPrefix("@") { self.init(abstractName: String(name.dropFirst())) } else { self.init(path: name) }
     }

@@ -13,7 +13,7 @@ struct Agent: Sendable {
     private let system: SystemDirectories
     private let address: AgentAddress
     private let logLevel: Logger.Level?
-    /// Whether the agent was started for the lifetime of another process, and hands over to an agent that wasn't.
+    /// Whether the agent was started only for the lifetime of another process, and hands over to any agent that wasn't.
     private let isPrivate: Bool
     private let environment: Environment
 
@@ -21,10 +21,10 @@ struct Agent: Sendable {
     ///
     /// - Parameters:
     ///   - directory: The preferences directory to serve.
-    ///   - address: The location of the socket and the change log.
+    ///   - address: The address of the agent, which determines the paths of the socket and the change log.
     ///   - logLevel: The log level that overrides the settings, if any.
-    ///   - isPrivate: Whether the agent hands over to others.
-    ///   - environment: The environment, which names the system's directories and the service manager.
+    ///   - isPrivate: Whether the agent hands over to other agents.
+    ///   - environment: The environment, which specifies the system directories and the service manager.
     init(
         _ directory: PreferencesDirectory, _ address: AgentAddress, logLevel: Logger.Level?, isPrivate: Bool,
         _ environment: Environment
@@ -63,7 +63,8 @@ struct Agent: Sendable {
 
     private func serve(on eventLoop: any EventLoop, _ claims: AgentClaims) async throws {
         let checks = ClaimChecks(claims)
-        // Runs before files and connections are opened, because libinotifytools can't use a descriptor above 1023.
+        // Start the watcher before files and connections are opened, because libinotifytools can't use a descriptor
+        // above 1023.
         let watcher = try Self.watch(directory, system) { checks.requestIfNeeded() }
         let (settings, problems) = AgentSettings.read(from: directory)
         let log = AgentLog(level: logLevel, settings: settings)
@@ -73,7 +74,7 @@ struct Agent: Sendable {
             log.logger.warning("\(unclaimed) \(ClaimService.consequence)")
         }
 
-        // Everything in the directory is read next, so the watcher's events so far are redundant.
+        // Everything in the directory is about to be read, so the watcher's events so far are redundant.
         _ = watcher.dequeue()
         let (store, outcome) = try Self.open(directory, system, address, settings, log)
         let engine = Engine(
@@ -92,7 +93,8 @@ struct Agent: Sendable {
         let ready = ReadyService(
             directory: directory, address: address, watcher: watcher, log: log,
             serviceManager: ServiceManager(environment))
-        // Services stop in reverse order: the server has stopped accepting edits when the engine saves the last ones.
+        // Services stop in reverse order, so the server has stopped accepting edits when the engine saves the last
+        // ones.
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [
@@ -124,7 +126,7 @@ struct Agent: Sendable {
         }
     }
 
-    /// Reads every file for the first time, and resumes the change log of a previous agent.
+    /// Reads every file for the first time, and resumes the change log of an earlier agent.
     private static func open(
         _ directory: PreferencesDirectory, _ system: SystemDirectories, _ address: AgentAddress,
         _ settings: AgentSettings, _ log: AgentLog
@@ -140,7 +142,7 @@ struct Agent: Sendable {
         let store = Store(directory: directory, system: system, limits: limits, log: changeLog)
         let outcome =
             if let recovered { try store.resume(recovered) } else { try store.reloadAll(isBaseline: true) }
-        // The engine reports a failure and retries.
+        // If this fails, the engine reports the failure and retries.
         try? store.keepLog(at: address.logPath(for: directory))
         log.logger.debug("\(store.domains().count) domains read in \(ContinuousClock.now - start)")
         return (store, outcome)

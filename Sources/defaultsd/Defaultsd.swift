@@ -33,9 +33,9 @@ struct Defaultsd: ParsableCommand {
     var endWithParent: Int32?
 
     func run() throws {
-        // Files that the agent creates are for its user alone; files that it replaces keep their modes.
+        // Files that the agent creates are accessible only to its user; files that it replaces keep their modes.
         umask(0o077)
-        // A write beyond the file size limit (ulimit -f) then fails with an error like any other, instead of a signal.
+        // Let a write beyond the file size limit (ulimit -f) fail with an ordinary error instead of a signal.
         signal(SIGXFSZ, SIG_IGN)
         LifeService.blockSignals()
         do {
@@ -47,7 +47,7 @@ struct Defaultsd: ParsableCommand {
                 directory, address, logLevel: logLevel?.level, isPrivate: endWithParent != nil, environment)
             try agent.run()
         } catch let error as DefaultsError {
-            // A process that starts a private agent uses another agent just as well, so this refusal isn't reported.
+            // The process that starts a private agent can use another agent just as well, so don't report this refusal.
             if endWithParent == nil || error.code != .agentRefused {
                 let line = Array("defaultsd: \(error)\n".utf8)
                 write(STDERR_FILENO, line, line.count)

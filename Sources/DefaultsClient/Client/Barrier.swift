@@ -2,7 +2,7 @@ import DefaultsCore
 import Dispatch
 import Linux
 
-/// An event that happens once, which one thread or one task waits for.
+/// A one-time event that a single thread or task waits for.
 final class Latch: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     private let wakeUp = WakeUp()
@@ -13,10 +13,10 @@ final class Latch: Sendable {
         wakeUp.fill()
     }
 
-    /// Gives up the waiter in a forked child, where it belongs to the parent.
+    /// Abandons the waiter in a forked child, where it belongs to the parent.
     ///
-    /// A semaphore must not be freed while a thread waits for it. A task must not be resumed, since the parent's
-    /// goes on in the parent; so it is kept for the life of the child.
+    /// A semaphore must not be freed while it counts a waiting thread, so it is signaled. A task must not be resumed,
+    /// since it continues in the parent, so the wake-up is deliberately leaked.
     func abandon() {
         semaphore.signal()
         _ = Unmanaged.passRetained(wakeUp)
@@ -24,7 +24,7 @@ final class Latch: Sendable {
 
     /// Blocks the calling thread until the latch opens.
     ///
-    /// Must not be called in a task, where it would block a thread of the shared pool; see `opened`.
+    /// Must not be called in a task, where it would block a thread of the shared pool; use `opened` there.
     ///
     /// - Parameter milliseconds: The timeout; `nil` for none.
     /// - Returns: False after the timeout.
@@ -69,7 +69,7 @@ final class Barrier: Sendable {
         latch.open()
     }
 
-    /// Gives up the waiter in a forked child.
+    /// Abandons the waiter in a forked child.
     func abandon() { latch.abandon() }
 
     /// Blocks the calling thread until the barrier finishes.
@@ -117,7 +117,7 @@ struct PendingBarriers {
         return unasked
     }
 
-    /// Makes all numbers be requested from a new session.
+    /// Marks all numbers to be requested again, from a new session.
     mutating func startOver() { unasked = durable.keys.sorted() }
 
     /// Finishes the barriers that share a number.
@@ -131,7 +131,7 @@ struct PendingBarriers {
         handovers = []
     }
 
-    /// Finishes all barriers, as nothing more can be done for them.
+    /// Finishes all barriers, since nothing more can be done for them.
     mutating func finishAll() {
         for number in durable.keys.sorted() { finish(number, []) }
         finishHandingOver()

@@ -33,7 +33,7 @@ extension Client {
         while !list.hasSearched, transition({ ($0.has(list), $0.fill(list)) }) {}
     }
 
-    /// Does the same as `search`, without blocking a thread.
+    /// Does the same as `search`, but suspends the task instead of blocking a thread.
     ///
     /// - Returns: False if the task was canceled first.
     package func searched(_ list: SearchList) async -> Bool {
@@ -42,9 +42,9 @@ extension Client {
         return true
     }
 
-    /// Searches for a search list if all that it needs is here, without waiting.
+    /// Makes a search list's first search if all required values are loaded, without waiting.
     ///
-    /// - Returns: Whether the list has searched, and is up to date.
+    /// - Returns: Whether the list has been searched and is up to date.
     package func searchIfLoaded(_ list: SearchList) -> Bool {
         guard !isStale, state.withLock({ state in state.names(of: list).allSatisfy { state.isLoaded($0) } }) else {
             return false
@@ -64,7 +64,7 @@ extension Client {
 
     /// Returns the values of a domain, after loading them if they are missing or stale.
     package func currentValues(of domain: Domain) -> DomainValues {
-        // Nearly always, the values are loaded. Then the lock is acquired only once.
+        // In the usual case, the values are loaded and the lock is acquired only once.
         if !isStale,
             let values = state.withLock({ $0.isLoaded(domain.name) ? $0.values(of: domain) : nil as DomainValues? })
         {
@@ -74,7 +74,7 @@ extension Client {
         return with([domain.name]) { values(of: domain) }
     }
 
-    /// Returns the values of a domain that have been loaded so far.
+    /// Returns a domain's values as far as they are loaded.
     package func values(of domain: Domain) -> DomainValues { state.withLock { $0.values(of: domain) } }
 
     /// Changes the suites of a search list, ordered from the last one added to the first.
@@ -101,7 +101,7 @@ extension Client {
     package func domains(of user: DomainUser) throws(DefaultsError) -> [Domain] {
         if let unavailability { throw unavailability }
         let listed = isInMemory ? [] : try storedDomains(of: user)
-        // Loaded values are newer, at least by this process's edits.
+        // Loaded values are newer: they include at least this process's edits.
         return state.withLock { state in
             (listed.filter { !state.isLoaded($0.name) } + state.domainsWithValues.filter { $0.user == user }).sorted()
         }
@@ -135,7 +135,7 @@ extension Client {
         beginObserving()
     }
 
-    /// Adds a follower if its domains are here and up to date, without waiting.
+    /// Adds a follower if its domains are loaded and up to date, without waiting.
     ///
     /// - Returns: Whether it was added.
     package func addIfLoaded(_ follower: ChangeFollower) -> Bool {
@@ -151,7 +151,7 @@ extension Client {
 
     /// Loads a follower's domains, and then adds it, without blocking a thread.
     ///
-    /// - Returns: False if the task was canceled first; then it isn't added.
+    /// - Returns: False if the task was canceled first; the follower is then not added.
     package func addLoading(_ follower: ChangeFollower) async -> Bool {
         hold(follower.names)
         defer { release(follower.names) }

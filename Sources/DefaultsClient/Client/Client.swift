@@ -4,12 +4,12 @@ import Linux
 import PropertyList
 import Synchronization
 
-/// The domains that a process uses, kept up to date by an agent if one runs, or else by a store in the process.
+/// The domains that a process uses, kept up to date by the agent if one is running, and by an embedded store otherwise.
 ///
-/// A domain is loaded when it is first used, and its changes are followed from then on, so a read finds its values in
-/// memory. An edit takes effect in this process before the call returns; edits are sent in order. Any thread may call
-/// any method. `modifications` is the only lock under which callers' code runs. Lock order: `modifications`, `line`,
-/// `state`, then a search list's or a follower's lock.
+/// A domain is loaded on first use, and its changes are followed from then on, so reads find its values in memory. An
+/// edit takes effect in this process before the call returns; edits are sent in order. Any thread may call any method.
+/// `modifications` is the only lock under which callers' code runs. Lock order: `modifications`, `line`, `state`, then
+/// the lock of a search list or a follower.
 package final class Client: Sendable {
     /// The process's own client.
     package static let shared = Client.ofProcess()
@@ -29,19 +29,19 @@ package final class Client: Sendable {
     private let languagesSource = LanguagesSource()
     /// Whether the thread has been started.
     ///
-    /// Under this lock, only `requests.open()` is called and the thread started.
+    /// Under this lock, only `requests.open()` is called and the thread is started.
     private let hasThread = ForkSafeMutex(false)
     private let staleness = Atomic(false)
-    /// Whether values exist only in this process: by choice, or because it has no preferences directory.
+    /// Whether values exist only in this process, by choice or because there is no preferences directory.
     let isInMemory: Bool
     /// The reason why preferences can't be read or saved; reported when they are first used.
     let unavailability: DefaultsError?
     private let hasReportedUnavailability = Atomic(false)
-    /// The keep-alive interval, in milliseconds: if there are observers, the agent is asked after this much silence
-    /// whether it is still there.
+    /// The keep-alive interval, in milliseconds: while there are observers, an agent that has been silent this long is
+    /// asked whether it is still there.
     let keepAliveInterval: Int64
 
-    /// Creates the client of a location.
+    /// Creates a client for the preferences at a location.
     package init(
         _ location: Result<Location, DefaultsError>, arguments: [String] = [],
         keepAliveInterval: Int64 = AgentTimeouts.keepAlive
@@ -95,11 +95,11 @@ package final class Client: Sendable {
 
     /// Performs the effects of a transition on the thread that made it: a caller's, or `ClientThread`.
     private func perform(_ effects: ClientEffects) {
-        // First: waiters for values or a save needn't wait for languages.
+        // Do this first, since threads that wait for values or a save needn't wait for languages.
         if effects.isSentByCaller { sendEdits() } else if effects.needsSession { wakeThread() }
         for latch in effects.latches { latch.open() }
         for problem in effects.problems { report(problem, of: .file) }
-        // Before the notifications: notified observers must find the languages.
+        // Do this before the notifications, since notified observers must find the languages.
         make(effects.languages)
         for wakeUp in effects.wakeUps { wakeUp.fill() }
         var tracked: [TrackedKey] = []
@@ -113,10 +113,10 @@ package final class Client: Sendable {
 
     /// Loads the values of the languages that search lists need, which takes a few milliseconds each.
     ///
-    /// The caller is the first thread that searches a list, a thread that changes a list's languages, or `ClientThread`
-    /// if an event that it applies changes them. On `ClientThread`, later events of the session wait until it is done,
-    /// including the end of a barrier. So when a barrier ends, earlier changes by others have arrived, and so have the
-    /// languages that they selected.
+    /// This runs on the first thread that searches a list, on a thread that changes a list's languages, or on
+    /// `ClientThread` if an event changes them. On `ClientThread`, it delays later events of the session, including the
+    /// end of a barrier. So when a barrier ends, earlier changes by others have arrived, along with the languages that
+    /// they selected.
     private func make(_ languages: Set<String>) {
         if languages.isEmpty { return }
         let made = languages.map { ($0, languagesSource.values(of: $0)) }
@@ -132,7 +132,7 @@ package final class Client: Sendable {
         transition { ((), $0.useLanguages(else: names)) }
     }
 
-    /// Sends edits on this thread, so that they have left the process when the call that made them returns.
+    /// Sends edits on the calling thread, so that they have left the process by the time the editing call returns.
     ///
     /// Without an agent, or while other requests are pending, `ClientThread` sends them.
     private func sendEdits() {
@@ -167,7 +167,7 @@ package final class Client: Sendable {
 
     // MARK: Use
 
-    /// Runs a body while the domains of some names are loaded, after reloading them if they are stale.
+    /// Runs a closure while the domains with some names are loaded, after reloading them if they are stale.
     ///
     /// Waits for the agent or the disk if they must be loaded or reloaded.
     package func with<Value>(_ names: [DomainName], _ body: () -> Value) -> Value {
@@ -177,10 +177,12 @@ package final class Client: Sendable {
         return body()
     }
 
+    /// Retains the domains with some names, once they are loaded, until `release`.
     func hold(_ names: some Sequence<DomainName>) {
         state.withLock { state in for name in names { state.hold(name) } }
     }
 
+    /// Reverses one `hold`.
     func release(_ names: some Sequence<DomainName>) {
         let hasExcess = state.withLock { state in
             for name in names { state.release(name) }
@@ -189,7 +191,7 @@ package final class Client: Sendable {
         if hasExcess { requests.wake() }
     }
 
-    /// Loads the domains of some held names, or reloads them if they are stale.
+    /// Loads the domains with some held names, or reloads them if they are stale.
     ///
     /// Waits for the agent or the disk if they must be loaded or reloaded.
     package func prepare(_ names: [DomainName]) {
@@ -225,7 +227,7 @@ package final class Client: Sendable {
 
     func setStale(_ isStale: Bool) { staleness.store(isStale, ordering: .relaxed) }
 
-    /// Whether an observer or a follower waits for changes, which may be those of other processes.
+    /// Whether an observer or a follower is waiting for changes, which other processes may make.
     package var isObserved: Bool { observed.isAny || state.withLock { !$0.followers.isEmpty } }
 
     /// Wakes the thread for a new observer: to begin reloading the files, or to check that the agent is still there.
@@ -243,7 +245,7 @@ package final class Client: Sendable {
 
     /// Sets and removes keys of a domain in one change set.
     package func edit(_ domain: Domain, _ values: Difference) {
-        // Nearly always, the values are loaded. Then the lock, which other threads need too, is acquired only once.
+        // In the usual case, the values are loaded and the lock, which other threads also need, is acquired only once.
         if !isStale,
             let effects = state.withLock({ $0.isLoaded(domain.name) ? $0.edit(domain, values, at: .now()) : nil })
         {
@@ -253,16 +255,16 @@ package final class Client: Sendable {
         with([domain.name]) { transition { ((), $0.edit(domain, values, at: .now())) } }
     }
 
-    /// Removes all keys of a domain and sets others in one change set.
+    /// Replaces all keys of a domain in one change set.
     package func replace(_ domain: Domain, with values: DomainValues) {
         with([domain.name]) { transition { ((), $0.replace(domain, with: values, at: .now())) } }
     }
 
-    /// Sets and removes keys of a domain if certain keys still have their expected values, in the file and for every
-    /// process.
+    /// Sets and removes keys of a domain if certain keys still have their expected values, both in the file and as seen
+    /// by every process.
     ///
-    /// Waits for the agent or the disk. When the condition fails, the values that others gave the keys have been
-    /// received.
+    /// Waits for the agent or the disk. If the condition fails, the values that others have set are received before the
+    /// call returns.
     ///
     /// - Throws: `changed` if a key has another value, in which case nothing was set; otherwise the reason why the edit
     ///   was refused or its outcome is unknown.
@@ -296,7 +298,7 @@ package final class Client: Sendable {
         }
     }
 
-    /// Waits as `synchronize` does, without blocking a thread.
+    /// Does the same as `synchronize`, but suspends the task instead of blocking a thread.
     ///
     /// - Returns: The reasons why some edits aren't durable; `nil` if the task was canceled first.
     package func synchronized() async -> [DefaultsError]? {
@@ -324,8 +326,8 @@ package final class Client: Sendable {
 
     /// Waits until all edits are certain to outlive the process.
     ///
-    /// They are when the agent has accepted them, or when they are in their files. The wait continues as long as edits
-    /// are being accepted. If none is accepted for twelve seconds, it ends with a report.
+    /// Edits are certain to outlive it once the agent has accepted them or they are in their files. The wait continues
+    /// as long as edits are being accepted. If none is accepted for twelve seconds, it ends, and the loss is reported.
     func handOver() {
         guard !isInMemory, state.withLock({ $0.mustHandOver }) else { return }
         let barrier = Barrier(.handedOver)
@@ -347,7 +349,7 @@ package final class Client: Sendable {
 
     /// Ends the thread after handing over the edits.
     ///
-    /// For a client that is no longer used. The process's own client is used until the process ends.
+    /// Call this on a client that is no longer used. The shared client is used until the process ends.
     package func close() {
         handOver()
         requests.ask { $0.mustEnd = true }
@@ -357,7 +359,7 @@ package final class Client: Sendable {
 
     /// Starts over in a forked child, which has no thread, no session and no edits of its own yet.
     ///
-    /// The waiting threads are the parent's, but the latches are opened here all the same: a semaphore must not be
+    /// The waiting threads exist only in the parent, but their latches must be abandoned here: a semaphore must not be
     /// freed while it counts a waiting thread.
     func startOver() {
         hasThread.withLock { $0 = false }
@@ -370,13 +372,13 @@ package final class Client: Sendable {
 
     // MARK: Problems
 
-    /// Reports once that preferences can't be read or saved.
+    /// Reports, only once, that preferences can't be read or saved.
     func reportUnavailability() {
         guard let unavailability, !hasReportedUnavailability.exchange(true, ordering: .relaxed) else { return }
         report(unavailability, of: .saving)
     }
 
-    /// Reports an error in the background, on behalf of no particular caller.
+    /// Reports an error in the background that isn't due to a particular caller.
     func report(_ error: DefaultsError, of kind: Problem.Kind) {
         ProblemHandler.reportElsewhere(Problem(kind, error))
     }

@@ -2,9 +2,9 @@ import DefaultsCore
 
 /// The side effects of a `ClientState` transition, performed after its lock is released.
 struct ClientEffects {
-    /// The changes as the search lists see them.
+    /// The changes to the values that search lists find.
     private(set) var changes: [(list: SearchList, changes: [KeyChange])] = []
-    /// The wake-ups of followers that have received something.
+    /// The wake-ups of followers that have new items.
     var wakeUps: [WakeUp] = []
     /// The latches to open because the values have arrived, or won't arrive.
     var latches: [Latch] = []

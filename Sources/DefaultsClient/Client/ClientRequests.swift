@@ -32,7 +32,7 @@ final class ClientRequests: Sendable {
 
     /// Creates the eventfd before the thread starts.
     ///
-    /// Not earlier, since a process that becomes a daemon first closes all descriptors.
+    /// It isn't created earlier, because a process that becomes a daemon first closes all descriptors.
     func open() {
         guard descriptor < 0 else { return }
         let new = linux_eventfd()
@@ -56,7 +56,7 @@ final class ClientRequests: Sendable {
         _ = write(descriptor, &one, 8)
     }
 
-    /// Adds a request, and wakes the thread.
+    /// Adds requests, and wakes the thread.
     func ask(_ body: (inout Batch) -> Void) {
         batch.withLock { body(&$0) }
         wake()
@@ -64,9 +64,9 @@ final class ClientRequests: Sendable {
 
     /// Removes and returns the requests; called only by the thread.
     func dequeue() -> Batch {
-        // The order matters. A caller that wakes the thread after the exchange writes to the eventfd again, and the
-        // request of an earlier caller is in the batch below. The other way round, a wake-up between the two steps
-        // would be consumed while the flag stays set, and all later wake-ups would be skipped.
+        // The order matters. A caller that wakes the thread after the exchange writes to the eventfd again, and an
+        // earlier caller's request is in the batch below. In the opposite order, a wake-up between the two steps would
+        // be consumed while the flag stays set, and all later wake-ups would be skipped.
         var count: UInt64 = 0
         _ = read(descriptor, &count, 8)
         _ = isAwake.exchange(false, ordering: .acquiringAndReleasing)

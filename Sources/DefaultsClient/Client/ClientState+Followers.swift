@@ -18,14 +18,14 @@ extension ClientState {
     func publish(_ event: StreamEvent, _ effects: inout ClientEffects) {
         guard case .record(let record, let cursor) = event else { return }
         let own = ownNumber(record)
-        // A follower doesn't get edits from before it was added, even if the agent confirms them only now.
+        // A follower doesn't get edits made before it was added, even if the agent confirms them only now.
         for (follower, last) in followers where follower.wants(record.domain) && own.map({ $0 > last }) ?? true {
             follower.append(record, cursor, isOwn: own != nil || isCommit(record))
             effects.wakeUps.append(follower.wakeUp)
         }
     }
 
-    /// Returns the number of the process's edit that a record belongs to, if any.
+    /// Returns the number of the edit that a record belongs to, if this process made it.
     private func ownNumber(_ record: LogRecord) -> UInt64? {
         guard case .change(let changeSet) = record.event, let edit = changeSet.edit, edit.session == session else {
             return nil
@@ -38,7 +38,7 @@ extension ClientState {
         if case .change(let changeSet) = record.event { changeSet.edit?.session == commitSession } else { false }
     }
 
-    /// Delivers a gap to the followers of a name, which have missed changes.
+    /// Delivers a gap to the followers of a name, since they have missed changes.
     func publishGap(of name: DomainName, _ effects: inout ClientEffects) {
         for (follower, _) in followers where follower.wants(Domain(name)) {
             follower.appendGap()

@@ -4,9 +4,9 @@ import DefaultsCore
 extension ClientState {
     /// The loading state of a name's domains.
     struct NameState {
-        /// Whether all its values have arrived once.
+        /// Whether all values of the domains have arrived at least once.
         var isLoaded = false
-        /// Whether its changes arrive; false if the agent has refused to send them.
+        /// Whether changes to the domains arrive; false if the agent has refused to send them.
         var isFollowed = true
         /// The domains in the snapshot so far; `nil` if no snapshot is under way.
         var snapshot: Set<Domain>?
@@ -15,11 +15,11 @@ extension ClientState {
         /// The latches of callers that wait for the values.
         var waiters: [Latch] = []
 
-        /// Whether it is loaded and nothing is under way.
+        /// Whether the domains are loaded and nothing is under way.
         var isAtRest: Bool { isLoaded && snapshot == nil && waiters.isEmpty }
     }
 
-    /// Adds a user of a name, whose domains then stay in memory once they are loaded.
+    /// Adds a user of a name. While a name has users, its domains stay in memory once they are loaded.
     mutating func hold(_ name: DomainName) {
         users[name, default: 0] += 1
         idle.remove(name)
@@ -40,7 +40,7 @@ extension ClientState {
         names[name, default: NameState()].waiters.append(latch)
     }
 
-    /// Removes names beyond the idle capacity that have no users and no unsaved edits.
+    /// Removes names without users or unsaved edits beyond the number of idle names to retain.
     ///
     /// - Returns: The removed names, whose changes are no longer needed.
     mutating func removeUnusedNames() -> [DomainName] {
@@ -61,13 +61,13 @@ extension ClientState {
 
     // MARK: Search lists
 
-    /// A search list with its application and suites, so that it can be rebuilt.
+    /// A search list, with the application and suites that are needed to rebuild it.
     struct ListEntry {
         var list: SearchList
         var application: DomainName
         var suites: [DomainName] = []
 
-        /// The names that it searches, including repetitions.
+        /// The names that the list searches, including duplicates.
         var names: [DomainName] { [application] + suites + [.global] }
     }
 
@@ -106,7 +106,7 @@ extension ClientState {
     /// Returns the names whose domains a search list needs.
     func names(of list: SearchList) -> [DomainName] { lists[ObjectIdentifier(list)]?.names ?? [] }
 
-    /// Returns the suites of a search list, the last one added first.
+    /// Returns the suites of a search list, most recently added first.
     func suites(of list: SearchList) -> [DomainName] { lists[ObjectIdentifier(list)]?.suites ?? [] }
 
     /// Replaces the suites of a search list.
@@ -126,29 +126,30 @@ extension ClientState {
     }
 }
 
-/// The names whose domains are loaded, but not in use at present.
+/// The names whose domains are loaded but not in use.
 ///
-/// Some are kept, since programs often reopen a suite for each use. Every call takes constant time on average.
+/// Some names are retained, since programs often reopen a suite for each use. Every call takes constant time on
+/// average.
 struct IdleNames: Sendable {
-    /// The names, oldest first, each with the turn in which it was added; an entry is void if its turn isn't the
-    /// name's.
+    /// The names, oldest first, each with the turn in which it was added; an entry is void if `turns` has another turn
+    /// for the name, or none.
     private var order: ArraySlice<(name: DomainName, turn: UInt64)> = []
     private var turns: [DomainName: UInt64] = [:]
     private var lastTurn: UInt64 = 0
 
-    /// The number of names that are kept.
+    /// The number of names to retain.
     static let capacity = 32
-    /// The maximum number of names that are removed in one call.
+    /// The maximum number of names to remove in one call.
     private static let batch = 1_024
 
-    /// Whether there are more names than are kept.
+    /// Whether there are more names than should be retained.
     var hasExcess: Bool { turns.count > Self.capacity }
 
     mutating func add(_ name: DomainName) {
         lastTurn += 1
         turns[name] = lastTurn
         order.append((name, lastTurn))
-        // Otherwise a name that is used repeatedly would fill the order while nothing is removed from it.
+        // Without this, a name that is used repeatedly would make the order grow even if no name is ever removed.
         if order.count > 2 * turns.count + Self.batch { order = order.filter { turns[$0.name] == $0.turn }[...] }
     }
 

@@ -17,12 +17,12 @@ extension ClientState {
         wanted.isEmpty ? unsaved.dequeueUnsent(session: session) : nil
     }
 
-    /// Begins with a new session, to which all edits that aren't known to be saved must be sent again.
+    /// Begins a new session, to which all edits that aren't known to be saved must be resent.
     ///
     /// - Parameters:
-    ///   - system: The session's directories below the user's own.
+    ///   - system: The session's system directories.
     ///   - continues: Whether the session may be able to report what has happened since the previous one ended.
-    /// - Returns: The names whose changes continue after a cursor and those that begin with their values; and the
+    /// - Returns: The names whose changes resume after a cursor and those that begin with their values; and the
     ///   effects.
     mutating func begin(system: SystemDirectories, continues: Bool) -> (start: SessionStart, effects: ClientEffects) {
         for edit in unsaved.beginSession() {
@@ -45,29 +45,30 @@ extension ClientState {
         }
         if system != self.system {
             self.system = system
-            // Except those that haven't searched yet: they would count as searched before their names are loaded.
+            // Skip lists that haven't been searched yet, since they would count as searched before their names are
+            // loaded.
             for entry in lists.values where entry.list.hasSearched { effects.add(rebuild(entry)) }
         }
         return (start, effects)
     }
 
-    /// Notes that all changes up to a cursor have arrived.
+    /// Records that all changes up to a cursor have arrived.
     mutating func reach(_ cursor: Cursor) { self.cursor = cursor }
 
-    /// Notes that the values of a name will arrive, but not its changes.
+    /// Records that the values of a name's domains will arrive, but not their changes.
     mutating func noteUnfollowed(_ name: DomainName) { names[name]?.isFollowed = false }
 
     /// Restarts a name's stream, beginning with its values.
     ///
-    /// Followers get the gap when the values have arrived, so that they can't read values from before it.
+    /// Followers get the gap only when the values have arrived, so that they can't read values from before the gap.
     private mutating func restart(_ name: DomainName) {
         names[name]?.snapshot = []
         names[name]?.hasGap = true
     }
 
-    /// Restarts the stream of a failed conditional edit's name if the values here don't show why it failed.
+    /// Restarts the stream of a failed conditional edit's name, if the values here don't explain the failure.
     ///
-    /// This happens in a forked child that inherited a value which its parent never saved.
+    /// This happens in a forked child that inherited a value that its parent never saved.
     ///
     /// - Returns: Whether the name must be requested from the session.
     mutating func mustReload(_ commit: Commit) -> Bool {
@@ -79,7 +80,7 @@ extension ClientState {
 
     /// Applies an event of a name's stream.
     ///
-    /// - Returns: Whether the stream must be restarted because something is unknown; and the effects.
+    /// - Returns: Whether the stream must be restarted because some changes are unknown; and the effects.
     mutating func apply(_ event: StreamEvent, of name: DomainName) -> (mustRestart: Bool, effects: ClientEffects) {
         var effects = ClientEffects()
         var mustRestart = false
@@ -93,7 +94,7 @@ extension ClientState {
             case .unknown: mustRestart = true
             case .damaged(let domain, let reason): note(reason, of: domain, &effects)
             case .recovered(let domain): note(nil, of: domain, &effects)
-            // The session reports the failure if it has unsaved edits of this process.
+            // If this process has unsaved edits, the session reports the failure.
             case .unsaved: break
             }
             publish(event, &effects)
@@ -126,7 +127,7 @@ extension ClientState {
         return (mustRestart, effects)
     }
 
-    /// Notes the damage of a domain's file, and reports it once; `nil` if the file isn't damaged.
+    /// Records the damage of a domain's file, which is reported once; `nil` if the file isn't damaged.
     private mutating func note(_ damage: String?, of domain: Domain, _ effects: inout ClientEffects) {
         if let damage, damages[domain] != damage { effects.problems.append(DefaultsError(.damaged, damage)) }
         damages[domain] = damage
@@ -135,7 +136,7 @@ extension ClientState {
     private mutating func apply(_ changeSet: ChangeSet, of name: DomainName, _ effects: inout ClientEffects) {
         let domain = changeSet.domain
         if let seen = names[name]?.snapshot, !seen.contains(domain) {
-            // The domain had no values when the snapshot began. These are its first.
+            // The domain had no values when the snapshot began, so these are its first.
             names[name]?.snapshot?.insert(domain)
             replaceAll(of: domain, with: [:], &effects)
         }
@@ -147,10 +148,10 @@ extension ClientState {
         if let own {
             unsaved.noteMade(own)
         } else if unsaved.has(domain) {
-            // Otherwise, when pending edits are sent again, our own conditional edit would be mistaken for another
+            // Otherwise, when pending edits are resent, this process's conditional edit would be mistaken for another
             // writer's.
             if changeSet.edit?.session == commitSession { unsaved.noteOwn(changeSet.changes, of: domain) }
-            // These keys must not be sent again if the session is lost: the other writer came later.
+            // These keys must not be resent if the session is lost, since the other writer's change is newer.
             unsaved.overrule(changeSet.changes.map(\.key), of: domain)
         }
         refresh(changed, in: .persistent(domain), &effects)
@@ -162,20 +163,20 @@ extension ClientState {
         refresh(changed, in: .persistent(domain), &effects)
     }
 
-    /// Notes that the session has processed an edit.
+    /// Records that the session has processed an edit.
     mutating func accept(_ number: UInt64) -> ClientEffects {
         var effects = ClientEffects()
         guard let edit = unsaved.accept(number) else { return effects }
         // While a snapshot is under way, the edit's own record may have been discarded with the previous stream.
         let isFollowed = names[edit.domain.name].map { $0.isLoaded && $0.isFollowed && $0.snapshot == nil } ?? false
-        // Keys that now hold something else were changed by another writer, and must not be sent again, either.
+        // Keys that now have a different value were changed by another writer, and must not be resent either.
         unsaved.overrule(unmask(edit, isFollowed: isFollowed, &effects), of: edit.domain)
         return effects
     }
 
-    /// Unmasks the keys of an edit: those that it didn't change get the value that it hid.
+    /// Unmasks the keys of an edit: keys that the edit turned out not to change get the value that it hid.
     ///
-    /// - Returns: The keys that now hold something else.
+    /// - Returns: The keys that now have a different value.
     private mutating func unmask(_ edit: UnsavedEdit, isFollowed: Bool, _ effects: inout ClientEffects) -> [String] {
         let changed = replicas.change(edit.domain) {
             $0.accept(edit.values.keys, number: edit.number, isFollowed: isFollowed)
@@ -184,7 +185,7 @@ extension ClientState {
         return changed
     }
 
-    /// Notes that the session has refused an edit, which won't be sent again.
+    /// Records that the session has refused an edit, which won't be resent.
     mutating func refuse(_ number: UInt64) -> ClientEffects {
         var effects = ClientEffects()
         guard let edit = unsaved.accept(number) else { return effects }
@@ -193,7 +194,7 @@ extension ClientState {
         return effects
     }
 
-    /// Requeues an edit that the session refused as late, because others have written since it was made.
+    /// Requeues an edit that the session refused as late, because others have changed the domain since it was made.
     ///
     /// The new request includes the values that the edit replaced, so that it sets only the keys that others haven't
     /// changed.
@@ -210,17 +211,17 @@ extension ClientState {
         return effects
     }
 
-    /// Notes that all edits of a domain up to a number are durable.
+    /// Records that all edits of a domain up to a number are durable.
     mutating func save(_ domain: Domain, upTo number: UInt64) {
         unsaved.save(domain, upTo: number)
         unsavedCommits.remove(domain)
     }
 
-    /// Notes that a conditional edit of a domain isn't saved yet: the session retries, and must save it before the
+    /// Records that a conditional edit of a domain isn't saved yet; the session retries, and must save it before the
     /// process ends.
     mutating func noteUnsaved(_ domain: Domain) { unsavedCommits.insert(domain) }
 
-    /// Opens the latches of callers that wait for values, since none will arrive.
+    /// Opens the latches of callers that wait for values, since these won't arrive.
     mutating func abandonLoads() -> ClientEffects {
         var effects = ClientEffects()
         for name in names.keys {

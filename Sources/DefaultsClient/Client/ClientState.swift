@@ -4,13 +4,12 @@ import PropertyList
 /// The domains that a process uses, its own edits on top of them, and the search lists over them.
 ///
 /// A pure state machine, except that it updates the search lists: no I/O, no clock, no waiting. Transitions return
-/// their side effects, which `Client` performs. This file has the operations for callers. `ClientState+Session` has the
-/// requests to a session and its events, `ClientState+Names` the names in use, and `ClientState+Followers` the
-/// followers.
+/// their side effects, which `Client` performs. This file has the operations for callers. `ClientState+Session` has a
+/// session's requests and events, `ClientState+Names` the names in use, and `ClientState+Followers` the followers.
 struct ClientState {
-    /// The process's identifier in its edits.
+    /// The random number that identifies the process in its edits.
     private(set) var session: UInt64
-    /// The process's identifier in its conditional edits, which are numbered separately.
+    /// The random number that identifies the process in its conditional edits, which are numbered separately.
     private(set) var commitSession: UInt64
     /// The names whose domains are loaded or requested.
     var names: [DomainName: NameState] = [:]
@@ -25,9 +24,9 @@ struct ClientState {
     var replicas = Replicas()
     /// The volatile domains, which exist only in this process.
     private(set) var volatile: [String: DomainValues]
-    /// The values of the languages that search lists search or wait for; empty for a name that isn't a language.
+    /// The values of the languages that search lists search or wait for; empty for unknown languages.
     private var languages: [String: DomainValues] = [:]
-    /// The languages of a user who has set none; `nil` if languages domains aren't searched.
+    /// The languages to use if the user hasn't set any; `nil` if languages domains aren't searched.
     private var defaultLanguages: [String]?
     /// The search lists.
     var lists: [ObjectIdentifier: ListEntry] = [:]
@@ -35,7 +34,7 @@ struct ClientState {
     var listsByName: [DomainName: Set<ObjectIdentifier>] = [:]
     /// The followers of change sets, each with the last edit before it was added.
     var followers: [(follower: ChangeFollower, after: UInt64)] = []
-    /// The layers below the user's own.
+    /// The system directories, whose layers supplement the user's own.
     var system: SystemDirectories
 
     /// The edits that aren't known to be saved.
@@ -49,7 +48,7 @@ struct ClientState {
     /// The damage of files, as last reported.
     var damages: [Domain: String] = [:]
 
-    /// The log of a client that has no files; `nil` if it has files.
+    /// The log of a client without files; `nil` if the client has files.
     private var ownLog: ChangeLog?
 
     init(system: SystemDirectories, volatile: [String: DomainValues], inMemory: [Domain: DomainValues]? = nil) {
@@ -61,10 +60,10 @@ struct ClientState {
         self.replicas = Replicas(inMemory ?? [:])
     }
 
-    /// Starts over in a forked child: keeps the values until they are reloaded, and leaves the parent's edits to the
+    /// Starts over in a forked child: retains the values until they are reloaded, and leaves the parent's edits to the
     /// parent.
     ///
-    /// - Returns: The latches of the parent's threads that waited for values.
+    /// - Returns: The latches of the parent's threads that are waiting for values.
     mutating func startOver() -> [Latch] {
         session = .random(in: 1 ... .max)
         commitSession = .random(in: 1 ... .max)
@@ -88,7 +87,7 @@ struct ClientState {
     /// Returns the values of a domain.
     func values(of domain: Domain) -> DomainValues { replicas[domain]?.values ?? [:] }
 
-    /// The domains that have values here, in order.
+    /// The domains that have loaded values, in order.
     var domainsWithValues: [Domain] { replicas.domainsWithValues }
 
     private func values(in layer: SearchLayer) -> DomainValues? {
@@ -113,7 +112,7 @@ struct ClientState {
 
     // MARK: Search lists
 
-    /// Searches for every key.
+    /// Searches a list's layers for every key.
     mutating func fill(_ list: SearchList) -> ClientEffects {
         lists[ObjectIdentifier(list)].map { rebuild($0) } ?? ClientEffects()
     }
@@ -153,10 +152,10 @@ struct ClientState {
         return effects
     }
 
-    /// Returns the values of a volatile domain; one that the program has set hides the language of the same name.
+    /// Returns the values of a volatile domain; a domain set by the program hides the language of the same name.
     func volatileValues(_ name: String) -> DomainValues? { volatile[name] ?? languages[name] }
 
-    /// Returns the names of the volatile domains of all lists, and those of one list's languages.
+    /// Returns the names of the volatile domains that all lists share, and of one list's languages.
     func volatileNames(of list: SearchList) -> [String] {
         Set(volatile.keys).union(list.languages.filter { volatileValues($0)?.isEmpty == false }).sorted()
     }
@@ -166,7 +165,8 @@ struct ClientState {
     /// Whether languages domains are searched.
     var usesLanguages: Bool { defaultLanguages != nil }
 
-    /// Includes languages domains in all searches from now on, with the languages of a user who has set none.
+    /// Includes languages domains in all searches from now on; `names` are the languages to use if the user hasn't set
+    /// any.
     mutating func useLanguages(else names: [String]) -> ClientEffects {
         if defaultLanguages != nil { return ClientEffects() }
         defaultLanguages = names
@@ -181,11 +181,11 @@ struct ClientState {
         return effects
     }
 
-    /// Drops the languages that no list searches, or would search if it were rebuilt.
+    /// Drops languages that no list searches or would search if it were rebuilt.
     ///
-    /// A list that waits for its first search has none yet, but must find those that it requested; otherwise it would
-    /// request them forever. Languages are dropped when others are added, and not when a list is removed: the next list
-    /// of the program is likely to search the same ones.
+    /// A list that waits for its first search has no languages yet, but must find those that it requested; otherwise it
+    /// would request them forever. Languages are dropped when others are added, and not when a list is removed, since
+    /// the program's next list is likely to search the same languages.
     private mutating func dropLanguages() {
         var kept: Set<String> = []
         for entry in lists.values { kept.formUnion(entry.list.languages + languageNames(of: entry)) }
@@ -210,8 +210,8 @@ struct ClientState {
 
     /// Returns the languages that a search list can search now, and requests those whose values are missing.
     ///
-    /// - Returns: Its previous languages until all requested ones are here, so that it always has some; `nil` if it has
-    ///   none yet and must wait.
+    /// - Returns: The list's previous languages until all requested ones are available, so that it always has some;
+    ///   `nil` if it has none yet and must wait.
     private func availableLanguages(of entry: ListEntry, _ effects: inout ClientEffects) -> [String]? {
         let names = languageNames(of: entry)
         let missing = names.filter { languages[$0] == nil }
@@ -222,7 +222,7 @@ struct ClientState {
 
     // MARK: Editing
 
-    /// Removes all keys of a domain and sets others.
+    /// Replaces all keys of a domain.
     mutating func replace(_ domain: Domain, with values: DomainValues, at time: Timestamp) -> ClientEffects {
         var difference = Difference(uniqueKeysWithValues: values.map { ($0, .some($1)) })
         for key in self.values(of: domain).keys where values[key] == nil { difference[key] = .some(nil) }
@@ -255,7 +255,7 @@ struct ClientState {
 
     /// Sets and removes keys of a domain in memory if certain keys still have their expected values.
     ///
-    /// - Returns: Whether they have; and the effects.
+    /// - Returns: Whether the keys had these values, so that the edit was made; and the effects.
     mutating func commit(_ commit: Commit, at time: Timestamp) -> (isMade: Bool, effects: ClientEffects) {
         guard holds(commit.expected, in: commit.domain) else { return (false, ClientEffects()) }
         return (true, edit(commit.domain, commit.values, at: time))
@@ -267,13 +267,13 @@ struct ClientState {
         return expected.allSatisfy { key, value in values?[key] == value }
     }
 
-    /// Returns the part of an edit that changes something, and the previous values of its keys.
+    /// Returns the part of an edit that changes values, and the previous values of its keys.
     ///
-    /// A separate function, so that no other reference to the dictionary is left when it is changed, and it isn't
-    /// copied.
+    /// This is a separate function so that it leaves no second reference to the dictionary, which would have to be
+    /// copied when it is changed.
     private func changes(of domain: Domain, by values: Difference) -> (changes: Difference, old: DomainValues) {
         guard let all = replicas[domain]?.values else { return (values.filter { $1 != nil }, [:]) }
-        // A damaged file doesn't have the values in effect, so even unchanged values must be saved.
+        // A damaged file lacks the values in effect, so even unchanged values must be saved.
         let isDamaged = damages[domain] != nil
         var (changes, old) = (values, DomainValues())
         for (key, value) in values {
@@ -294,7 +294,7 @@ struct ClientState {
     /// The user's domains that are in use.
     var domainsInUse: [Domain] { names.keys.flatMap { Domain.ofUser($0) } }
 
-    /// Whether the session has processed every edit, so that all outlive the process if the session is an agent's.
+    /// Whether the session has processed every edit; with an agent, all edits are then certain to outlive the process.
     var isAccepted: Bool { unsaved.isAccepted }
 
     /// The number of edits that the session has yet to process.

@@ -7,7 +7,7 @@ import Synchronization
 /// The thread that owns the session: it sends the process's requests, and applies the session's events.
 ///
 /// With an agent, it sleeps until something arrives. Without one, it reloads the files: every second while there are
-/// observers, otherwise only before a read.
+/// observers, and otherwise only before a read.
 final class ClientThread {
     private let client: Client
     private let location: Location
@@ -22,8 +22,7 @@ final class ClientThread {
     private var hasEnded = false
     /// Whether the problem with the agent's settings has been reported.
     private var hasReportedSettings = false
-    /// The session's descriptor, which forked children close; otherwise the agent wouldn't notice the end of this
-    /// process.
+    /// The session's descriptor, which forked children close so that the agent notices the end of this process.
     private var descriptor: Int32 = -1
 
     /// The time in milliseconds during which a reload of the files counts as fresh.
@@ -37,9 +36,9 @@ final class ClientThread {
     /// Starts the thread.
     ///
     /// - Parameters:
-    ///   - client: The client, which lives until the thread ends.
+    ///   - client: The client, which the thread retains until it ends.
     ///   - location: The client's directories and socket.
-    /// - Returns: False if the system can't start another thread.
+    /// - Returns: False if no thread can be started.
     static func start(for client: Client, at location: Location) -> Bool {
         DetachedThread.start { ClientThread(client, location).run() }
     }
@@ -55,7 +54,7 @@ final class ClientThread {
             do throws(DefaultsError) {
                 try serve(requests)
             } catch {
-                // The agent is gone or unresponsive. Another one may have started; otherwise the files are used.
+                // The agent is gone or unresponsive. Use another agent if one has started, and otherwise the files.
                 client.line.open(nil)
                 session = nil
                 note(error)
@@ -75,7 +74,7 @@ final class ClientThread {
         if error.isTimeout { return noteSilence(error) }
         let isNews = error.code != .agentUnavailable || error.errno == nil && !barriers.isHandingOver
         if isNews { client.report(error, of: .agent) }
-        // A session that failed immediately would fail again.
+        // If the session failed right after it began, the next one would probably fail too.
         if lastReload + Self.freshness > .now() { attempts.postpone(until: .now() + Self.freshness) }
     }
 
@@ -121,7 +120,7 @@ final class ClientThread {
         try session.follow(names)
         for edit in edits {
             try session.edit(edit)
-            // With an agent this is fast, and runs under a lock that a fork waits for.
+            // With an agent, sending is fast, and this runs under a lock that a fork waits for.
             if !hasAgent { yieldToFork() }
         }
         let next = commits.begin(in: log(of: session)) { commit in
@@ -161,7 +160,7 @@ final class ClientThread {
         if client.requests.descriptor < 0 { timeout = timeout < 0 ? 10 : min(timeout, 10) }
         closeInChild(sessionAwaited?.fd ?? -1)
         linux_leave(linux_gate_work)
-        // Rounded up: a wait that ended just before its deadline would be followed by waits of no length.
+        // Round up: a wait that ends just before its deadline would be followed by waits of zero length.
         _ = poll(&awaited, 2, timeout > 0 ? timeout + 1 : timeout)
         linux_enter(linux_gate_work)
         if !hasAgent, !client.isStale, session != nil, lastReload + Self.freshness <= .now() {
@@ -215,7 +214,7 @@ final class ClientThread {
                 noteSilence(error)
                 return nil
             }
-            // An agent that ends at this moment counts as absent.
+            // An agent that is just ending counts as absent.
             if error.code == .agentUnavailable, error.errno != nil { return nil }
             client.report(error, of: .agent)
             attempts.postpone(until: .now() + AgentTimeouts.retry)
@@ -270,7 +269,7 @@ final class ClientThread {
                 try exclusively { () throws(DefaultsError) in try session.follow([name]) }
             }
             commit.barrier.finish(error.map { [$0] } ?? [])
-            // The next one must be requested.
+            // The next conditional edit must be requested.
             if !commits.isEmpty { client.requests.wake() }
         case .unsaved(let domain): client.state.withLock { $0.noteUnsaved(domain) }
         case .saved(let domain, let number): client.state.withLock { $0.save(domain, upTo: number) }

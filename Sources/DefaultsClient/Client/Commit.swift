@@ -1,15 +1,15 @@
 import DefaultsCore
 
-/// A conditional edit, which is made only if keys have their expected values.
+/// A conditional edit, which is made only if certain keys have their expected values.
 ///
-/// Its barrier finishes with the outcome.
+/// The barrier finishes with the outcome.
 struct Commit: Sendable {
     let domain: Domain
     let values: Difference
     let expected: Difference
     let barrier = Barrier(.durable)
 
-    /// Returns the request, whose identity lets an agent that receives it twice recognize it.
+    /// Returns the request, with an identity by which an agent recognizes a duplicate.
     func request(_ identity: EditIdentity) -> EditRequest {
         EditRequest(domain: domain, values: values, writer: .app(.current), identity: identity, expecting: expected)
     }
@@ -17,8 +17,8 @@ struct Commit: Sendable {
     /// The error of an edit whose condition doesn't hold.
     var conditionError: DefaultsError { .condition(of: domain) }
 
-    /// The error of an edit that was never sent, or whose outcome is unknown because the answer was lost together with
-    /// the agent's log.
+    /// The error of an edit that was never sent, or whose outcome is unknown because both the answer and the agent's
+    /// log were lost.
     var unknownOutcome: DefaultsError {
         DefaultsError(
             .agentUnavailable,
@@ -29,9 +29,9 @@ struct Commit: Sendable {
 
 /// The conditional edits to make, in order and one at a time.
 ///
-/// If one is sent twice, the agent knows by its number whether it has been made.
+/// If an edit is sent twice, the agent knows by its number whether it has been made.
 ///
-/// Pure, but for the barriers of edits that it fails.
+/// Pure, except that it finishes the barriers of failed edits.
 struct CommitQueue {
     private var commits: ArraySlice<Commit> = []
     private var lastNumber: UInt64 = 0
@@ -40,7 +40,7 @@ struct CommitQueue {
     /// The state of the first edit.
     private enum State {
         case idle
-        /// It was sent to an agent with this log, or given to an embedded session, which has none.
+        /// The edit was sent to an agent with this log, or passed to an embedded session, which has no epoch.
         case sent(Epoch?)
     }
 
@@ -50,12 +50,12 @@ struct CommitQueue {
 
     /// Begins the next edit, unless one is under way.
     ///
-    /// Edits whose condition already fails here are rejected immediately.
+    /// Edits whose condition already fails for the loaded values are rejected immediately.
     ///
     /// - Parameters:
     ///   - log: The log of the session's agent; `nil` without an agent.
-    ///   - holds: Returns whether an edit's condition holds here.
-    /// - Returns: The edit to send and its number; `nil` if there is none.
+    ///   - holds: A closure that returns whether an edit's condition holds for the loaded values.
+    /// - Returns: The edit to send and its number; `nil` if there is nothing to send.
     mutating func begin(in log: Epoch?, _ holds: (Commit) -> Bool) -> (commit: Commit, number: UInt64)? {
         guard case .idle = state else { return nil }
         while let next = commits.first, !holds(next) {
@@ -68,8 +68,8 @@ struct CommitQueue {
         return (next, lastNumber)
     }
 
-    /// Returns the edit under way, to be sent again to a new session if it has the same log, which shows whether the
-    /// edit was made; otherwise fails the edit.
+    /// Returns the edit under way, to be resent to a new session with the same log, which tells whether the edit was
+    /// made; with another log, fails the edit.
     mutating func resume(in log: Epoch?) -> (commit: Commit, number: UInt64)? {
         guard case .sent(let former) = state, let commit = commits.first else { return nil }
         if let former, former == log { return (commit, lastNumber) }

@@ -3,10 +3,10 @@ import Glibc
 import Linux
 import Synchronization
 
-/// The thread that ends the process: the first one that calls `exit`.
+/// The thread that ends the process, which is the first one to call `exit`.
 ///
-/// Before version 2.41, glibc lets threads run exit handlers concurrently, each handler once, and the first thread that
-/// finds none left ends the process.
+/// Before version 2.41, glibc lets several threads run exit handlers concurrently, each handler once, and the first
+/// thread that finds no more handlers ends the process.
 enum ExitingThread {
     private static let first = ForkSafeMutex<(process: pid_t, thread: pthread_t)?>(nil)
     private static let otherExits = Atomic(0)
@@ -27,7 +27,7 @@ enum ExitingThread {
     private static func end(_ status: Int32) {
         let (process, thread) = (getpid(), pthread_self())
         let isFirst = first.withLock { first in
-            // A child that was forked in the meantime has threads of its own.
+            // A forked child has its own threads.
             if first?.process != process { first = (process, thread) }
             return first?.thread == thread
         }

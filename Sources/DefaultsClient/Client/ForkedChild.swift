@@ -3,10 +3,10 @@ import DefaultsCore
 import Linux
 import PropertyList
 
-/// A forked child, which has its parent's memory, but of its parent's threads only the one that forked.
+/// A forked child, which has a copy of its parent's memory, but only the thread that forked.
 ///
-/// It starts over when it first uses the library, and not during the fork: most children run another program
-/// immediately.
+/// It starts over when it first uses the library, and not during the fork, since most children immediately run another
+/// program.
 enum ForkedChild {
     private struct Reference {
         weak var client: Client?
@@ -15,7 +15,7 @@ enum ForkedChild {
     /// The clients that start over in a child.
     private static let all = ForkSafeMutex<[ObjectIdentifier: Reference]>([:])
 
-    /// Whether this process is a child that hasn't started over, so that its values are as old as the fork.
+    /// Whether this process is a child that hasn't started over yet, so that its values date from before the fork.
     static var isFresh: Bool { linux_is_fresh_child() }
 
     /// Adds a client that starts over in a child.
@@ -30,15 +30,15 @@ enum ForkedChild {
     }
 
     private static func startOver() {
-        // Not under the lock: releasing the last reference to a client acquires it, too.
+        // Don't hold the lock here, since releasing the last reference to a client acquires it too.
         for client in all.withLock({ $0.values.map(\.client) }) { client?.startOver() }
     }
 }
 
-/// The parent's edits of a name that weren't known to be saved when it forked.
+/// The parent's edits of a name's domains that weren't known to be saved at the time of the fork.
 ///
-/// They are in effect in the child, but the parent saves them, possibly after the child has loaded its first values.
-/// Therefore, a key that still has a value from before such an edit gets the edit's value.
+/// These edits are in effect in the child, but the parent saves them, possibly after the child has loaded its first
+/// values. So if a loaded key still has a value from before such an edit, the edit's value replaces it.
 struct InheritedEdits: Sendable {
     private var keys: [Domain: [String: Key]] = [:]
 
@@ -57,7 +57,7 @@ struct InheritedEdits: Sendable {
         }
     }
 
-    /// Applies the edits that a domain's first values lack.
+    /// Adds the edits that are missing from a domain's first values.
     func complete(_ values: DomainValues, of domain: Domain) -> DomainValues {
         var values = values
         for (name, key) in keys[domain] ?? [:] where key.before.contains(values[name]) { values[name] = key.value }

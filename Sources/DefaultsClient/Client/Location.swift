@@ -9,7 +9,7 @@ package struct Location: Sendable {
     package var address: Result<AgentAddress, DefaultsError>
     package var system: SystemDirectories
 
-    /// Creates the location that the environment names.
+    /// Creates the location that the environment specifies.
     package init(environment: Environment) throws(DefaultsError) {
         let directory = try PreferencesDirectory(environment: environment)
         self.directory = directory
@@ -20,12 +20,12 @@ package struct Location: Sendable {
 
 /// The suites outside the preferences directory, whose files programs name by absolute path.
 ///
-/// Each directory of such files has a `Client` of its own, without an agent, for the rest of the process.
+/// Each directory of such files has its own `Client`, without an agent, until the process ends.
 package enum FileSuites {
-    /// The clients by the paths of their directories; nothing is called under the lock.
+    /// The clients, by directory path; nothing is called under the lock.
     private static let all = ForkSafeMutex<[String: Client]>([:])
 
-    /// Returns the client of a directory's files, and creates it when it is first needed.
+    /// Returns the client of a directory's files, which is created on first use.
     package static func client(of directory: PreferencesDirectory) -> Client {
         if let known = all.withLock({ $0[directory.path] }) { return known }
         // The process's own client hands over these edits at exit, so it must exist.
@@ -59,10 +59,10 @@ extension Location {
 }
 
 extension Client {
-    /// Returns the domain that a suite's name means: one of this client's, or the one in the file that an absolute path
-    /// names.
+    /// Returns the domain name and client that a suite's name stands for: this client, or for an absolute path, the
+    /// client of that file's directory.
     ///
-    /// - Throws: `invalidDomainName` for the argument and the registration domain, which aren't stored in files.
+    /// - Throws: `invalidDomainName` for the argument and registration domains, which aren't stored in files.
     package func suite(named text: String) throws(DefaultsError) -> (client: Client, name: DomainName) {
         let name = try DomainName(ofFile: text)
         guard Path.isAbsolute(text), !isInMemory, case .success(let own) = location else { return (self, name) }

@@ -1,28 +1,28 @@
 import Glibc
 import Linux
 
-/// A recursive, fair lock for read-modify-write operations: threads get it in the order in which they asked.
+/// A recursive, fair lock for read-modify-write operations, which threads acquire in the order of their requests.
 ///
-/// Its holder may call any code. The library never takes it while holding another of its locks. A fork doesn't wait for
-/// it: in the child it is free, unless the forking thread held it.
+/// The holder may call any code. The library never acquires this lock while holding another of its locks. A fork
+/// doesn't wait for the lock: in the child, it is free unless the forking thread holds it.
 package final class ModificationLock: Sendable {
     private struct State: Sendable {
         var owner: pthread_t?
-        /// The number of times that the owner holds it.
+        /// The number of times that the owner has acquired the lock.
         var depth = 0
         var waiting: [(thread: pthread_t, latch: Latch)] = []
     }
 
     private let state = ForkSafeMutex(State())
 
-    /// Runs a body with the lock, after waiting for the thread that holds it.
+    /// Runs a closure while holding the lock, after waiting for any other holder.
     package func withLock<Result, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         lock()
         defer { unlock() }
         return try body()
     }
 
-    /// Acquires the lock, after waiting for the thread that holds it.
+    /// Acquires the lock, after waiting for any other holder.
     package func lock() {
         let thread = pthread_self()
         let latch = state.withLock { state -> Latch? in
@@ -45,7 +45,8 @@ package final class ModificationLock: Sendable {
             guard state.depth == 0 else { return nil }
             state.owner = nil
             guard !state.waiting.isEmpty else { return nil }
-            // Handed over directly: otherwise a thread that locks in a loop would always beat the waiting ones.
+            // Pass the lock on directly: otherwise, a thread that locks in a loop would always beat the waiting
+            // threads.
             let next = state.waiting.removeFirst()
             (state.owner, state.depth) = (next.thread, 1)
             return next.latch

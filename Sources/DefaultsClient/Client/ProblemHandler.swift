@@ -3,7 +3,7 @@ package import DefaultsCore
 import Glibc
 import Linux
 
-/// A problem found by the client, reported by the library above.
+/// A problem found by the client or by the library above it.
 package struct Problem: Hashable, Sendable {
     /// The subject of a problem.
     package enum Kind: String, Sendable {
@@ -11,7 +11,7 @@ package struct Problem: Hashable, Sendable {
     }
 
     package let kind: Kind
-    /// A whole sentence for people: what happened, where, and the remedy.
+    /// A complete sentence for people: what happened, where, and the remedy.
     package let description: String
     /// The system's error number, where a system call failed.
     package let errno: Int32?
@@ -38,15 +38,15 @@ package enum ProblemHandler {
         let handle: @Sendable (Problem) -> Void
     }
 
-    /// The problems that the library's own thread found, which another thread reports in order.
+    /// The problems found by the library's own thread, which another thread reports in order.
     ///
-    /// The handler may wait for the library's own thread, so that one can't call it. A Dispatch queue won't do either:
-    /// one that counts on an idle thread of the parent never runs in a forked child.
+    /// The handler may wait for the library's own thread, so that thread can't call the handler. Nor can a Dispatch
+    /// queue: if it relies on an idle thread of the parent, it never runs in a forked child.
     private static let elsewhere = ForkSafeMutex(Elsewhere())
 
     private struct Elsewhere {
         private var unreported: [Problem] = []
-        /// The process whose thread reports them; 0 when there is no such thread.
+        /// The ID of the process whose thread reports them; 0 if there is no such thread.
         private var reporter: pid_t = 0
 
         /// Adds a problem.

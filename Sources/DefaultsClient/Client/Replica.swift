@@ -1,12 +1,12 @@
 import DefaultsCore
 import PropertyList
 
-/// One domain's values as this process sees them: the agent's values, and on top the process's edits that the agent
+/// A domain's values as this process sees them: the agent's values, overlaid with edits of this process that the agent
 /// hasn't confirmed yet.
 struct Replica: Sendable {
     /// The values in effect in this process.
     private(set) var values: DomainValues = [:]
-    /// The keys with an edit of this process under way, which hides others' changes until it is done.
+    /// The keys that this process is editing; the edit hides others' changes until it is confirmed.
     private var masks: [String: Mask] = [:]
 
     private struct Mask {
@@ -28,7 +28,7 @@ struct Replica: Sendable {
         }
     }
 
-    /// Masks the keys of an edit again, after it has become uncertain whether it was made.
+    /// Masks the keys of an edit again, because it is no longer certain that the edit was made.
     mutating func mask(_ keys: some Sequence<String>, number: UInt64) {
         for key in keys {
             masks[key, default: Mask(number: number, under: values[key])].number = number
@@ -41,9 +41,9 @@ struct Replica: Sendable {
     /// Receives a key's change from the stream.
     ///
     /// - Parameters:
-    ///   - key: The key.
-    ///   - value: Its new value; `nil` if it was removed.
-    ///   - own: The number of the process's edit that made the change; `nil` if it is someone else's.
+    ///   - key: The changed key.
+    ///   - value: The key's new value; `nil` if the key was removed.
+    ///   - own: The number of this process's edit that made the change; `nil` if another process made it.
     /// - Returns: Whether the value in effect has changed.
     mutating func receive(_ key: String, _ value: PropertyListValue?, own: UInt64?) -> Bool {
         if let mask = masks[key], mask.number != own {
@@ -56,13 +56,13 @@ struct Replica: Sendable {
 
     /// Removes the masks of an edit that the agent has processed.
     ///
-    /// If an edit still masks a key, it didn't change that key: the key already had the value, or another writer
-    /// overruled the edit. While changes aren't arriving, this can't be known. In that case, the edit's value stays in
+    /// If the edit still masks a key, it didn't change that key: the key already had the value, or another writer
+    /// overruled the edit. This can be known only while changes are arriving; otherwise, the edit's value stays in
     /// effect until other values arrive.
     ///
     /// - Parameters:
     ///   - keys: The keys that the edit changed.
-    ///   - number: Its number.
+    ///   - number: The edit's number.
     ///   - isFollowed: Whether all changes up to this point have been received.
     /// - Returns: The keys whose value in effect has changed.
     mutating func accept(_ keys: some Sequence<String>, number: UInt64, isFollowed: Bool = true) -> [String] {
@@ -92,7 +92,7 @@ struct Replica: Sendable {
     }
 }
 
-/// The replicas of domains, also found by their names.
+/// The replicas of domains, which can also be found by name.
 struct Replicas: Sendable {
     private var replicas: [DomainName: [Domain: Replica]] = [:]
 
@@ -110,7 +110,7 @@ struct Replicas: Sendable {
         replicas.values.flatMap { $0.filter { !$1.values.isEmpty }.keys }.sorted()
     }
 
-    /// Changes a domain's replica in place, after creating it if there is none.
+    /// Changes a domain's replica in place, creating it if necessary.
     mutating func change<Value>(_ domain: Domain, _ body: (inout Replica) -> Value) -> Value {
         body(&replicas[domain.name, default: [:]][domain, default: Replica()])
     }
@@ -118,7 +118,7 @@ struct Replicas: Sendable {
     /// Removes the replicas of a name.
     mutating func remove(_ name: DomainName) { replicas[name] = nil }
 
-    /// Forgets which edits are under way; the values that they set stay.
+    /// Forgets which edits are under way, but retains the values that they set.
     mutating func forgetEdits() {
         replicas = replicas.mapValues { $0.mapValues { Replica(values: $0.values) } }
     }

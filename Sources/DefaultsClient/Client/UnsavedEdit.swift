@@ -3,36 +3,38 @@ import PropertyList
 
 /// An edit of this process that isn't known to be saved.
 struct UnsavedEdit: Sendable {
-    /// Its position in the order of the process's edits, from 1; assigned by `UnsavedEdits`.
+    /// The edit's position in the order of the process's edits, starting at 1; assigned by `UnsavedEdits`.
     var number: UInt64 = 0
     var domain: Domain
-    /// The keys that it set or removed.
+    /// The keys that the edit set or removed.
     var values: Difference
-    /// The values of the keys before it.
+    /// The values that the keys had before the edit.
     var replacing: DomainValues
-    /// The later values of the keys, from edits that were joined into this one or from conditional edits; possibly
+    /// The keys' later values, from edits that were joined into this one or from conditional edits; they may have been
     /// saved.
     var since: FormerValues = [:]
-    /// The time when it was made.
+    /// The time when the edit was made.
     var time: Timestamp
-    /// Whether the session has processed it.
+    /// Whether the session has processed the edit.
     var isAccepted = false
-    /// Whether its record has arrived in the session's stream; if not, its outcome is unknown until it is accepted.
+    /// Whether the edit's record has arrived in the session's stream; if not, the outcome is unknown until the edit is
+    /// accepted.
     var isMade = false
-    /// Whether it reached the agent so late that it must be compared with what others have done since.
+    /// Whether the edit reached the agent so late that it must be compared with what others have done since.
     var isLate = false
 
-    /// Whether nothing is left of it: all its keys were saved, set by later edits, or overruled by others.
+    /// Whether nothing is left of the edit, because all its keys were saved, set by later edits, or overruled by
+    /// others.
     var isVoid: Bool { values.isEmpty }
 
-    /// Returns the values of a key before this edit: the one that it replaced, and those since.
+    /// Returns the former values of a key: the one that this edit replaced, and later ones.
     func former(_ key: String) -> [PropertyListValue?] { [replacing[key]] + since[key, default: []] }
 
     /// Creates the request for the edit.
     ///
     /// - Parameters:
     ///   - session: The process's identifier.
-    ///   - isAgain: Whether the edit was sent before, and may have been made.
+    ///   - isAgain: Whether the edit is being resent and may already have been made.
     /// - Returns: The request.
     func request(session: UInt64, isAgain: Bool) -> EditRequest {
         let former = isAgain ? FormerValues(uniqueKeysWithValues: values.keys.map { ($0, self.former($0)) }) : nil
@@ -43,7 +45,7 @@ struct UnsavedEdit: Sendable {
 
     /// Joins a later edit of the same domain into this one, which hasn't been sent yet.
     ///
-    /// - Returns: Whether it was joined; one that would make this edit large isn't.
+    /// - Returns: Whether the edit was joined; an edit that would make this one large isn't.
     mutating func absorb(_ later: UnsavedEdit) -> Bool {
         guard domain == later.domain, !isLate, !later.isLate,
             later.values.keys.allSatisfy({ values[$0] != nil })
@@ -56,7 +58,7 @@ struct UnsavedEdit: Sendable {
         return true
     }
 
-    /// The number of keys at which an edit stops absorbing new ones.
+    /// The number of keys at which an edit stops absorbing new keys.
     private static let maximumAbsorbed = 1_000
 }
 

@@ -3,12 +3,13 @@ import PropertyList
 
 /// The edits of this process that aren't known to be saved, and the progress of each.
 ///
-/// An edit is sent, then accepted by the session, then saved. If the session is lost, it is sent again to the next one.
+/// An edit is sent, then accepted by the session, then saved. If the session is lost, the edit is resent to the next
+/// session.
 ///
 /// The average time of a call doesn't depend on the number of edits, with two exceptions: the start of a session visits
 /// all edits, and another writer's change to a key visits those of the domain.
 struct UnsavedEdits: Sendable {
-    /// The edits, oldest first; void ones are removed now and then.
+    /// The edits, oldest first; void edits are removed from time to time.
     private var edits: [UnsavedEdit] = []
     /// The number of edits that aren't void.
     private var count = 0
@@ -27,7 +28,7 @@ struct UnsavedEdits: Sendable {
     /// The number of edits above which accepted edits are joined.
     private var limit = Self.backlog
 
-    /// The number of edits that are kept separate, so that others see each of them.
+    /// The number of edits that stay separate, so that others see each of them.
     ///
     /// Edits of a longer burst are joined if they haven't been sent yet, or have been accepted.
     static let backlog = 256
@@ -42,7 +43,7 @@ struct UnsavedEdits: Sendable {
 
     /// Adds an edit.
     ///
-    /// - Returns: Its number, which is the previous edit's if the two were joined.
+    /// - Returns: The edit's number, which is the previous edit's if the two were joined.
     mutating func add(_ edit: UnsavedEdit) -> UInt64 {
         let isBehind = last >= max(lastSent, everAsked) + UInt64(Self.backlog)
         if isBehind, last > sealed, let index = find(last), edits[index].absorb(edit) { return last }
@@ -58,9 +59,9 @@ struct UnsavedEdits: Sendable {
         return last
     }
 
-    /// Keeps later edits separate from the present ones.
+    /// Prevents later edits from being joined with existing ones.
     ///
-    /// - Returns: The number of the last of these.
+    /// - Returns: The number of the last existing edit.
     mutating func seal() -> UInt64 {
         sealed = last
         return last
@@ -77,7 +78,7 @@ struct UnsavedEdits: Sendable {
         }
     }
 
-    /// Begins with another session, to which everything must be sent.
+    /// Begins a new session, to which all edits must be sent.
     ///
     /// - Returns: All edits, oldest first.
     mutating func beginSession() -> [UnsavedEdit] {
@@ -104,7 +105,7 @@ struct UnsavedEdits: Sendable {
         return edits
     }
 
-    /// Notes that the session has processed an edit.
+    /// Records that the session has processed an edit.
     ///
     /// - Returns: The edit; `nil` if it is already saved or otherwise void.
     mutating func accept(_ number: UInt64) -> UnsavedEdit? {
@@ -114,7 +115,7 @@ struct UnsavedEdits: Sendable {
         return edits[index]
     }
 
-    /// Notes that the session has made an edit, before it is accepted.
+    /// Records that the session has made an edit, which it hasn't accepted yet.
     mutating func noteMade(_ number: UInt64) {
         if let index = find(number) { edits[index].isMade = true }
     }
@@ -131,7 +132,7 @@ struct UnsavedEdits: Sendable {
         compactIfVoid()
     }
 
-    /// Removes the edits of a domain that are saved: all up to a number.
+    /// Removes the saved edits of a domain, which are all edits up to a number.
     mutating func save(_ domain: Domain, upTo number: UInt64) {
         guard var left = numbers.removeValue(forKey: domain) else { return }
         while let first = left.first, first <= number {
@@ -142,7 +143,7 @@ struct UnsavedEdits: Sendable {
         compactIfVoid()
     }
 
-    /// Removes keys that another writer has changed since the session made their edits, so that they aren't sent again.
+    /// Removes keys that another writer has changed since the session made their edits, so that they aren't resent.
     mutating func overrule(_ keys: [String], of domain: Domain) {
         if keys.isEmpty { return }
         for number in numbers[domain] ?? [] {
@@ -157,7 +158,7 @@ struct UnsavedEdits: Sendable {
         compactIfVoid()
     }
 
-    /// Notes values that a conditional edit of this process set before pending edits of the same keys are made.
+    /// Records values set by a conditional edit of this process while edits of the same keys are pending.
     mutating func noteOwn(_ changes: [KeyChange], of domain: Domain) {
         for number in numbers[domain] ?? [] {
             guard let index = find(number), !edits[index].isAccepted, !edits[index].isMade else { continue }
@@ -179,7 +180,7 @@ struct UnsavedEdits: Sendable {
         numbers[domain] = left[...]
     }
 
-    /// Removes the void edits once they are the majority.
+    /// Removes void edits once they are the majority.
     private mutating func compactIfVoid() {
         if edits.count > 2 * count + 64 { compact() }
     }
@@ -188,15 +189,15 @@ struct UnsavedEdits: Sendable {
 
     /// Joins accepted edits: of several edits of a key, the last remains, with the value that the first one replaced.
     ///
-    /// The values of the others may be in the file when the session is lost, and are then recognized as this process's
-    /// own.
+    /// If the session is lost, the file may hold a value of one of the other edits, which must then be recognized as
+    /// set by this process.
     private mutating func join() {
         var earlier: [Domain: [String: Int]] = [:]
         for index in edits.indices where edits[index].isAccepted && !edits[index].isVoid {
             let domain = edits[index].domain
             for key in edits[index].values.keys {
                 if let former = earlier[domain]?[key] {
-                    // Removed first, so that the appended array isn't copied.
+                    // Remove the array first, so that appending doesn't copy it.
                     var since = edits[former].since.removeValue(forKey: key) ?? []
                     since.append(edits[former].values.removeValue(forKey: key) ?? nil)
                     since += edits[index].since[key, default: []]

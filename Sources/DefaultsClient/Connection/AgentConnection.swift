@@ -3,15 +3,15 @@ import Glibc
 import Linux
 import PropertyList
 
-/// A connection to the agent, for one thread: each call sends a request and waits for its answer.
+/// A connection to the agent, for use by one thread; each call sends a request and waits for the answer.
 ///
-/// Events of the subscription that arrive in the meantime are kept for `nextEvent`.
+/// Events of the subscription that arrive in the meantime are queued for `nextEvent`.
 package final class AgentConnection: Backend {
     /// The agent's description of itself.
     package struct Welcome: Sendable {
         package var pid: Int64
         package var directory: String
-        /// The system's directories that it watches.
+        /// The system directories that the agent watches.
         package var system: SystemDirectories
         package var cursor: Cursor
     }
@@ -20,17 +20,18 @@ package final class AgentConnection: Backend {
     package private(set) var welcome: Welcome
     /// The agent's process ID in this namespace, from the kernel.
     ///
-    /// An agent in another namespace has another process ID there.
+    /// In its own namespace, the agent may have another process ID.
     private let pid: Int64
     private var socket: AgentSocket
     /// The number of the latest request.
     private(set) var lastNumber: UInt64 = 0
-    /// The number of the subscription; events of any other are dropped, because an agent may send them without end.
+    /// The number of the subscription; events of other subscriptions are dropped, because an agent may send them
+    /// endlessly.
     private var subscription: UInt64?
     // A slice, since it removes its first element without moving the others.
     private var events: ArraySlice<StreamEvent> = []
 
-    /// The messages that `farewell()` skipped in search of the agent's closing error.
+    /// The messages that `farewell()` skipped while it looked for the agent's closing error.
     private var passedOver: ArraySlice<NumberedMessage> = []
 
     /// The timeouts of requests.
@@ -38,12 +39,12 @@ package final class AgentConnection: Backend {
 
     /// Connects to the agent of a directory.
     ///
-    /// If the user didn't name the socket, another program may be listening there, which is ignored. The agent may also
-    /// listen at another socket, because it has another runtime directory or was started when the directory had another
-    /// path. So the socket that the directory's claim names is tried as well.
+    /// If the user didn't name the socket, any other program that is listening there is ignored. The agent may also be
+    /// listening on another socket, because it has another runtime directory or was started when the directory had
+    /// another path. So the socket named in the directory's claim is also tried.
     ///
     /// - Parameters:
-    ///   - address: The socket at which the agent is expected.
+    ///   - address: The socket on which the agent is expected.
     ///   - directory: The directory that the agent must serve.
     ///   - timeouts: The timeouts of requests.
     /// - Returns: The connection; `nil` if no agent answers.
@@ -65,7 +66,7 @@ package final class AgentConnection: Backend {
         do throws(DefaultsError) {
             return try connect(to: AgentAddress(of: holder), for: directory, timeouts, greeting: timeouts)
         } catch {
-            // An agent is there but silent. Callers that retry must know, so that they don't wait each time.
+            // The agent is there but silent. Callers that retry must know this, so that they don't wait each time.
             if error.isTimeout { throw error }
             return nil
         }
@@ -144,10 +145,10 @@ package final class AgentConnection: Backend {
         if let failure = try barrier([domain]).failures.first { throw failure }
     }
 
-    /// Waits until everything that happened before, in the agent and in the directory, is in the log and durable.
+    /// Waits until everything that happened in the agent and the directory before the call is in the log and durable.
     ///
     /// - Parameter domains: The domains whose edits are saved; `nil` for all.
-    /// - Returns: The end of the log after that, and the edits that couldn't be saved.
+    /// - Returns: The end of the log after the wait, and the reasons why edits couldn't be saved.
     /// - Throws: `agentUnavailable` if the connection is lost.
     package func barrier(
         _ domains: Set<Domain>? = nil
@@ -163,8 +164,8 @@ package final class AgentConnection: Backend {
 
     /// Returns the agent's status, which is the content of `defaults status --json`.
     ///
-    /// `pid` is the agent's process ID in this namespace; it is missing if the agent has none here. `ownPID` is its
-    /// process ID in its own namespace, if it differs.
+    /// `pid` is the agent's process ID in this namespace, and is missing if there is none. `ownPID` is the process ID
+    /// in the agent's own namespace, if different.
     package func status() throws(DefaultsError) -> DomainValues {
         guard case .status(var status) = try answer(to: .status) else { throw Self.unexpected("status") }
         let own = status["pid"]
@@ -195,7 +196,7 @@ package final class AgentConnection: Backend {
     ///
     /// - Parameters:
     ///   - milliseconds: The timeout; -1 for none.
-    ///   - output: A pipe or socket; the wait ends when its reader closes it.
+    ///   - output: A pipe or socket, such as standard output; the wait ends when its reader closes it.
     /// - Returns: The event; `nil` after the timeout, or if the output has no reader.
     /// - Throws: `agentUnavailable` if the connection is lost.
     package func nextEvent(
@@ -227,7 +228,7 @@ package final class AgentConnection: Backend {
         return events.removeFirst()
     }
 
-    /// Drops the events that have arrived, after the end of their stream.
+    /// Drops the events that have arrived, after their stream has ended.
     func forgetEvents() {
         events = []
         subscription = nil
@@ -258,10 +259,10 @@ package final class AgentConnection: Backend {
         return lastNumber
     }
 
-    /// The events to `poll` for, for callers of `flush`, `receive` and `nextMessage`, which don't wait.
+    /// The descriptor and events to `poll` for, for callers of `flush`, `receive` and `nextMessage`, which don't wait.
     var awaited: pollfd { socket.awaited }
 
-    /// Sends as many pending bytes as the socket accepts now.
+    /// Sends as many pending bytes as the socket currently accepts.
     func flush() throws(DefaultsError) { try socket.flush() }
 
     /// Receives the bytes that have arrived; returns false if there are none.
@@ -275,16 +276,16 @@ package final class AgentConnection: Backend {
     /// Sends a request and waits for its answer.
     ///
     /// - Parameters:
-    ///   - request: The request.
+    ///   - request: The request to send.
     ///   - timeouts: The timeouts of the wait; `nil` for the connection's own.
     /// - Returns: The answer.
-    /// - Throws: The error with which the agent refuses the request; `agentUnavailable` if it is silent or gone.
+    /// - Throws: The error with which the agent refuses the request; `agentUnavailable` if the agent is silent or gone.
     func answer(to request: Request, within timeouts: AgentTimeouts? = nil) throws(DefaultsError) -> Message {
         let timeouts = timeouts ?? self.timeouts
         try send(request)
         let start = MonotonicTime.now()
         while true {
-            // Messages may keep arriving without the answer among them.
+            // Messages may keep arriving without including the answer.
             guard start + timeouts.busy > .now() else { throw silence(of: timeouts.busy) }
             guard let message = try socket.next() else {
                 try receive(since: start, timeouts)
@@ -315,7 +316,8 @@ package final class AgentConnection: Backend {
     ///
     /// - Returns: False after the timeout, or if the output has no reader.
     private func receive(within milliseconds: Int32, whileReading output: Int32 = -1) throws(DefaultsError) -> Bool {
-        // `poll` ignores a descriptor of -1. The output has no events to wait for, but its closing is always reported.
+        // `poll` ignores a descriptor of -1. For the output, no events are requested, but its closing is always
+        // reported.
         var polls = [socket.awaited, pollfd(fd: output, events: 0, revents: 0)]
         let ready = poll(&polls, 2, milliseconds)
         if ready == 0 || polls[1].revents & Int16(POLLERR) != 0 { return false }
@@ -338,9 +340,9 @@ package final class AgentConnection: Backend {
         }
     }
 
-    /// Returns the error for an agent that has been silent for a time.
+    /// Returns the error for an agent that has been silent for some time.
     func silence(of milliseconds: Int64) -> DefaultsError {
-        // A tenth is shown unless it is zero.
+        // Show tenths unless they are zero.
         let (seconds, tenth) = (milliseconds / 1_000, milliseconds % 1_000 / 100)
         let time = tenth == 0 ? "\(seconds)" : "\(seconds).\(tenth)"
         let remedy =
@@ -355,7 +357,7 @@ package final class AgentConnection: Backend {
             .agentUnavailable, "The agent (\(name)) has not responded for \(time) s. \(remedy)", errno: ETIMEDOUT)
     }
 
-    /// Returns the error for an answer that belongs to another kind of request.
+    /// Returns the error for an answer to the wrong kind of request.
     static func unexpected(_ request: String) -> DefaultsError {
         DefaultsError(
             .protocolViolation,

@@ -2,10 +2,10 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// The socket to an agent: it sends requests and receives messages, and no call waits.
+/// The socket to an agent, which sends requests and receives messages without ever waiting.
 ///
-/// For one thread. Callers wait with `poll` for the events in `awaited`. So a client never blocks while writing to
-/// an agent that is itself blocked while writing to the client.
+/// It must be used by only one thread. Callers wait with `poll` for the events in `awaited`. So a client never blocks
+/// while writing to an agent that is itself blocked while writing to the client.
 struct AgentSocket: ~Copyable {
     private let socket: FileDescriptor
     private var decoder = FrameDecoder(limits: Frame.messageLimits)
@@ -21,7 +21,7 @@ struct AgentSocket: ~Copyable {
         pollfd(fd: socket.number, events: Int16(POLLIN) | (outgoing.isEmpty ? 0 : Int16(POLLOUT)), revents: 0)
     }
 
-    /// Sends as much of a request as the socket accepts now; `flush` sends the rest.
+    /// Sends as much of a request as the socket currently accepts; `flush` sends the rest.
     ///
     /// - Throws: `invalidValue` if the request is too large; `agentUnavailable` if the connection is lost.
     mutating func send(_ request: NumberedRequest) throws(DefaultsError) {
@@ -36,7 +36,7 @@ struct AgentSocket: ~Copyable {
         try flush()
     }
 
-    /// Sends as many pending bytes as the socket accepts now.
+    /// Sends as many pending bytes as the socket currently accepts.
     mutating func flush() throws(DefaultsError) {
         while sent < outgoing.count {
             let number = socket.number
@@ -93,16 +93,16 @@ enum UnixSocket {
     /// - Parameters:
     ///   - address: The socket.
     ///   - timeout: The time to wait for an agent that accepts no connections, in milliseconds.
-    /// - Returns: The connected socket; `nil` if no agent listens there, or if the user didn't name the address and its
-    ///   directory can't be trusted.
-    /// - Throws: `DefaultsError` if the directory of a socket that the user named can't be trusted, if the process that
-    ///   listens can't, or if the connection fails for another reason.
+    /// - Returns: The connected socket; `nil` if no agent is listening there, or if the user didn't name the socket and
+    ///   its directory can't be trusted.
+    /// - Throws: `DefaultsError` if the directory of a socket named by the user can't be trusted, if the listening
+    ///   process can't be trusted, or if the connection fails for another reason.
     static func connect(
         to address: AgentAddress, timeout: Int64 = AgentTimeouts.session
     ) throws(DefaultsError) -> FileDescriptor? {
         if address.problem != nil || access(address.socketPath, F_OK) != 0 && errno == ENOENT { return nil }
         do throws(DefaultsError) { try address.checkDirectory() } catch {
-            // At the default address, such a directory only prevents an agent from listening there.
+            // At the default address, an untrusted directory only means that no agent can be listening there.
             if address.isExplicit { throw error }
             return nil
         }
@@ -111,7 +111,7 @@ enum UnixSocket {
                 socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             }
             let descriptor = FileDescriptor(owning: number)
-            // Limits the wait for a stopped agent, which accepts no connections.
+            // Limit the wait for a stopped agent, which accepts no connections.
             var limit = timeval(tv_sec: Int(timeout / 1_000), tv_usec: Int(max(1, timeout % 1_000) * 1_000))
             setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
             // `AgentAddress` has checked the length of the path.

@@ -4,7 +4,7 @@ import Linux
 
 /// The timeouts, in milliseconds, after which a client gives up on a silent agent.
 ///
-/// An agent whose process isn't known, such as one that accepts no connections, counts as stopped.
+/// An agent whose process is unknown, for example because it accepts no connections, counts as stopped.
 package struct AgentTimeouts: Sendable {
     /// The timeout for an agent that is stopped, or whose state is unknown.
     package var stopped: Int64
@@ -41,14 +41,14 @@ package struct AgentTimeouts: Sendable {
     /// The time without progress after which an exiting process abandons its edits: longer than the wait for the
     /// directory's lock.
     static let handOver = 12_000
-    /// The silence after which an agent is asked whether it is still there, if changes are observed.
+    /// The silence after which an agent is asked whether it is still there, while changes are observed.
     package static let keepAlive: Int64 = 30_000
     /// The delay before a silent agent is retried; it doubles with each failure, up to the maximum.
     static let retry: Int64 = 30_000
     static let maximumRetry: Int64 = 600_000
 }
 
-/// The attempts of a client to reach its agent, and the pauses between them.
+/// A client's attempts to reach the agent, and the delays between them.
 ///
 /// Pure; it has no clock.
 struct AgentAttempts {
@@ -60,7 +60,7 @@ struct AgentAttempts {
     /// Whether the agent may be tried.
     func areDue(at now: MonotonicTime) -> Bool { next <= now }
 
-    /// Notes a timeout, and postpones the next attempt for twice as long after each.
+    /// Records a timeout, and postpones the next attempt, for twice as long after each timeout.
     ///
     /// - Returns: Whether to report it, which happens once until the agent responds.
     mutating func noteSilence(at now: MonotonicTime) -> Bool {
@@ -72,11 +72,11 @@ struct AgentAttempts {
 
     mutating func postpone(until time: MonotonicTime) { next = time }
 
-    /// Notes that the agent responds.
+    /// Records that the agent has responded.
     mutating func noteResponse() { silences = 0 }
 }
 
-/// The state of a silent agent's process, from the kernel; see proc_pid_stat(5).
+/// The state of a silent agent's process according to the kernel; see proc_pid_stat(5).
 enum ProcessStatus {
     case runs
     case stopped

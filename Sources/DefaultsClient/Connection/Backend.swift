@@ -1,10 +1,11 @@
 package import DefaultsCore
 
-/// A way to read and write preferences: through the agent, or through an embedded store on the same files.
+/// An interface for reading and writing preferences, either through the agent or through an embedded store on the same
+/// files.
 ///
-/// Calls are synchronous, and only one thread at a time may make them.
+/// Calls are synchronous, and may be made by only one thread at a time.
 package protocol Backend: AnyObject {
-    /// The system's directories, whose domains it serves besides the user's.
+    /// The system directories, whose domains are served in addition to the user's.
     var system: SystemDirectories { get }
     /// Returns a domain's current values.
     func snapshot(of domain: Domain) throws(DefaultsError) -> DomainSnapshot
@@ -17,9 +18,9 @@ package protocol Backend: AnyObject {
     /// The change set is in effect when the call returns, and durable after `synchronize`.
     ///
     /// - Parameters:
-    ///   - domain: The domain.
-    ///   - values: The new values of keys.
-    ///   - replacesAll: Whether all other keys are removed.
+    ///   - domain: The domain to edit.
+    ///   - values: The new values, by key; `nil` removes the key.
+    ///   - replacesAll: Whether to remove all other keys.
     ///   - expected: The values that keys must hold for the edit to be made; `nil` for no condition.
     /// - Throws: `changed` if keys hold other values. Read them again, and retry.
     func edit(
@@ -27,7 +28,8 @@ package protocol Backend: AnyObject {
     ) throws(DefaultsError)
     /// Waits until all earlier edits of a domain are durable, and all earlier changes by others are visible.
     ///
-    /// - Throws: `notSaved` if some can't be saved. They are kept as long as this process or the agent runs.
+    /// - Throws: `notSaved` if some edits can't be saved. They stay in memory as long as this process or the agent
+    ///   runs.
     func synchronize(_ domain: Domain) throws(DefaultsError)
 }
 
@@ -40,18 +42,18 @@ extension Backend {
 
 /// The choice between a directory's agent and an embedded store.
 package enum BackendChoice {
-    /// The environment variable that makes programs work on the files alone, even if an agent is running.
+    /// The environment variable that makes programs use the files directly, even if an agent is running.
     package static let noAgentVariable = "DEFAULTS_NO_AGENT"
 
     /// Connects to the directory's agent, or opens an embedded store if no agent answers.
     ///
     /// - Parameters:
-    ///   - directory: The directory.
-    ///   - address: The socket of its agent.
+    ///   - directory: The preferences directory.
+    ///   - address: The socket of the directory's agent.
     ///   - environment: The environment, in which `noAgentVariable` may be set.
     ///   - timeouts: The timeouts of requests to an agent.
     /// - Returns: The connection to the agent, or a store.
-    /// - Throws: `DefaultsError` if no agent answers at a socket that the user named, if the agent can't be used, or if
+    /// - Throws: `DefaultsError` if no agent answers on a socket that the user named, if the agent can't be used, or if
     ///   a directory that the user named is missing.
     package static func open(
         _ directory: PreferencesDirectory, _ address: AgentAddress, environment: Environment = Environment([:]),
@@ -100,8 +102,8 @@ extension SystemDirectories {
 extension AgentConnection {
     /// Returns the current values of the user's domains that have values or are damaged, in order.
     ///
-    /// They are read from the beginning of a stream, because separate requests would each take a round trip. So the
-    /// connection must not have another stream in use.
+    /// They are read from the beginning of a stream, because each separate request would take a round trip. So the
+    /// connection must not have another stream.
     package func snapshots() throws(DefaultsError) -> [DomainSnapshot] {
         _ = try subscribe(.snapshot, filter: SubscriptionFilter(), mode: .everything)
         let stream = lastNumber

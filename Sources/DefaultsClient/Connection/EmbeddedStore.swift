@@ -2,7 +2,7 @@ package import DefaultsCore
 import Glibc
 import Linux
 
-/// The store of a process that has no agent, on the same files and under the same lock as an agent's.
+/// The store of a process without an agent, which uses the same files and the same lock as an agent's.
 package final class EmbeddedStore: Backend {
     let store: Store
     private let identity: AppIdentity
@@ -10,13 +10,13 @@ package final class EmbeddedStore: Backend {
     /// The socket of an agent that may have started since; `nil` if no agent is notified of saves.
     private let address: AgentAddress?
 
-    /// Creates a store of a user's directory and of the system's directories.
+    /// Creates a store for a user's directory and the system directories.
     ///
     /// - Parameters:
-    ///   - directory: The user's preferences.
-    ///   - system: The layers below them.
-    ///   - capacity: The amount of the change log that is kept for subscriptions.
-    ///   - mayReplaceDamage: Whether a damaged file may be replaced after a backup copy was made.
+    ///   - directory: The user's preferences directory.
+    ///   - system: The system directories.
+    ///   - capacity: The capacity of the change log, from which subscriptions read.
+    ///   - mayReplaceDamage: Whether a damaged file may be replaced after a backup.
     ///   - address: The socket of an agent that may have started since; `nil` if no agent is notified of saves.
     package init(
         _ directory: PreferencesDirectory, system: SystemDirectories = SystemDirectories(environment: .current),
@@ -33,7 +33,7 @@ package final class EmbeddedStore: Backend {
 
     /// Removes and returns the paths of the backup copies made since the last call.
     ///
-    /// They hold content that couldn't be read or merged.
+    /// The copies hold content that couldn't be read or merged.
     package func dequeueCopies() -> [String] { copies.dequeue() }
 
     /// Returns the message for a backup copy.
@@ -81,7 +81,7 @@ package final class EmbeddedStore: Backend {
         notifyAgent(of: domain)
     }
 
-    /// Makes an agent that has started in the meantime reload the file before other clients ask it for the values.
+    /// Makes an agent that has started in the meantime reload the file, before other clients ask it for the values.
     ///
     /// An agent that starts later reads all files, and their changes, before it listens.
     private func notifyAgent(of domain: Domain) {
@@ -93,12 +93,12 @@ package final class EmbeddedStore: Backend {
 
     /// Reloads a domain's file.
     ///
-    /// Waits up to one second for a program that is writing it, and then reads it anyway.
+    /// Waits up to one second if a program is writing to the file, and then reads it anyway.
     ///
     /// - Parameters:
-    ///   - domain: The domain.
-    ///   - isBaseline: Whether the content of a file that this store hasn't read before counts as the initial state; if
-    ///     not, it counts as a change.
+    ///   - domain: The domain whose file to read.
+    ///   - isBaseline: Whether the contents of a file that this store hasn't read before count as the initial state,
+    ///     and not as a change.
     func reload(_ domain: Domain, isBaseline: Bool = true) {
         var backoff = Backoff(from: .milliseconds(1), to: .milliseconds(50), timeout: .seconds(1))
         repeat {

@@ -1,7 +1,7 @@
 package import DefaultsCore
 import Linux
 
-/// The bounded queue of one iteration that follows change sets; on overflow, its contents become one gap.
+/// The bounded queue of an iteration that follows change sets; on overflow, a gap replaces its contents.
 package final class ChangeFollower: Sendable {
     /// An element of the queue.
     package enum Item: Sendable {
@@ -11,7 +11,7 @@ package final class ChangeFollower: Sendable {
 
     package let wakeUp = WakeUp()
     package let names: Set<DomainName>
-    /// The pending items; nothing is called under the lock, which is taken after the client's.
+    /// The pending items; nothing is called under the lock, which comes after the client's in the lock order.
     private let queue = ForkSafeMutex<[Item]>([])
 
     /// The maximum number of pending change sets; one more replaces them all with a gap.

@@ -4,15 +4,15 @@ package import PropertyList
 
 /// The changes to one key that a consumer has yet to receive, in order.
 ///
-/// A search list appends to it under the list's own lock, so that changes keep their order.
+/// A search list appends changes under its own lock, so that they stay in order.
 package final class PendingChanges: Sendable {
-    /// A value and the one before.
+    /// A change from one value to another.
     package struct Change: Sendable {
         package var old: PropertyListValue?
         package var new: PropertyListValue?
     }
 
-    /// The changes; nothing is called under the lock, which is taken after a search list's.
+    /// The changes; nothing is called under the lock, which comes after a search list's in the lock order.
     private let queue = ForkSafeMutex<[Change]>([])
 
     /// The maximum number of separate changes; later ones are merged into the last.

@@ -1,9 +1,9 @@
 import Linux
 
-/// A slot for one wake-up: however often it is filled, the waiting task resumes once, and checks for changes.
+/// A slot for one wake-up: no matter how often it is filled, the waiting task resumes once and checks for changes.
 ///
-/// So nothing accumulates for a slow consumer, and no consumer keeps an old value because two notifications arrived out
-/// of order.
+/// So nothing accumulates for a slow consumer, and no consumer is left with an old value because notifications arrived
+/// out of order.
 package final class WakeUp: Sendable {
     private enum Slot {
         case empty
@@ -33,7 +33,7 @@ package final class WakeUp: Sendable {
         waiting?.resume(returning: true)
     }
 
-    /// Ends the wait of the waiting task, and all later ones.
+    /// Ends the current wait and all later ones.
     package func finish() {
         let waiting = slot.withLock { slot -> CheckedContinuation<Bool, Never>? in
             defer { slot = .finished }
@@ -43,9 +43,9 @@ package final class WakeUp: Sendable {
         waiting?.resume(returning: false)
     }
 
-    /// Waits until the slot is filled, and empties it; only one task may wait.
+    /// Waits until the slot is filled, and then empties it; only one task may wait.
     ///
-    /// - Returns: False after `finish()`, or if the task is canceled, which finishes the slot as well.
+    /// - Returns: False after `finish()` or if the task is canceled, which also finishes the slot.
     package func wait(isolation: isolated (any Actor)? = #isolation) async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation(isolation: isolation) { continuation in

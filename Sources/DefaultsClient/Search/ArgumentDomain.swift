@@ -3,13 +3,13 @@ import PropertyList
 
 /// The command line's part of the search list, `NSArgumentDomain`: `-Key value` pairs, which override stored values.
 ///
-/// - Pairs begin at the second argument, as the first is the program's name. `--` ends them.
+/// - Pairs begin at the second argument, since the first is the program's name. `--` ends them.
 /// - A key is `-` followed by at least one character, the first of which is neither a digit nor a dot. An argument that
 ///   begins with `--` is one of the program's own options and is ignored.
 /// - A value is any argument that isn't a key or such an option. `-5` and `-.5` are values, and so is `-` alone.
 /// - A key without a value is ignored, and so is a value without a key. The last of several equal keys wins.
-/// - A value that begins with one of `{ [ ( < "` is parsed as a property list, old style or XML. A fragment such as
-///   `<integer>5</integer>` or `<true/>` suffices. Any other value, or one that doesn't parse, is an unchanged string.
+/// - A value that begins with one of `{ [ ( < "` is parsed as a property list, old-style or XML. A fragment such as
+///   `<integer>5</integer>` or `<true/>` suffices. Any other value, or a value that doesn't parse, is used as a string.
 ///
 /// The rules are those of Apple's `NSUserDefaults` ("NSArgumentDomain"), except that negative numbers are values.
 package enum ArgumentDomain {

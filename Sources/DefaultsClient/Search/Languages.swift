@@ -2,15 +2,15 @@ package import DefaultsCore
 import Linux
 import PropertyList
 
-/// The languages that a user prefers, in order, in the form of Apple's systems: "de", "de-AT", "zh-Hant".
+/// The user's preferred languages, in order, spelled as on Apple's systems: "de", "de-AT", "zh-Hant".
 package enum Languages {
     /// The key of the user's list.
     package static let key = "AppleLanguages"
     /// The last language of every list.
     static let last = "en"
-    /// The maximum number of entries that are used, so that a hostile value can't exhaust memory.
+    /// The maximum number of entries to use, so that a hostile value can't exhaust memory.
     private static let maximum = 32
-    /// The maximum length of an entry in UTF-8; a longer one is not a language.
+    /// The maximum length of an entry in UTF-8 bytes; longer entries aren't languages.
     private static let maximumLength = 64
 
     /// Returns the names of the languages domains, in the order of the search.
@@ -20,7 +20,7 @@ package enum Languages {
     /// - Parameters:
     ///   - value: The search list's value of `AppleLanguages`: an array of strings, or one string; `nil` for none.
     ///   - environment: The environment's languages, used if there is no value.
-    /// - Returns: The names, each once, without those that are too long for a language.
+    /// - Returns: The names, without duplicates and names that are too long for a language.
     static func names(of value: PropertyListValue?, else environment: [String]) -> [String] {
         let entries: [String] =
             switch value {
@@ -42,7 +42,7 @@ package enum Languages {
     /// the locale; it ends at an entry "C" or "POSIX". If the locale is "C" or "POSIX", as when no variable is set,
     /// `LANGUAGE` is ignored.
     ///
-    /// - Parameter environment: The environment.
+    /// - Parameter environment: The environment variables to read.
     /// - Returns: The languages, in order; none for the locale "C".
     package static func preferred(in environment: Environment) -> [String] {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { environment[$0] }.first
@@ -54,7 +54,7 @@ package enum Languages {
         return languages.filter { seen.insert($0).inserted }
     }
 
-    /// Converts a locale of the C library to a language: "sr_RS.UTF-8@latin" is "sr-Latn-RS".
+    /// Converts a locale of the C library to a language: "sr_RS.UTF-8@latin" becomes "sr-Latn-RS".
     private static func language(ofLocale name: String) -> String? {
         let parts = name.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
         let base = (parts.first ?? "").prefix { $0 != "." }

@@ -3,19 +3,19 @@ import Glibc
 import Linux
 import Synchronization
 
-/// A value that any number of threads read concurrently without waiting for each other, and that rarely changes.
+/// A rarely changing value that any number of threads can read concurrently without waiting for each other.
 ///
 /// A mutex would be correct but slow. With more reading threads than cores, a thread that is preempted while it holds
 /// the mutex makes all others sleep and wake up, which was measured at 100 µs per read. Here each reader increments and
 /// decrements a count on a cache line that it shares with few other threads. Only a change blocks readers, after
 /// waiting for the current ones.
 ///
-/// The closures of `read` and `change` must not use the same instance. In a forked child the counts start at zero,
-/// without the parent's other readers.
+/// The closures passed to `read` and `change` must not use the same instance. In a forked child, the counts start at
+/// zero, without the parent's other readers.
 ///
-/// Unchecked `Sendable`, as `readers` and `isChanging` guard `value`, which the compiler can't see.
+/// The type is unchecked `Sendable` because the compiler can't see that `readers` and `isChanging` guard `value`.
 final class ReadMostly<Value: ~Copyable & Sendable>: @unchecked Sendable {
-    /// The number of current readers among some of the threads, padded to the size of a cache line.
+    /// The number of current readers among a subset of the threads, padded to the size of a cache line.
     private struct Readers: ~Copyable {
         let count = Atomic(0)
         private let rest = (0, 0, 0, 0, 0, 0, 0)
@@ -47,7 +47,7 @@ final class ReadMostly<Value: ~Copyable & Sendable>: @unchecked Sendable {
     /// Reads the value.
     @inline(__always)
     func read<Result>(_ body: (borrowing Value) -> Result) -> Result {
-        // The control blocks of threads are pages apart, so the low 12 bits hardly differ.
+        // Threads' control blocks are pages apart, so the low 12 bits hardly differ.
         let thread = UInt(pthread_self()) >> 12
         let stripe = readers + Int((thread ^ thread >> 7) & UInt(Self.stripes - 1))
         // Both sides first store, then load, in one sequentially consistent order. So either this thread sees the

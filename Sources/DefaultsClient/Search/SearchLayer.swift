@@ -18,9 +18,9 @@ package enum SearchLayer: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - application: The application, or a suite that is used in its place.
-    ///   - suites: The suites that were added, the latest one first.
-    ///   - system: The system's directories, which hold the layers below the user's own.
-    ///   - languages: The languages domains, in order.
+    ///   - suites: The added suites, most recent first.
+    ///   - system: The system directories, whose layers are searched after the user's own.
+    ///   - languages: The names of the languages domains, in order.
     /// - Returns: The layers, in order.
     package static func layers(
         for application: DomainName, suites: [DomainName], in system: SystemDirectories, languages: [String] = []
@@ -41,33 +41,33 @@ package enum SearchLayer: Hashable, Sendable {
 }
 
 extension Domain {
-    /// This host; constant while the process runs.
+    /// This host, or `nil` if its identifier is unknown; constant while the process runs.
     package static let thisHost = HostIdentifier.current().flatMap { try? DomainHost(identifier: $0) }
 
-    /// Returns the managed domain of a name, whose values are forced.
+    /// Returns the managed domain with a name, whose values are forced.
     package static func managed(_ name: DomainName) -> Domain { Domain(name, user: .managed) }
 
-    /// Returns the user's domains of a name: the one for this host, which wins, and the one for any host.
+    /// Returns the user's domains with a name: the one for this host, which wins, and the one for any host.
     package static func ofUser(_ name: DomainName) -> [Domain] {
         [thisHost.map { Domain(name, host: $0) }, Domain(name)].compactMap(\.self)
     }
 
-    /// Returns the domains of a name that all users of the system share, the winning one first.
+    /// Returns the domains with a name that all users of the system share, the winning one first.
     package static func ofAnyUser(_ name: DomainName, in system: SystemDirectories) -> [Domain] {
         system.anyUser.map { Domain(name, user: .any(directory: $0)) }
     }
 
-    /// Returns all domains of a name that a search list may contain.
+    /// Returns all domains with a name that a search list may contain.
     package static func all(named name: DomainName, in system: SystemDirectories) -> [Domain] {
         [.managed(name)] + ofUser(name) + ofAnyUser(name, in: system)
     }
 }
 
 extension DomainName {
-    /// Creates a domain name from any text, which is escaped if it isn't a valid name.
+    /// Creates a domain name from any text, escaping text that isn't a valid name.
     ///
     /// - Parameter name: The text.
-    /// - Throws: `invalidDomainName` for the argument and the registration domain, which have no file.
+    /// - Throws: `invalidDomainName` for the argument and registration domains, which have no file.
     package init(ofFile name: String) throws(DefaultsError) {
         if name == SearchLayer.argumentDomain || name == SearchLayer.registrationDomain {
             throw DefaultsError(

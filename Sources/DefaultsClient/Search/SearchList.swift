@@ -4,13 +4,13 @@ import Synchronization
 
 /// The layers that are searched for the values of one application or suite, and the values that the search finds.
 ///
-/// The values are in one dictionary, so that a read is one lookup. `Client` keeps it up to date. Lock order:
-/// `Client.state`, then this list's, then that of a `PendingChanges`. Under it, no other lock is taken and none of
-/// the program's code runs.
+/// The values are in one dictionary, so that a read is a single lookup. `Client` keeps them up to date. Lock order:
+/// `Client.state`, then this list's lock, then that of a `PendingChanges`. Under this list's lock, no other lock is
+/// acquired, and none of the program's code runs.
 package final class SearchList: Sendable {
     /// The search list's state.
     ///
-    /// Noncopyable, so that reads don't change reference counts that all threads share.
+    /// The type is noncopyable so that reads don't change reference counts that all threads share.
     private struct State: ~Copyable {
         var layers: [SearchLayer] = []
         /// The values that the search finds; `nil` before the first search.
@@ -46,8 +46,8 @@ package final class SearchList: Sendable {
 
     /// The maximum number of keys that are tracked one by one.
     ///
-    /// All others share one stand-in, so that a program that reads ever more keys doesn't keep them all. Observers of
-    /// one of these are notified of changes to any of them.
+    /// All other keys share one stand-in, so that memory use stays bounded if a program reads ever more keys. Observers
+    /// of one such key are notified of changes to any of them.
     private static let maximumTracked = 1_024
 
     package init(_ observed: ObservedLists = ObservedLists()) {
@@ -77,7 +77,7 @@ package final class SearchList: Sendable {
     package enum Found {
         /// The value of the key; `nil` if it has none.
         case value(PropertyListValue?)
-        /// The list hasn't been searched yet; `Client` does that.
+        /// The list hasn't been searched yet; `Client` must do that first.
         case notSearched
     }
 
@@ -142,7 +142,7 @@ package final class SearchList: Sendable {
         }
     }
 
-    /// Appends changes to the observers' queues, before another thread can make the next change.
+    /// Appends changes to the observers' queues before another thread can make the next change.
     private static func record(_ changes: [KeyChange], for observers: [Observation]) {
         for observation in observers {
             guard let recorder = observation.recorder else { continue }
@@ -179,7 +179,7 @@ package final class SearchList: Sendable {
 
     /// Returns the stand-in for a key with Observation.
     package func track(_ key: String) -> TrackedKey {
-        // It usually exists, and a read of a typed key must not block other readers.
+        // The stand-in usually exists already, and a read of a typed key must not block other readers.
         if let tracked = state.read({ $0.tracked[key] ?? $0.trackedRest }) { return tracked }
         return changeObserving { state in
             if let tracked = state.tracked[key] ?? state.trackedRest { return tracked }

@@ -1,13 +1,13 @@
 import Linux
 import Observation
 
-/// An object that stands in for one key of a search list in Observation: reading the key accesses it, and changing the
-/// key mutates it.
+/// A stand-in for one key of a search list in Observation: reading the key counts as an access to this object, and a
+/// change to the key as a mutation.
 ///
 /// `withObservationTracking` registers its observer only after its body has run. A change by another thread between the
-/// read and the registration would go unnoticed, and the observer would keep an old value. So a change to a key that
-/// was just read is reported a second time a moment later. An observer that noticed the first report may read the same
-/// value again.
+/// read and the registration would go unnoticed, and leave the observer with an old value. So a change to a key that
+/// was just read is reported again a moment later. An observer that received the first report may then read the same
+/// value twice.
 package final class TrackedKey: Observable, Sendable {
     private struct State {
         var lastAccess: MonotonicTime?
@@ -20,7 +20,7 @@ package final class TrackedKey: Observable, Sendable {
     private let state = ForkSafeMutex(State())
     private var value: Void { () }
 
-    /// The maximum time that a registration is expected to take after the read, in milliseconds.
+    /// The maximum expected time between the read and the registration, in milliseconds.
     private static let settling: Int64 = 100
 
     package init() {}
@@ -33,14 +33,14 @@ package final class TrackedKey: Observable, Sendable {
 
     /// Reports a change to the key, in a task of its own.
     ///
-    /// Observers may run any code, and may even wait for the thread that found the change.
+    /// Observers may run any code, which may even wait for the thread that found the change.
     package func notify() {
         Task { await change() }
     }
 
     /// Reports the change, and reports it again if the key was just read.
     ///
-    /// The value has already changed. So an observer finds the new one even if it reads the key when it is notified
+    /// The value has already changed, so an observer finds the new value even if it reads the key on being notified
     /// that the value will change.
     private func change() async {
         let mustWait = state.withLock { state in

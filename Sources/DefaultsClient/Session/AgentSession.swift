@@ -9,11 +9,11 @@ final class AgentSession: Session {
     /// The number of the request that began the stream of all followed names.
     private var stream: UInt64?
     private var names: Set<DomainName> = []
-    /// The names that were requested but that the stream doesn't include yet; their events until then are outdated.
+    /// The requested names that the stream doesn't include yet; any events for them until then are outdated.
     private var expected: Set<DomainName> = []
     /// The names whose values are arriving; the next bookmark completes them.
     private var arriving: Set<DomainName> = []
-    /// The epoch of the agent's log, which records the edits that were already made.
+    /// The epoch of the agent's log, which tells which edits have already been made.
     let epoch: Epoch
     /// Whether the agent has widened a stream; an older agent can't.
     private var hasWidened = false
@@ -23,7 +23,7 @@ final class AgentSession: Session {
     private var questions = PendingRequests<Question>()
     /// The unanswered conditional edits; the purpose is the edit's own number.
     private var commits = PendingRequests<UInt64>()
-    /// The edits that may not be saved yet, and the rounds of requests that check it.
+    /// The edits that may not be saved yet, and the rounds of requests that check this.
     private var saveChecks = SaveChecks()
     /// The time at which the last message arrived.
     private var lastHeard = MonotonicTime.now()
@@ -34,7 +34,7 @@ final class AgentSession: Session {
     private let keepAliveInterval: Int64
     /// The reason why the session has ended.
     ///
-    /// It is thrown only after everything that arrived earlier, which may include answers, has been received.
+    /// It is thrown only after everything that arrived earlier, possibly including answers, has been received.
     private var failure: DefaultsError?
     /// The outcomes of requests that weren't sent.
     private var localEvents: [SessionEvent] = []
@@ -49,14 +49,14 @@ final class AgentSession: Session {
         case other
     }
 
-    /// The maximum number of messages that one call receives, as an agent may send them without end.
+    /// The maximum number of messages that one call receives, since an agent may send them endlessly.
     private static let maximumMessages = 512
     /// The maximum number of reads, of up to 64 KiB each, in one call.
     private static let maximumReceptions = 16
     /// Whether there may be more to receive without waiting.
     private var hasMore = false
 
-    /// Creates a session on a connection, which it takes over.
+    /// Creates a session that takes ownership of a connection.
     init(_ connection: AgentConnection, keepAliveInterval: Int64) {
         self.connection = connection
         self.keepAliveInterval = keepAliveInterval
@@ -78,7 +78,7 @@ final class AgentSession: Session {
 
     /// The time at which the agent counts as hung.
     private var expiry: MonotonicTime? {
-        // Requests after a conditional edit wait for the disk as well.
+        // Requests after a conditional edit also wait for the disk.
         let isSaving = commits.oldest != nil
         let timeout =
             isExiting ? AgentTimeouts.exitSession : isSaving ? AgentTimeouts.diskSession : AgentTimeouts.session
@@ -116,7 +116,7 @@ final class AgentSession: Session {
         names.subtract(followed)
         expected.subtract(followed)
         arriving.subtract(followed)
-        // An older agent refuses; then its events for these names are ignored.
+        // If an older agent refuses, its events for these names are ignored.
         try ask(.narrow(stream, followed), .other)
     }
 
@@ -155,7 +155,7 @@ final class AgentSession: Session {
         _ new: [DomainName], _ error: DefaultsError, _ events: inout [SessionEvent]
     ) throws(DefaultsError) {
         guard !hasWidened, let old = stream else { return try readOnce(new, error, &events) }
-        // A refusal for other names has already begun a new stream.
+        // A new stream with these names has already begun, because the agent refused others.
         if arriving.isSuperset(of: new) { return }
         try ask(.unsubscribe(old), .other)
         let (others, cursor) = (names.subtracting(expected), connection.welcome.cursor)
@@ -189,7 +189,7 @@ final class AgentSession: Session {
             try ask(.edit(request), .edit(number))
         } catch {
             // The replaced values are optional, and may be what makes the edit too large. An edit that is too large
-            // even without them is refused here, as it would end every session.
+            // even without them is refused here, since it would end every session.
             guard error.code == .invalidValue else { throw error }
             var request = request
             if request.replacing != nil {
@@ -220,7 +220,7 @@ final class AgentSession: Session {
         try ask(saveChecks.beginRound(domains, for: number))
     }
 
-    /// Asks whether the edits of some domains are saved.
+    /// Asks the agent whether the edits of some domains are saved.
     private func ask(_ parts: [SaveChecks.Part]) throws(DefaultsError) {
         for part in parts { barriers.add(try send(.synchronize(part.domains)), part) }
     }
@@ -267,7 +267,7 @@ final class AgentSession: Session {
             let since = max(oldest ?? lastHeard, lastHeard)
             throw connection.silence(of: MonotonicTime.now().milliseconds - since.milliseconds)
         }
-        // A keep-alive: the agent answers a request to end a nonexistent stream, at no cost.
+        // As a keep-alive, ask to end a nonexistent stream, which the agent answers at no cost.
         if let nextKeepAlive, nextKeepAlive <= .now() { try ask(.unsubscribe(0), .other) }
         if saveChecks.dequeueDue(at: .now()) { try ask(saveChecks.beginRound(saveChecks.unsaved, for: nil)) }
     }
@@ -308,7 +308,7 @@ final class AgentSession: Session {
         case (.widening(let refused), .failure(let error)): try refuse(refused, error, &events)
         case (.widening(let new), .widened):
             hasWidened = true
-            // Names that were left in the meantime are no longer expected.
+            // Names that are no longer followed aren't expected anymore.
             let wanted = expected.intersection(new)
             expected.subtract(wanted)
             arriving.formUnion(wanted)

@@ -2,9 +2,9 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// A session with the process's own store, on the same files and under the same lock as an agent's.
+/// A session with the process's own store, which uses the same files and the same lock as an agent's.
 ///
-/// It doesn't watch the files; `reload` reads those that changed.
+/// It doesn't watch the files; `reload` reads the files that changed.
 final class EmbeddedSession: Session {
     let system: SystemDirectories
     private let store: Store
@@ -13,12 +13,13 @@ final class EmbeddedSession: Session {
     /// The subscription to the names' changes; `nil` before the first name.
     private var subscription: Subscription?
     private var events: [SessionEvent] = []
-    /// The time of the next save, and the latest time to which further edits may delay it.
+    /// The time of the next save, and the time until which further edits may delay it.
     private var nextSave: (due: MonotonicTime, limit: MonotonicTime)?
     private var lastEdit: UInt64 = 0
     /// The domains with edits that haven't been reported as saved.
     private var edited: Set<Domain> = []
-    /// The delay before failed saves are retried: one second after the first failure, as a failure doubles it.
+    /// The delay before failed saves are retried, which is one second after the first failure, since a failure doubles
+    /// it.
     private var backoff = SaveBackoff(first: 500)
 
     /// The time from the last edit to the save that includes it, in milliseconds.
@@ -49,7 +50,7 @@ final class EmbeddedSession: Session {
         // Only this thread changes the store, so afterwards the subscription is at the end of the log.
         receiveChanges()
         guard let (cursor, snapshots) = store.widen(&subscription, by: new) else { return }
-        // The snapshots include the pending events of the names that start again.
+        // For names that start over, the snapshots already include the pending events.
         let again = names.intersection(new)
         if !again.isEmpty {
             events.removeAll { if case .stream(let name, _) = $0 { again.contains(name) } else { false } }
@@ -64,7 +65,7 @@ final class EmbeddedSession: Session {
         names.subtract(gone)
     }
 
-    /// Returns the domains of names: those that may be searched, and those of other hosts.
+    /// Returns the domains with some names, both those that may be searched and those of other hosts.
     private func domains(named names: Set<DomainName>) -> Set<Domain> {
         let present = (try? store.directory.domains(in: Domain.hostDirectory, of: .current)) ?? []
         return Set(names.flatMap { Domain.all(named: $0, in: system) } + present.filter { names.contains($0.name) })
@@ -156,7 +157,7 @@ final class EmbeddedSession: Session {
 
     private func receiveChanges() {
         guard var subscription else { return }
-        // The local variable must hold the only reference to the subscription's names, so that changes don't copy them.
+        // Let the local variable hold the only reference to the subscription's names, so that changes don't copy them.
         self.subscription = nil
         defer { self.subscription = subscription }
         while true {
@@ -174,7 +175,7 @@ final class EmbeddedSession: Session {
     }
 
     func end() {
-        // Conditional edits that couldn't be saved aren't passed to the next session, so they are saved here.
+        // Conditional edits that couldn't be saved aren't passed to the next session, so save them here.
         if nextSave != nil { _ = save() }
         _ = store.examineDisplaced()
     }

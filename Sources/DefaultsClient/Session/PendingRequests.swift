@@ -1,9 +1,9 @@
 import Linux
 
-/// The unanswered requests of one kind, by their numbers, which only increase.
+/// The unanswered requests of one kind, by their steadily increasing numbers.
 struct PendingRequests<Purpose> {
     private var requests: [UInt64: (purpose: Purpose, since: MonotonicTime)] = [:]
-    /// A lower bound on the numbers of unanswered requests; if there are any, the number of the oldest one.
+    /// The number of the oldest unanswered request, if there is any.
     private var first: UInt64 = 0
     private var last: UInt64 = 0
 
@@ -17,7 +17,7 @@ struct PendingRequests<Purpose> {
         requests[number] = (purpose, .now())
     }
 
-    /// Removes a request that was answered; returns `nil` if none has the number.
+    /// Removes an answered request and returns its purpose; returns `nil` if no request has the number.
     mutating func remove(_ number: UInt64) -> Purpose? {
         guard let request = requests.removeValue(forKey: number) else { return nil }
         // Each number is passed once, so the amortized cost is constant.

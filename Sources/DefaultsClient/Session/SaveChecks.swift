@@ -1,14 +1,14 @@
 import DefaultsCore
 import Linux
 
-/// The edits that may not be saved yet, and the rounds of requests that ask the agent whether they are.
+/// The edits that may not be saved yet, and the rounds of requests that ask the agent whether they are saved.
 ///
 /// Pure; it has no clock and sends nothing. Each transition returns the requests to send.
 struct SaveChecks {
     /// One request of a round.
     struct Part {
         var domains: Set<Domain>
-        /// The number of its round.
+        /// The number of the round that the request belongs to.
         var round: UInt64
     }
 
@@ -17,7 +17,7 @@ struct SaveChecks {
         var number: UInt64?
         /// The last edit before the round.
         var lastEdit: UInt64
-        /// The number of answers that haven't arrived.
+        /// The number of answers that haven't arrived yet.
         var remainingAnswers: Int
         var failures: [DefaultsError] = []
     }
@@ -43,7 +43,7 @@ struct SaveChecks {
     /// The domains with edits that aren't known to be saved.
     var unsaved: Set<Domain> { Set(lastEdits.keys) }
 
-    /// Notes an edit that was sent.
+    /// Records an edit that was sent.
     mutating func add(_ number: UInt64, of domain: Domain, at now: MonotonicTime) {
         lastEdit = number
         lastEdits[domain] = number
@@ -60,8 +60,8 @@ struct SaveChecks {
     /// Begins a round.
     ///
     /// - Parameters:
-    ///   - domains: The domains; if there are none, there is no round.
-    ///   - number: The number of the `synchronize` that waits for it, if any.
+    ///   - domains: The domains to ask about; without any, there is no round.
+    ///   - number: The number of the `synchronize` that waits for the round, if any.
     /// - Returns: The requests to send.
     mutating func beginRound(_ domains: Set<Domain>, for number: UInt64?) -> [Part] {
         if domains.isEmpty { return [] }
@@ -80,10 +80,10 @@ struct SaveChecks {
     /// Handles the answer to one request of a round.
     ///
     /// - Parameters:
-    ///   - failures: The reasons why edits of these domains aren't saved; none if all are.
+    ///   - failures: The reasons why edits of the request's domains aren't saved; none if all are.
     ///   - part: The request.
     ///   - now: The current time.
-    ///   - events: Receives the events that follow.
+    ///   - events: The array to which resulting events are added.
     /// - Returns: More requests to send.
     mutating func note(
         _ failures: [DefaultsError], of part: Part, at now: MonotonicTime, _ events: inout [SessionEvent]

@@ -4,10 +4,11 @@ import Linux
 
 /// A client's session: with an agent, or with the process's own store.
 ///
-/// Owned by one thread. No call waits for an agent. A call may wait a few seconds for the directory's lock, or for
-/// files that other programs hold open. `receiveEvents` returns the outcomes of calls, and all other events, in order.
+/// A session is owned by one thread. No call waits for an agent, but a call may wait a few seconds for the directory's
+/// lock or for files that other programs have open. `receiveEvents` returns the outcomes of calls, and all other
+/// events, in order.
 protocol Session: AnyObject {
-    /// The system's directories, which the session serves as well.
+    /// The system directories, whose domains the session also serves.
     var system: SystemDirectories { get }
     /// The descriptor and the events to `poll` for; the descriptor is -1 if there is none.
     var awaited: pollfd { get }
@@ -18,9 +19,9 @@ protocol Session: AnyObject {
 
     /// Begins the session with the names that are already followed; called once, before all other methods.
     func begin(_ start: SessionStart) throws(DefaultsError)
-    /// Follows the domains of names, for all hosts and layers.
+    /// Follows the domains with some names, for all hosts and layers.
     ///
-    /// Their values arrive first, then their changes. Names that are already followed start again from their values.
+    /// Their values arrive first, then their changes. Names that are already followed start over with their values.
     func follow(_ names: [DomainName]) throws(DefaultsError)
     /// Stops following names.
     func leave(_ names: [DomainName]) throws(DefaultsError)
@@ -28,9 +29,9 @@ protocol Session: AnyObject {
     ///
     /// Edits are made in the order of the calls.
     func edit(_ request: EditRequest) throws(DefaultsError)
-    /// Makes a conditional edit, after all earlier ones, if keys hold the values that it expects.
+    /// Makes a conditional edit, after all earlier edits, if the keys have the values that it expects.
     func commit(_ request: EditRequest) throws(DefaultsError)
-    /// Saves the edits of domains, and receives the changes that others made before the call.
+    /// Saves the edits of some domains, and receives the changes that others made before the call.
     func synchronize(_ domains: [Domain], _ number: UInt64) throws(DefaultsError)
     /// Reloads the files, unless an agent watches them.
     func reload() throws(DefaultsError)
@@ -55,7 +56,7 @@ extension Session {
 struct SessionStart {
     /// The cursor up to which changes have arrived; `nil` if none is known.
     var cursor: Cursor?
-    /// The names whose changes resume there.
+    /// The names whose changes resume at the cursor.
     var resumed: [DomainName] = []
     /// The names that start with their values.
     var followed: [DomainName] = []
@@ -67,7 +68,7 @@ enum SessionEvent {
     case stream(DomainName, StreamEvent)
     /// All changes up to a cursor have arrived, for all names.
     case reached(Cursor)
-    /// Changes to a name won't arrive; its values arrive once.
+    /// Changes to a name's domains won't arrive; their values arrive once.
     case unfollowed(DomainName)
     /// An edit was processed, and everything up to it has arrived in the streams.
     case accepted(UInt64)
@@ -85,7 +86,7 @@ enum SessionEvent {
     case trouble(DefaultsError)
 }
 
-/// The delay before a session retries failed saves, and the failures that it has reported.
+/// The delay before a session retries failed saves, and the failures already reported.
 ///
 /// Pure; it has no clock.
 struct SaveBackoff {
@@ -103,7 +104,7 @@ struct SaveBackoff {
 
     /// Updates the delay after an attempt.
     ///
-    /// - Parameter failures: The failures of the attempt; none resets the delay.
+    /// - Parameter failures: The failures of the attempt; an empty array resets the delay.
     /// - Returns: The events that report failures, each once until an attempt succeeds.
     mutating func note(_ failures: [DefaultsError]) -> [SessionEvent] {
         if failures.isEmpty {

@@ -6,34 +6,35 @@ import Synchronization
 /// The agent's session, shared by `ClientThread` and by callers that send an edit before their call returns.
 ///
 /// Both hold the lock while they use the session, whose calls never wait. Lock order: this lock, then `Client.state`.
-/// Under it, no other lock is taken and no caller's code runs.
+/// Under this lock, no other lock is acquired, and no caller's code runs.
 final class SessionLine: Sendable {
-    /// The session and its use.
+    /// The session, and the state of the thread that waits for it.
     ///
-    /// Unchecked `Sendable`, as the lock guards the session: `ClientThread` uses it only within `exclusively`.
+    /// The type is unchecked `Sendable` because the lock guards the session: `ClientThread` uses it only within
+    /// `exclusively`.
     private struct Line: @unchecked Sendable {
         var session: AgentSession?
         /// The events and the deadline that `ClientThread` waits for.
         ///
-        /// `nil` while it works; then it checks both again before it waits.
+        /// `nil` while the thread is working; it checks both again before it waits.
         var awaited: (events: Int16, deadline: MonotonicTime?)?
     }
 
     private let line = ForkSafeMutex(Line())
     private let hasSession = Atomic(false)
 
-    /// Opens a session to callers, or closes it with `nil`.
+    /// Makes a session available to callers; `nil` makes it unavailable.
     func open(_ session: AgentSession?) {
         line.withLock { $0.session = session }
         hasSession.store(session != nil, ordering: .relaxed)
     }
 
-    /// Runs a body on `ClientThread` while no caller uses the session.
+    /// Runs a closure on `ClientThread` while no caller uses the session.
     ///
     /// - Parameters:
-    ///   - isShared: Whether the session is with an agent. An embedded session needs no lock: callers never use it, as
-    ///     it waits for the disk.
-    ///   - body: The use of the session.
+    ///   - isShared: Whether the session is with an agent. An embedded session needs no lock: callers never use it,
+    ///     since it waits for the disk.
+    ///   - body: The closure that uses the session.
     /// - Returns: The body's result.
     /// - Throws: The body's error.
     func exclusively<Value: Sendable, Failure>(
@@ -57,7 +58,8 @@ final class SessionLine: Sendable {
 
     /// Sends edits on a caller's thread.
     ///
-    /// - Parameter dequeue: Dequeues the edits; returns `nil` if `ClientThread` must send something else first.
+    /// - Parameter dequeue: A closure that dequeues the edits, or returns `nil` if `ClientThread` must send something
+    ///   else first.
     /// - Returns: Whether `ClientThread` must be woken to send, to wait for less time, or to replace a lost session.
     func send(_ dequeue: () -> [EditRequest]?) -> Bool {
         guard hasSession.load(ordering: .relaxed) else { return true }
@@ -78,7 +80,8 @@ final class SessionLine: Sendable {
     /// Starts over in a forked child, where the session belongs to the parent and its descriptor is closed.
     func startOver() {
         hasSession.store(false, ordering: .relaxed)
-        // Leaked on purpose: its deinitializer would close a descriptor that may belong to another file by now.
+        // Leak the session on purpose: its deinitializer would close a descriptor that may already belong to another
+        // file.
         if let session = line.withLock({ $0.session }) { _ = Unmanaged.passRetained(session) }
         line.withLock { $0 = Line() }
     }
@@ -86,9 +89,9 @@ final class SessionLine: Sendable {
 
 /// The limit on edits that callers send themselves.
 ///
-/// The other edits of a burst go through `ClientThread`, which joins those that it can't send yet.
+/// Other edits in a burst go through `ClientThread`, which joins edits that it can't send yet.
 ///
-/// Pure; the edits' times are its clock.
+/// Pure: the edits' times serve as the clock.
 struct SendingRate: Sendable {
     private var credit = Self.burst
     private var last: Int64 = 0
@@ -102,13 +105,13 @@ struct SendingRate: Sendable {
     ///
     /// - Parameters:
     ///   - time: The time of the edit.
-    ///   - unanswered: The number of edits that the agent has yet to answer, this one included.
+    ///   - unanswered: The number of edits, including this one, that the agent has yet to answer.
     /// - Returns: False if `ClientThread` must send it.
     mutating func admits(_ time: Timestamp, unanswered: Int) -> Bool {
         if unanswered > Self.burst { return false }
         let elapsed = (time.nanoseconds - last) / 1_000_000
         if elapsed != 0 {
-            // A clock that was set back gives no credit.
+            // If the clock was set back, no credit is added.
             credit = min(Self.burst, credit + max(0, elapsed))
             last = time.nanoseconds
         }

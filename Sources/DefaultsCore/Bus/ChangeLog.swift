@@ -1,6 +1,6 @@
-/// The recent records, oldest first; the oldest are discarded when there are too many or they are too large.
+/// The recent records, oldest first; the oldest are discarded when the records are too many or too large.
 ///
-/// The log does no I/O and has no lock. `Store` keeps it together with the domains, so that a record and the state that
+/// The log does no I/O and has no lock. `Store` holds it together with the domains, so that the log and the state that
 /// it describes change in one step.
 package struct ChangeLog: Sendable {
     /// The maximum size of a log.
@@ -9,7 +9,7 @@ package struct ChangeLog: Sendable {
         package var records: Int
         /// The approximate maximum size of keys and values, in bytes.
         ///
-        /// The newest record is kept whatever its size.
+        /// The newest record is retained regardless of its size.
         package var bytes: Int
 
         package init(records: Int = 65_536, bytes: Int = 16 << 20) {
@@ -18,20 +18,20 @@ package struct ChangeLog: Sendable {
         }
     }
 
-    /// The maximum size; a smaller one takes effect with the next record.
+    /// The maximum size; a change takes effect with the next record.
     package var capacity: Capacity
     package private(set) var epoch: Epoch
-    /// The revision of the newest record, even if that has been discarded.
+    /// The revision of the newest record, even if that record isn't retained.
     package private(set) var head: Revision
-    /// The kept records, from `start` on; those before it have been discarded.
+    /// The retained records, from index `start` on; earlier ones have been discarded.
     private var kept: [(record: LogRecord, size: Int)?] = []
     private var start = 0
     private var bytes = 0
 
-    /// Creates a log, or continues one that was kept.
+    /// Creates a log, or continues a recovered one.
     ///
-    /// The records have consecutive revisions. The head is the revision of the last of them, or of the last record that
-    /// was ever published.
+    /// The records must have consecutive revisions. The head is the revision of the last record, or, without records,
+    /// of the last record ever published.
     package init(
         capacity: Capacity = Capacity(), epoch: Epoch = .random(), head: Revision = 0, records: [LogRecord] = []
     ) {
@@ -41,18 +41,18 @@ package struct ChangeLog: Sendable {
         for record in records { keep(record) }
     }
 
-    /// The revision of the oldest kept record; `head + 1` if there is none.
+    /// The revision of the oldest retained record; `head + 1` if there is none.
     package var oldest: Revision { head + 1 - Revision(kept.count - start) }
 
     /// The cursor at the end of the log.
     package var cursor: Cursor { Cursor(epoch: epoch, revision: head) }
 
-    /// Continues the log under another epoch, which invalidates all earlier cursors.
+    /// Continues the log under a new epoch, which invalidates all earlier cursors.
     package mutating func beginEpoch() {
         epoch = .random()
     }
 
-    /// Appends a record under the next revision.
+    /// Appends a record with the next revision.
     @discardableResult
     package mutating func append(_ event: LogRecord.Event, at time: Timestamp) -> LogRecord {
         head += 1
@@ -64,10 +64,10 @@ package struct ChangeLog: Sendable {
     /// Returns the records after a revision, oldest first.
     ///
     /// - Parameters:
-    ///   - revision: The revision.
+    ///   - revision: The revision after which to begin.
     ///   - limit: The maximum number of records.
-    ///   - bytes: The approximate size of records at which no more are added.
-    /// - Returns: The records, at least one if there is one; `nil` if some of them have been discarded already, or the
+    ///   - bytes: The approximate total size, in bytes, at which no more records are added.
+    /// - Returns: The records, at least one if there is any; `nil` if some of them have already been discarded, or the
     ///   revision is after the head.
     package func records(after revision: Revision, limit: Int = .max, bytes: Int = .max) -> [LogRecord]? {
         guard revision <= head, revision >= oldest - 1 else { return nil }
@@ -91,7 +91,7 @@ package struct ChangeLog: Sendable {
             kept[start] = nil
             start += 1
         }
-        // Compact the array once half of its records are discarded, so that each record is moved once on average.
+        // Compact the array when half of its records have been discarded, so that each record is moved once on average.
         if start > 64, start > kept.count / 2 {
             kept.removeFirst(start)
             start = 0

@@ -1,7 +1,7 @@
 /// A position in the agent's change log: everything up to `revision` has been seen.
 ///
-/// Its text, `<epoch>:<revision>`, outlives a restart of the agent. The epoch identifies one log. When a log is lost or
-/// damaged, a new one begins, so that a cursor never means a wrong position.
+/// Its text, `<epoch>:<revision>`, stays valid across restarts of the agent. The epoch identifies one log. When a log
+/// is lost or damaged, a log with a new epoch begins, so that a cursor never refers to a wrong position.
 package struct Cursor: Hashable, Sendable, CustomStringConvertible {
     /// The epoch of the log; in text, 16 hexadecimal digits.
     package var epoch: Epoch
@@ -17,7 +17,7 @@ package struct Cursor: Hashable, Sendable, CustomStringConvertible {
 
     /// Parses a cursor's text.
     package init(_ text: String) throws(DefaultsError) {
-        // Works on bytes for speed, as every event has a cursor.
+        // Work on bytes for speed, since every event has a cursor.
         let bytes = text.utf8
         let colon = bytes.index(bytes.startIndex, offsetBy: 16, limitedBy: bytes.endIndex) ?? bytes.endIndex
         // The standard library would accept a "+" before either number.

@@ -1,6 +1,7 @@
 import PropertyList
 
-/// An entry about a domain's file in the change log file, which tells a later agent whether the file has changed.
+/// An entry in the change log file about a domain's file, from which a later agent can tell whether that file has
+/// changed.
 package struct FileMark: Hashable, Sendable {
     package var domain: Domain
     /// The hash of the file's bytes; `nil` if there is no file.
@@ -11,7 +12,7 @@ package struct FileMark: Hashable, Sendable {
     package var pending: [String: Edit]
     /// Whether the mark announces a save of this version, which may never have happened.
     package var isIntent: Bool
-    /// Whether a problem with the domain has been reported, but not yet its recovery.
+    /// Whether a problem with the domain has been reported, but its recovery has not.
     package var isTroubled: Bool
 
     package init(

@@ -1,6 +1,7 @@
 import Glibc
 
-/// A pattern for names: `*` matches any run of characters, `?` any one character, and `\` escapes the next character.
+/// A pattern for names: `*` matches any number of characters, `?` any one character, and `\` escapes the next
+/// character.
 ///
 /// Names are compared byte by byte, in UTF-8.
 package struct GlobPattern: Hashable, Sendable {
@@ -59,7 +60,7 @@ package struct GlobPattern: Hashable, Sendable {
         hasher.combine(suffix)
     }
 
-    /// Returns the pattern that matches exactly one name, whatever characters it contains.
+    /// Returns a pattern that matches exactly one name, which may contain any characters.
     package static func exactly(_ name: String) -> GlobPattern {
         GlobPattern(
             name.unicodeScalars.reduce(into: "") { text, scalar in
@@ -76,8 +77,8 @@ package struct GlobPattern: Hashable, Sendable {
 
     /// Returns whether the pattern matches the whole name.
     ///
-    /// Without wildcards, bytes are compared. With wildcards, the time is proportional to the name's length for every
-    /// 64 bytes of the pattern, whatever the two contain.
+    /// Without wildcards, bytes are compared. With wildcards, the time is proportional to the name's length times the
+    /// number of 64-byte units in the pattern, regardless of their contents.
     package func matches(_ name: String) -> Bool {
         name.utf8Span.span.withUnsafeBufferPointer { name in
             let end = name.count - suffix.count
@@ -96,13 +97,13 @@ package struct GlobPattern: Hashable, Sendable {
     private struct Tables: Sendable {
         /// The number of parts that aren't runs.
         private let count: Int
-        /// The number of words in a mask, which has a bit for each of these parts and one for the end.
+        /// The number of words in a mask, which has one bit for each of these parts and one for the end.
         private let words: Int
         /// The masks, one after another.
         ///
-        /// First there is one for each value of a byte's upper half, then one for each value of its lower half; a part
-        /// that is in both masks of a byte matches it. Then follow a mask of the parts that are `?`, and one of the
-        /// positions at which a run accepts any byte.
+        /// First come 16 masks for the values of a byte's upper half, then 16 for those of its lower half; a part
+        /// matches a byte if it is in both of the byte's masks. They are followed by a mask of the parts that are `?`,
+        /// and a mask of the positions at which a run accepts any byte.
         private let masks: [UInt64]
 
         init(_ parts: [Part]) {
@@ -128,8 +129,8 @@ package struct GlobPattern: Hashable, Sendable {
 
         /// Returns whether the parts match all of the bytes.
         ///
-        /// It follows all possible matches simultaneously: bit n of the state is set while the first n parts, runs not
-        /// counted, match the bytes that have been read.
+        /// All possible matches are tracked simultaneously: bit n of the state is set while the first n parts, not
+        /// counting runs, match the bytes read so far.
         func match(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
             withUnsafeTemporaryAllocation(of: UInt64.self, capacity: words) { state in
                 state.initialize(repeating: 0)

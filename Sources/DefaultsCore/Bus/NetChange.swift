@@ -1,12 +1,13 @@
 /// The net change of several change sets: each key's value before the first and after the last.
 enum NetChange {
-    /// Joins the change sets of each domain into one, at the position of its last; leaves other records as they are.
+    /// Joins the change sets of each domain into one, at the position of the last one; leaves other records as they
+    /// are.
     ///
-    /// A joined record has the revision, time and source of its last change set. Keys that are back at their first
-    /// value are left out, and so is a change set that has no keys left. Don't resume from the revisions of the result,
-    /// since a later record may include what an earlier one said.
+    /// A joined record has the revision, time and source of its last change set. Keys that have returned to their first
+    /// value are left out, and so are change sets without any remaining keys. Don't resume from a revision in the
+    /// result, since a later record may include changes from before it.
     ///
-    /// The time is proportional to the number of changes, however many records there are of one domain.
+    /// The time taken is proportional to the number of changes, even if many records are about one domain.
     static func coalesce(_ records: [LogRecord]) -> [LogRecord] {
         var joined: [Entry] = []
         var indices: [Domain: Int] = [:]

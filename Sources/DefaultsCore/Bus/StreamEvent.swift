@@ -1,4 +1,4 @@
-/// An event that is delivered to a subscriber.
+/// An event delivered to a subscriber.
 package enum StreamEvent: Hashable, Sendable {
     /// A record, or the part of it that passes the filter, and the cursor to resume from once it has been handled.
     ///
@@ -8,7 +8,7 @@ package enum StreamEvent: Hashable, Sendable {
     case record(LogRecord, cursor: Cursor)
     /// A domain's values at the position where the stream continues.
     case initial(DomainSnapshot)
-    /// The changes between two positions are no longer available; the values follow, if the mode says so.
+    /// The changes between two positions are no longer available; depending on the mode, the current values follow.
     case gap(from: Cursor, to: Cursor)
     /// Everything up to this position has been delivered.
     case bookmark(Cursor)

@@ -1,7 +1,7 @@
-/// A subscriber's position in the log, its filter, and its mode, which applies when it falls behind.
+/// A subscriber's position in the log, its filter, and its mode, which applies when the subscriber falls behind.
 ///
-/// There is no queue. The subscriber is notified when there is something to read, and continues to read the log where
-/// it was.
+/// There is no queue. The subscriber is notified when there is something to read, and continues to read the log from
+/// its position.
 package struct Subscription: Hashable, Sendable {
     /// The way to deal with a subscriber that is slower than the changes.
     package enum Mode: String, Hashable, Sendable, CaseIterable {
@@ -27,7 +27,8 @@ package struct Subscription: Hashable, Sendable {
     package let mode: Mode
     /// The revision up to which everything has been delivered.
     package private(set) var revision: Revision
-    /// The position after which the subscriber has missed records, since they have been discarded.
+    /// The position after which the subscriber has missed records because they were discarded; `nil` if it hasn't
+    /// missed any.
     private var missedFrom: Cursor?
     private var needsSnapshot: Bool
     /// Whether no more events follow.
@@ -35,9 +36,9 @@ package struct Subscription: Hashable, Sendable {
     /// The revision of the last event's cursor; `nil` until the subscriber has caught up once.
     private var lastReportedRevision: Revision?
 
-    /// The number of records that may fail to pass the filter before a bookmark is sent.
+    /// The number of filtered-out records after which a bookmark is sent.
     ///
-    /// Bookmarks keep the cursor that a subscriber knows within the log.
+    /// Bookmarks keep a subscriber's last known cursor from falling off the log.
     private static let bookmarkDistance: Revision = 1_000
 
     /// Creates a subscription at a position in the log.
@@ -54,9 +55,10 @@ package struct Subscription: Hashable, Sendable {
         }
     }
 
-    /// Adds the domains of more names, from the log's end on, if everything up to there has been delivered.
+    /// Adds domain names, effective from the log's end, if everything up to there has been delivered.
     ///
-    /// - Returns: Whether it did. Then the names' values at that position must be delivered next, and a bookmark.
+    /// - Returns: Whether the names were added. If so, the values of their domains at that position must be delivered
+    ///   next, followed by a bookmark.
     mutating func widen(by names: [DomainName], in log: ChangeLog) -> Bool {
         guard !hasEnded, missedFrom == nil, !needsSnapshot, revision == log.head else { return false }
         filter.insert(names)
@@ -64,16 +66,16 @@ package struct Subscription: Hashable, Sendable {
         return true
     }
 
-    /// Stops following the domains of names.
+    /// Stops following the domains with some names.
     package mutating func narrow(by names: [DomainName]) { filter.remove(names) }
 
-    /// Whether the subscriber gets the records of the log with all their keys.
+    /// Whether the subscriber gets the log's records as they are, with all their keys.
     package var getsWholeRecords: Bool { mode != .latest && filter.keys.isEmpty }
 
     /// Returns the number of pending records.
     package func lag(in log: ChangeLog) -> Revision { log.head - min(revision, log.head) }
 
-    /// The part of the log that a subscription reads next, as it was at one moment.
+    /// The part of the log that a subscription processes next, copied at one moment.
     package struct Portion: Sendable {
         /// The end of the log.
         fileprivate let end: Cursor
@@ -83,13 +85,13 @@ package struct Subscription: Hashable, Sendable {
         fileprivate(set) package var beginsWithSnapshot = false
     }
 
-    /// The approximate size of the records that are delivered together, which is what each slow subscriber may hold in
-    /// memory.
+    /// The approximate size, in bytes, of the records delivered together, and so of the memory that each slow
+    /// subscriber may occupy.
     private static let portionSize = 256 << 10
 
     /// Returns the records to process next, up to the limit.
     ///
-    /// This only copies them from the log: `next(in:)` does the rest after the log's lock is released.
+    /// The records are only copied from the log: `next(in:snapshots:)` does the rest after the log's lock is released.
     package func portion(of log: ChangeLog, limit: Int = 64) -> Portion {
         if hasEnded { return Portion(end: log.cursor, records: []) }
         // In `latest` mode all pending records are one batch, whatever their size: the number of keys limits the net
@@ -106,20 +108,20 @@ package struct Subscription: Hashable, Sendable {
             beginsWithSnapshot: hasMissed ? mode != .disconnect : needsSnapshot)
     }
 
-    /// Advances past a portion, which was taken at the subscription's current position, and returns its events, oldest
+    /// Advances past a portion, which must begin at the subscription's current position, and returns its events, oldest
     /// first.
     ///
-    /// A bookmark ends the first batch that leaves the subscriber caught up; from then on, each event's own cursor says
-    /// so.
+    /// A bookmark ends the first batch after which the subscriber is caught up; from then on, the events' cursors
+    /// suffice.
     ///
     /// - Parameters:
-    ///   - portion: The portion.
+    ///   - portion: The portion to process, from `portion(of:limit:)`.
     ///   - snapshots: The values of all domains at the portion's end, if it begins with a snapshot.
-    /// - Returns: The events, empty if the subscriber is caught up; `nil` if the filter leaves nothing of the portion,
-    ///   and the next one must be read.
+    /// - Returns: The events, empty if the subscriber is caught up; `nil` if nothing in the portion passes the filter,
+    ///   and the next portion must be read.
     package mutating func next(in portion: Portion, snapshots: [DomainSnapshot]) -> [StreamEvent]? {
         if hasEnded { return [] }
-        // Before its first snapshot, a subscriber has been promised nothing, so it can't have missed anything.
+        // A subscriber that waits for its first snapshot can't have missed anything.
         if missedFrom == nil, !needsSnapshot, portion.records == nil {
             missedFrom = Cursor(epoch: portion.end.epoch, revision: revision)
         }
@@ -131,7 +133,7 @@ package struct Subscription: Hashable, Sendable {
             revision = last.revision
             let wanted = records.compactMap { filter($0) }
             let joined = mode == .latest ? NetChange.coalesce(wanted) : wanted
-            // Once records are joined, a later event of the batch may include what happened before an earlier one. So
+            // When records are joined, a later event in the batch may include changes from before an earlier one. So
             // the cursor advances only with the last event, and then also past changes that canceled each other out.
             let isJoined = joined.count < wanted.count
             events = joined.enumerated().map { index, record in

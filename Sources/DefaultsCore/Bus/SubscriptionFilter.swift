@@ -1,10 +1,10 @@
 /// The domains and keys that a subscriber wants.
 package struct SubscriptionFilter: Hashable, Sendable {
-    /// Patterns of domain names; one must match, unless the name is one of `names`.
+    /// Patterns of domain names; a name must match one of them unless it is in `names`.
     package let patterns: [GlobPattern]
-    /// The names of single domains.
+    /// Domain names that pass exactly as they are.
     package private(set) var names = DomainNames()
-    /// Patterns of keys, of which one must match; empty for all keys.
+    /// Patterns of keys; a key must match one of them, or any key passes if there are none.
     package let keys: [GlobPattern]
     /// Whether all domains pass.
     private let isOfAllDomains: Bool
@@ -12,7 +12,7 @@ package struct SubscriptionFilter: Hashable, Sendable {
     /// Creates a filter.
     ///
     /// - Parameters:
-    ///   - domains: Patterns of domain names, of which one must match; empty for all domains.
+    ///   - domains: Patterns of domain names; a name must match one of them, or any name passes if there are none.
     ///   - keys: Patterns of keys, of which one must match; empty for all keys.
     package init(domains: [GlobPattern] = [], keys: [GlobPattern] = []) {
         self.keys = keys
@@ -27,12 +27,12 @@ package struct SubscriptionFilter: Hashable, Sendable {
     /// The patterns of domain names, including those that match a single name.
     package var domains: [GlobPattern] { patterns + names.sorted().map { GlobPattern.exactly($0.description) } }
 
-    /// Adds the domains of more names.
+    /// Adds domain names.
     mutating func insert(_ more: [DomainName]) {
         for name in more { names.insert(name) }
     }
 
-    /// Removes the domains of names, unless a pattern matches them.
+    /// Removes domain names; names that match a pattern still pass.
     mutating func remove(_ gone: [DomainName]) {
         for name in gone { names.remove(name) }
     }
@@ -50,7 +50,7 @@ package struct SubscriptionFilter: Hashable, Sendable {
 
     /// Returns the part of a record that passes the filter; `nil` if nothing does.
     ///
-    /// One record stays one record, with fewer keys.
+    /// A record is never split; it may only lose keys.
     package func callAsFunction(_ record: LogRecord) -> LogRecord? {
         guard includes(record.domain) else { return nil }
         guard case .change(var changeSet) = record.event, !keys.isEmpty else { return record }
@@ -70,7 +70,7 @@ package struct SubscriptionFilter: Hashable, Sendable {
     }
 }
 
-/// A set of domain names that is hashed, and usually compared, in constant time.
+/// A set of domain names that can be hashed, and usually compared, in constant time.
 package struct DomainNames: Hashable, Sendable {
     private var names: Set<DomainName> = []
     /// The combined hashes of the names, independent of their order.

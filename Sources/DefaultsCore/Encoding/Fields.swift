@@ -74,7 +74,7 @@ package struct Fields {
         return values
     }
 
-    /// Returns the domain in the entries `domain`, `host` and `user`.
+    /// Returns the domain given by the entries `domain`, `host` and `user`.
     package func domain() throws(DefaultsError) -> Domain {
         Domain(
             try DomainName(string("domain")),
@@ -82,7 +82,7 @@ package struct Fields {
             user: try user())
     }
 
-    /// Returns the domains in the entry `domains`.
+    /// Returns the domains listed in the entry `domains`.
     package func domains() throws(DefaultsError) -> [Domain] {
         try array("domains").map { value throws(DefaultsError) in try Fields(value, of: "A domain").domain() }
     }
@@ -109,7 +109,7 @@ package struct Fields {
 extension Domain {
     /// The entries that identify the domain in a message.
     package var fields: DomainValues {
-        // Reserves space for the entries that a message about the domain adds.
+        // Reserve space for the entries that a message about the domain adds.
         var fields = DomainValues(minimumCapacity: 12)
         fields["domain"] = .string(name.description)
         if let host = host.identifier { fields["host"] = .string(host) }

@@ -5,18 +5,18 @@ package enum Frame {
     /// The maximum size of a request, in bytes.
     package static let standardLimit = 64 << 20
 
-    /// The limits of a request, for an agent that trusts no client.
+    /// The limits of a request, which protect the agent from untrusted clients.
     ///
     /// A value is nested two levels deep in a request, and one level deep in a file. So no request results in a file
-    /// that can't be read again.
+    /// that can't be read back.
     package static let requestLimits = PropertyListLimits(
         depth: PropertyListLimits.domainFile.depth + 1, bytes: standardLimit)
 
-    /// The limits of an agent's message or log entry, which must hold all old and new values of a file of the maximum
-    /// size.
+    /// The limits of a message from the agent or a log entry, either of which must be able to hold all old and new
+    /// values of a file of the maximum size.
     ///
-    /// A value is nested three levels deep in a message. The depth limit of files leaves room for that below the
-    /// codec's own limit.
+    /// A value is nested three levels deep in a message. The depth limit of files leaves room for these levels within
+    /// the codec's own limit.
     package static let messageLimits = PropertyListLimits(bytes: Int(UInt32.max), objects: 100_000_000)
 
     /// Encodes a message as a frame.
@@ -33,18 +33,18 @@ package enum Frame {
         return bigEndian(length) + payload
     }
 
-    /// Returns a number as eight bytes, the most significant first.
+    /// Returns a number as eight bytes, most significant first.
     static func bigEndian(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value.bigEndian, Array.init) }
 
-    /// Returns a number as four bytes, the most significant first.
+    /// Returns a number as four bytes, most significant first.
     static func bigEndian(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value.bigEndian, Array.init) }
 
-    /// Returns the number in eight bytes, which must exist.
+    /// Returns the number in the eight bytes at a position, all of which must exist.
     static func number(_ bytes: [UInt8], at position: Int) -> UInt64 {
         bytes[position..<position + 8].reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Returns the number in four bytes, which must exist.
+    /// Returns the number in the four bytes at a position, all of which must exist.
     static func length(_ bytes: [UInt8], at position: Int) -> UInt32 {
         bytes[position..<position + 4].reduce(0) { $0 << 8 | UInt32($1) }
     }
@@ -56,10 +56,10 @@ package struct FrameDecoder: Sendable {
     private var position = 0
     private let limits: PropertyListLimits
 
-    /// The maximum number of values for each byte of a frame, where a shared value counts as often as it occurs.
+    /// The maximum number of values per byte of a frame, counting a shared value once per occurrence.
     ///
-    /// `Frame.encode` and CoreFoundation write each container as often as it occurs, so that each value takes at least
-    /// one byte. Python's plistlib writes a list only once, even if it occurs in several places.
+    /// `Frame.encode` and CoreFoundation write a container once per occurrence, so that each value takes at least one
+    /// byte. Python's plistlib writes a shared list only once.
     private static let valuesPerByte = 16
 
     /// Creates a decoder.
@@ -69,7 +69,7 @@ package struct FrameDecoder: Sendable {
         self.limits = limits
     }
 
-    /// The number of received bytes that haven't been decoded yet.
+    /// The number of bytes received but not yet decoded.
     package var bufferedBytes: Int { bytes.count - position }
 
     /// Appends received bytes.
@@ -79,7 +79,7 @@ package struct FrameDecoder: Sendable {
 
     /// Decodes the next complete message; returns `nil` if more bytes are needed.
     ///
-    /// - Throws: `protocolViolation`. The rest of the stream can't be decoded after it.
+    /// - Throws: `protocolViolation`. The rest of the stream can then not be decoded.
     package mutating func next() throws(DefaultsError) -> Fields? {
         guard bytes.count - position >= 4 else { return nil }
         let length = Int(Frame.length(bytes, at: position))
@@ -91,7 +91,7 @@ package struct FrameDecoder: Sendable {
         let payload = Array(bytes[position + 4..<position + 4 + length])
         position += 4 + length
         if position > 1 << 16 {
-            // Release the memory of decoded messages, whatever bytes follow them.
+            // Release the memory of decoded messages, even if undecoded bytes remain.
             bytes = Array(bytes[position...])
             position = 0
         } else if position == bytes.count {

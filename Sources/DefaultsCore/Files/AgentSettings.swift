@@ -15,11 +15,11 @@ package struct AgentSettings: Hashable, Sendable {
     package var saveDelay = 10
     /// `SaveLimit`, in milliseconds: edits are saved no later than this after the first one.
     package var saveLimit = 1_000
-    /// `HoldDelay`, in milliseconds: a file that is gone or doesn't parse counts as lost after this long.
+    /// `HoldDelay`, in milliseconds: a file that is missing or doesn't parse for this long counts as lost.
     package var holdDelay = 250
-    /// `LogRecords`: the maximum number of change sets kept for subscribers that are slow or reconnect.
+    /// `LogRecords`: the maximum number of change sets retained for subscribers that are slow or reconnect.
     package var logRecords = 65_536
-    /// `LogBytes`: the maximum size of these change sets, in bytes.
+    /// `LogBytes`, in bytes: the maximum size of these change sets.
     package var logBytes = 16 << 20
     /// `MaximumFileSize`, in bytes: a larger file counts as damaged.
     package var maximumFileSize = 64 << 20
@@ -30,7 +30,8 @@ package struct AgentSettings: Hashable, Sendable {
 
     package init() {}
 
-    /// Reads settings; an invalid one keeps its default, and `problems` gets a sentence about it.
+    /// Reads settings from values; an invalid setting keeps its default, and a sentence about it is added to
+    /// `problems`.
     package init(_ values: DomainValues, problems: inout [String]) {
         for (key, value) in values.sorted(by: { $0.key < $1.key }) {
             switch (key, value) {
@@ -73,7 +74,7 @@ package struct AgentSettings: Hashable, Sendable {
     /// The maximum size of the change log.
     package var logCapacity: ChangeLog.Capacity { ChangeLog.Capacity(records: logRecords, bytes: logBytes) }
 
-    /// Reads the settings from the agent's own domain; an invalid one keeps its default and is reported.
+    /// Reads the settings from the agent's own domain; an invalid setting keeps its default and is reported.
     package static func read(from directory: PreferencesDirectory) -> (settings: AgentSettings, problems: [String]) {
         var problems: [String] = []
         let values: DomainValues
@@ -90,17 +91,17 @@ package struct AgentSettings: Hashable, Sendable {
     /// The agent's own domain.
     package static let domain = try? Domain(DomainName(domainName))
 
-    /// The directory that the settings in the default directory name instead of it.
+    /// The directory, if any, that the settings in the default directory name in its stead.
     enum Redirection {
         case to(String)
-        /// No directory, with the problem of the settings if they are unusable.
+        /// No directory, with the problem if the settings are unusable.
         case none(DefaultsError?)
     }
 
-    /// Reads the directory that the key `Directory` names in the default directory.
+    /// Reads the key `Directory` of the settings in the default directory.
     ///
-    /// - Throws: The reason why the directory isn't known. A program that continued in the default directory would read
-    ///   and write in the wrong place.
+    /// - Throws: The reason why the directory is unknown. A program that fell back to the default directory might read
+    ///   and write the wrong files.
     static func redirection(of standard: String, home: String?) throws(DefaultsError) -> Redirection {
         guard let domain else { return .none(nil) }
         let directory = PreferencesDirectory(path: standard)
@@ -110,7 +111,7 @@ package struct AgentSettings: Hashable, Sendable {
             + "--directory."
         switch readInsisting(DomainFile(path: path)) {
         case .missing, .unchanged: return .none(nil)
-        // There is no directory, or it can't be read. Its users report this themselves.
+        // The default directory is missing or can't be read. Code that uses it reports this.
         case .unusable(let damage) where damage.error.errno == ENOTDIR: return .none(nil)
         case .unusable(let damage) where damage.error.errno == EACCES && !directory.isUsable: return .none(nil)
         case .unusable(let damage):
@@ -142,13 +143,14 @@ package struct AgentSettings: Hashable, Sendable {
         }
     }
 
-    /// Returns whether a file that isn't a property list may have had the key `Directory`, outside of XML's comments.
+    /// Returns whether a file that isn't a property list contains "Directory" outside XML comments, and so may have had
+    /// that key.
     private static func mayRedirect(_ path: String) -> Bool {
         guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK), let status = try? file.status(),
             status.st_size <= PropertyListLimits.domainFile.bytes,
             let bytes = try? file.read(upTo: Int(status.st_size))
         else { return true }
-        // UTF-16 has the same letters, with NULs between them.
+        // Dropping NULs turns UTF-16 text into ASCII.
         var rest = bytes.filter { $0 != 0 }[...]
         while let start = rest.start(of: "<!--") {
             if rest[..<start].start(of: "Directory") != nil { return true }
@@ -158,7 +160,7 @@ package struct AgentSettings: Hashable, Sendable {
         return rest.start(of: "Directory") != nil
     }
 
-    /// Reads a file, and waits up to half a second while it is being written.
+    /// Reads a file, after waiting up to half a second while it is being written.
     private static func readInsisting(_ file: DomainFile) -> FileReading {
         var backoff = Backoff(from: .milliseconds(20), to: .milliseconds(20), timeout: .milliseconds(500))
         repeat {
@@ -170,7 +172,7 @@ package struct AgentSettings: Hashable, Sendable {
 }
 
 extension ArraySlice<UInt8> {
-    /// Returns the index at which a text begins; `nil` if it isn't there.
+    /// Returns the index of the first occurrence of a text; `nil` if there is none.
     fileprivate func start(of text: StaticString) -> Int? {
         let count = text.utf8CodeUnitCount
         guard self.count >= count else { return nil }

@@ -1,7 +1,7 @@
 import Glibc
 package import Linux
 
-/// Backup copies of contents that must not be lost, beside the original as `<name>.<reason>-<n>`.
+/// Backup copies of contents that must not be lost, stored beside the original as `<name>.<reason>-<n>`.
 package enum BackupFile {
     /// The reason for a backup copy.
     package enum Reason: String, Sendable {
@@ -10,19 +10,17 @@ package enum BackupFile {
         /// A foreign writer wrote the file just as it was replaced, and not all of that version could be merged and
         /// saved.
         case displaced
-        /// The file has keys that differ only in Unicode normalization, and the version that replaces it has only one
-        /// of them.
+        /// The file has keys that differ only in Unicode normalization, and its replacement has only one of them.
         case equivalentKeys = "equivalent-keys"
-        /// The file has comments, and is rewritten without them.
+        /// The file has comments, and was rewritten without them.
         case comments
-        /// The bytes may be the only complete version, since writing them to the file in place was interrupted.
+        /// Writing the bytes to the file in place was interrupted, so they may be the only complete version.
         case unsaved
     }
 
-    /// Writes bytes to the first free name beside the file (the target of a link), durably and readable by the user
-    /// alone.
+    /// Writes a durable copy, readable only by the user, under the first free name beside the file.
     ///
-    /// An existing copy of the same bytes is used again.
+    /// If the file is a link, the copy goes beside the link's target. An existing copy of the same bytes is reused.
     ///
     /// - Returns: The copy's path.
     package static func write(
@@ -36,14 +34,14 @@ package enum BackupFile {
                 try file.synchronize()
                 try FileDescriptor.synchronizeDirectory(of: copy)
             } catch {
-                // Remove the incomplete copy: on a full disk, each retry would leave one more.
+                // Remove the incomplete copy: on a full disk, each retry would leave another.
                 unlink(copy)
                 throw error
             }
         }
     }
 
-    /// Moves a file that is too large to be copied to the first free name in the directory where it is.
+    /// Renames a file that is too large to copy to the first free name in its own directory.
     ///
     /// - Returns: The new path.
     package static func move(
@@ -52,7 +50,7 @@ package enum BackupFile {
         let name = Path.lastName(of: try DomainFile.resolvingLinks(path))
         let beside = "\(Path.directory(of: source))/\(name)"
         return try withFreeName(of: beside, because: reason) { copy throws(SystemCall.Failure) in
-            // Not every file system has RENAME_NOREPLACE; a link refuses an existing name as well.
+            // Not every file system has RENAME_NOREPLACE, but creating a hard link also fails if the name exists.
             try SystemCall.run { link(source, copy) }
             unlink(source)
             try FileDescriptor.synchronizeDirectory(of: copy)
@@ -83,7 +81,7 @@ package enum BackupFile {
         }
     }
 
-    /// Truncates a name to leave room for a suffix, as a name has at most 255 bytes.
+    /// Truncates a name to leave room for a suffix, since a file name has at most 255 bytes.
     private static func fitting(_ name: String, before suffix: String) -> String {
         var scalars = name.unicodeScalars[...]
         while String(scalars).utf8.count + suffix.utf8.count > Int(NAME_MAX) { scalars.removeLast() }

@@ -2,12 +2,13 @@ import Glibc
 package import Linux
 package import PropertyList
 
-/// The change log's copy in a file, so that cursors and unsaved edits outlive a crash or an upgrade of the agent.
+/// A copy of the change log in a file, so that cursors and unsaved edits survive a crash or an upgrade of the agent.
 ///
-/// The file has a header and then entries, each with its length and hash. It is appended to, and rewritten when it has
-/// grown to twice the size of what is kept. It is in the runtime directory, which is usually in memory: it need not
-/// outlive a reboot, and writes aren't synchronized. If it does outlive a reboot, on a disk, its last records may be
-/// lost. So a log from another boot continues under another epoch.
+/// The file has a header followed by entries, each with its length and hash. New entries are appended, and the file is
+/// rewritten once it exceeds its size limit, which is at least twice its size when it was last rewritten. It is in the
+/// runtime directory, which is usually in memory: it need not survive a reboot, so writes aren't synchronized. If it
+/// does survive a reboot, on a disk, its last records may be lost. A log from another boot therefore continues under a
+/// new epoch.
 package final class ChangeLogFile {
     /// An entry in the file.
     package enum Entry: Sendable {
@@ -17,11 +18,11 @@ package final class ChangeLogFile {
 
     /// The magic number, which identifies the format.
     ///
-    /// Format 1 didn't name the boot, so no reader could tell whether such a log had lost its end. No release wrote
-    /// that format, and none reads it: such a file is replaced, and a new epoch begins.
+    /// Format 1 didn't name the boot, so a reader couldn't tell whether the end of the log had been lost. No release
+    /// wrote that format, and none reads it: such a file is replaced, and a new epoch begins.
     private static let magic = Array("defaultsd log 2\n".utf8)
-    /// The size of the header: the magic, the epoch, the revision before the first record, the boot, and the hash of
-    /// all that.
+    /// The size of the header: the magic number, the epoch, the revision before the first record, the boot, and the
+    /// hash of all of these.
     private static let headerSize = magic.count + 32
     private let path: String
     private var file: FileDescriptor
@@ -40,7 +41,7 @@ package final class ChangeLogFile {
     /// Whether the file should be rewritten with `rewrite`.
     package var isOversized: Bool { size > sizeLimit }
 
-    /// Creates a file with a log and marks, replacing one that may be there.
+    /// Creates a file with a log and marks, replacing any existing file.
     package static func create(
         at path: String, log: ChangeLog, marks: [FileMark], sizeLimit: Int
     ) throws(SystemCall.Failure) -> ChangeLogFile {
@@ -84,7 +85,7 @@ package final class ChangeLogFile {
         return "\(path).new-\(number)"
     }
 
-    /// Removes new versions of the log that a crash left behind.
+    /// Removes incomplete versions of the file that a crash left behind.
     package static func removeLeftovers(of path: String) {
         let directory = PreferencesDirectory(path: Path.directory(of: path))
         let prefix = "\(Path.lastName(of: path)).new-"
@@ -107,21 +108,21 @@ package final class ChangeLogFile {
         ranges += new
     }
 
-    /// Rewrites the file without the records that the log has discarded, and with these marks.
+    /// Rewrites the file with the given marks, and without the records that the log has discarded.
     package func rewrite(log: ChangeLog, marks: [FileMark]) throws(SystemCall.Failure) {
         let new = try ChangeLogFile(at: path, log, marks, sizeLimit: sizeLimit, keeping: self)
         swap(&file, &new.file)
         (size, first, ranges, sizeLimit) = (new.size, new.first, new.ranges, new.sizeLimit)
     }
 
-    /// Copies another file's records from `first` on as bytes.
+    /// Copies another file's records, from revision `first` on, without decoding them.
     ///
-    /// Encoding tens of thousands of records again would keep every client waiting.
+    /// Re-encoding tens of thousands of records would make every client wait.
     private func copyRecords(of old: ChangeLogFile) throws(SystemCall.Failure) {
         guard first >= old.first, first - old.first < old.ranges.count else { return }
         let kept = old.ranges[Int(first - old.first)...]
         guard let start = kept.first?.lowerBound else { return }
-        // If another program has extended or truncated the file, its records are encoded again.
+        // If another program has extended or truncated the file, the records are re-encoded instead.
         guard try old.file.status().st_size == off_t(old.size) else { return }
         try SystemCall.run { lseek(old.file.number, off_t(start), SEEK_SET) }
         let bytes = try old.file.read(upTo: old.size - start)
@@ -139,9 +140,10 @@ package final class ChangeLogFile {
         ranges = new
     }
 
-    /// Removes the file, because it can't be kept up to date.
+    /// Removes the file, which can't be kept up to date.
     ///
-    /// - Returns: False if it can be neither removed nor emptied, so that a later agent may recover an incomplete log.
+    /// - Returns: False if the file can be neither removed nor emptied, so that a later agent may recover an incomplete
+    ///   log.
     package func abandon() -> Bool {
         unlink(path) == 0 || ftruncate(file.number, 0) == 0
     }
@@ -152,8 +154,8 @@ package final class ChangeLogFile {
             case .record(let record): record.fields
             case .mark(let mark): mark.fields
             }
-        // A value that a domain holds can always be written as binary. An entry that couldn't be would make the log
-        // untrustworthy to recovery.
+        // Every value in a domain can be written as binary. If one couldn't, its entry would be invalid, and recovery
+        // would reject the whole log.
         let payload = (try? PropertyListValue.dictionary(fields).write(as: .binary)) ?? []
         return Frame.bigEndian(UInt32(clamping: payload.count)) + Frame.bigEndian(ContentHash(payload).value) + payload
     }
@@ -162,19 +164,19 @@ package final class ChangeLogFile {
     package struct Recovered: Sendable {
         /// The log's epoch; a new one if the log is from another boot.
         package var epoch: Epoch
-        /// The revision of the last record, even if that has been discarded.
+        /// The revision of the last record, even if that record has been discarded.
         package var head: Revision
         package var records: [LogRecord]
         /// The marks of each domain, oldest first.
         package var marks: [Domain: [FileMark]]
     }
 
-    /// Reads the file that an earlier agent left; returns `nil` if there is none, or it can't be trusted.
+    /// Reads the file that an earlier agent left; returns `nil` if there is none or it can't be trusted.
     ///
-    /// An incomplete entry at the end is what a crash leaves, and is discarded. Damage before the end makes the log
-    /// untrustworthy. Then a new epoch must begin, so that every cursor meets an explicit gap. The log of another boot
-    /// gets a new epoch as well, since a power failure may have removed records from its end that followers had seen;
-    /// its edits are recovered nevertheless.
+    /// An incomplete entry at the end is left by a crash, and is discarded. Damage before the end makes the log
+    /// untrustworthy; a new epoch must then begin, so that every cursor meets an explicit gap. A log from another boot
+    /// also gets a new epoch, since a power failure may have removed records from its end that followers had seen. Its
+    /// edits are recovered nevertheless.
     package static func recover(
         from path: String, limits: PropertyListLimits, boot: ContentHash = ChangeLogFile.boot
     ) -> Recovered? {
@@ -187,7 +189,7 @@ package final class ChangeLogFile {
         else { return nil }
         let epoch = Epoch(value: Frame.number(bytes, at: magic.count))
         let head = Frame.number(bytes, at: magic.count + 8)
-        // A corrupt file may contain any revision, but a genuine one never comes near the maximum.
+        // A corrupt file may contain any revision, but a genuine revision never comes near the maximum.
         guard head <= maximumRevision else { return nil }
         let isOfThisBoot = Frame.number(bytes, at: magic.count + 16) == boot.value
         var recovered = Recovered(epoch: isOfThisBoot ? epoch : .random(), head: head, records: [], marks: [:])
@@ -206,7 +208,7 @@ package final class ChangeLogFile {
 }
 
 extension ChangeLogFile.Recovered {
-    /// Appends an entry; returns false if it is invalid or can't follow the entries before it.
+    /// Appends an entry; returns false if the entry is invalid or can't follow the previous ones.
     fileprivate mutating func append(_ payload: [UInt8], limits: PropertyListLimits) -> Bool {
         guard let (value, _) = try? PropertyListValue.read(payload, limits: limits),
             let fields = try? Fields(value, of: "An entry")

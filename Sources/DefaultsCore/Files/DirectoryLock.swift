@@ -1,12 +1,12 @@
 import Glibc
 import Linux
 
-/// The lock that a process holds while it saves into a preferences directory: `flock` on a file in it.
+/// The lock that a process holds while it saves to a preferences directory: `flock` on a file in the directory.
 ///
-/// It keeps our own processes (the agent and embedded stores) from saving at the same time, including those in other
-/// containers, by other paths to the directory, and, on NFS, on other hosts. It doesn't exclude foreign writers, which
-/// don't ask for it. The file exists only while the lock is held (see `LockFile`). In a directory where no file can be
-/// created, because it is read-only or the disk is full, the directory itself is locked.
+/// It prevents our own processes (the agent and embedded stores) from saving at the same time, even if they run in
+/// other containers, use other paths to the directory, or, on NFS, run on other hosts. It doesn't exclude foreign
+/// writers, which don't use it. The file exists only while the lock is held (see `LockFile`). If no file can be
+/// created, because the directory is read-only or the disk is full, the directory itself is locked.
 package struct DirectoryLock: ~Copyable {
     /// The name of the lock file.
     package static let fileName = ".defaultsd.lock"
@@ -21,7 +21,8 @@ package struct DirectoryLock: ~Copyable {
 
     /// Waits for the lock and acquires it.
     ///
-    /// - Throws: `locked` if it isn't free within `timeout` milliseconds, `directory` if the file can't be created.
+    /// - Throws: `locked` if the lock isn't free within `timeout` milliseconds; `directory` if it can't be acquired for
+    ///   another reason.
     package init(_ directory: PreferencesDirectory, timeout milliseconds: Int = 10_000) throws(DefaultsError) {
         let path = "\(directory.path)/\(Self.fileName)"
         do throws(SystemCall.Failure) {
@@ -52,8 +53,8 @@ package struct DirectoryLock: ~Copyable {
 
     /// Tries to acquire the lock until the timeout.
     ///
-    /// A blocking `flock` could wait forever behind a stopped process. So it is retried with growing random delays,
-    /// which keep waiting processes apart.
+    /// A blocking `flock` could wait forever for a stopped process. So the attempt is repeated with growing random
+    /// delays, which keep waiting processes from colliding.
     private static func lock(
         _ path: String, in directory: String, timeout: Int
     ) throws(SystemCall.Failure) -> Locked {

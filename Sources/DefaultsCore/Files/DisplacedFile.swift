@@ -2,13 +2,13 @@ import CLinux
 import Glibc
 package import Linux
 
-/// A displaced file, kept open and under its hidden name until no program can be writing to it.
+/// A displaced file, which stays open, and under its hidden name, until no program can be writing to it.
 ///
-/// A writer that resolved the file's name before the exchange may open the displaced inode, or continue to write to it,
-/// afterwards. So it is read once the last writer has closed it, and once more a second later. While this value lives,
-/// the file is locked with `flock`, so that no other process takes it for a leftover of a crash.
+/// A writer that resolved the file's name before the exchange may open the displaced inode afterwards, or continue to
+/// write to it. So the file is read once the last writer has closed it, and again a second later. While this object
+/// exists, the file is locked with `flock`, so that no other process takes it for a leftover of a crash.
 package final class DisplacedFile: Sendable {
-    /// The domain's file from which it was displaced.
+    /// The domain's file, whose earlier version this is.
     package let original: DomainFile
     private let file: FileDescriptor
     let temporaryPath: String
@@ -17,9 +17,9 @@ package final class DisplacedFile: Sendable {
         self.original = original
         self.file = file
         self.temporaryPath = temporaryPath
-        // A child that is forked in the meantime would keep the lock.
+        // A forked child would otherwise keep holding the lock.
         linux_close_in_child(self.file.number)
-        // A shared lock, since a program that locks its files this way may hold one too.
+        // Use a shared lock, since a program that locks its own files may hold one too.
         flock(self.file.number, LOCK_SH | LOCK_NB)
     }
 
@@ -27,7 +27,7 @@ package final class DisplacedFile: Sendable {
 
     /// Reads the displaced file's current contents.
     ///
-    /// - Parameter known: The state that has been merged already.
+    /// - Parameter known: The version that has already been merged, if any.
     /// - Returns: The outcome; `beingWritten` while a program has the file open for writing.
     package func examine(known: FileVersion?) -> FileReading {
         do throws(SystemCall.Failure) {
@@ -47,7 +47,7 @@ package final class DisplacedFile: Sendable {
         try original.readWhole(file, openWriters: .readAnyway)?.bytes ?? []
     }
 
-    /// Makes a backup copy of the displaced file, which can't be merged, beside the original.
+    /// Backs up the displaced file beside the original.
     ///
     /// - Returns: The copy's path.
     package func backUp() throws(SystemCall.Failure) -> String {
@@ -59,9 +59,9 @@ package final class DisplacedFile: Sendable {
         }
     }
 
-    /// Removes the file's hidden name; the file itself stays readable here.
+    /// Removes the file's hidden name; this object can still read the file.
     ///
-    /// - Returns: False if the system refuses it.
+    /// - Returns: False if the system refuses.
     @discardableResult
     package func removeName() -> Bool {
         unlink(temporaryPath) == 0 || errno == ENOENT

@@ -6,22 +6,22 @@ import PropertyList
 extension DomainFile {
     /// Saves a new version of the file, unless the file has changed since it was last seen.
     ///
-    /// The new version is written beside the file and made durable, and then exchanged with it in one step. So readers
-    /// see the old version or the new one, and a crash leaves one of them. A foreign writer may still write between the
-    /// last check and the exchange, so the displaced file is returned for examination. The caller must hold the
-    /// directory's lock.
+    /// The new version is written beside the file, made durable, and then exchanged with the file in one step. So
+    /// readers see either the old version or the new one, and a crash leaves one of them. A foreign writer may still
+    /// write between the last check and the exchange, so the displaced file is returned for examination. The caller
+    /// must hold the directory's lock.
     ///
-    /// The guarantee that nothing is lost requires a file system with RENAME_EXCHANGE, which all common local ones
-    /// have. Elsewhere (NFS, some FUSE file systems), the exchange takes two steps, and a file that another program
-    /// renames into place between them is lost.
+    /// The guarantee that nothing is lost requires RENAME_EXCHANGE, which all common local file systems support. On
+    /// others (NFS, some FUSE file systems), the exchange takes two steps, and a file that another program renames into
+    /// place between them is lost.
     ///
-    /// A file with several hard links is written in place. So a foreign writer's changes between the last comparison
-    /// and the write may be lost, and a crash may leave a torn file; the new version then stays beside it.
+    /// A file with several hard links is written in place. A foreign writer's changes between the last comparison and
+    /// the write may then be lost, and a crash may leave a torn file, with the complete new version beside it.
     ///
     /// - Parameters:
     ///   - bytes: The new content; `nil` to remove the file.
-    ///   - expected: The state last seen; `nil` if there should be no file.
-    ///   - newest: The time of the newest edit in the content, for other stores.
+    ///   - expected: The version last seen; `nil` if there should be no file.
+    ///   - newest: The time of the newest edit in the content, recorded for other stores.
     ///   - lifetime: The lifetime of the store that saves.
     ///   - policy: The way to deal with a file that is open for writing.
     /// - Returns: The outcome, and the displaced file if the save was made.
@@ -33,7 +33,7 @@ extension DomainFile {
     ) throws(DefaultsError) -> SaveResult {
         do throws(SystemCall.Failure) {
             let target = try Self.resolvingLinks(path)
-            // Don't create the target of a link: it may be on a file system that isn't mounted.
+            // Don't create the missing target of a link: it may be on a file system that isn't mounted.
             if target != path, access(target, F_OK) != 0, errno == ENOENT { return .fileChanged }
             return try Replacement(
                 of: self, at: target, expecting: expected, newest: newest, by: lifetime, policy
@@ -51,7 +51,7 @@ extension DomainFile {
         }
     }
 
-    /// Replaces a file that isn't a property list by an empty dictionary, after a backup, for a user who asks for it.
+    /// Backs up a file that isn't a property list and replaces it with an empty dictionary, on a user's request.
     ///
     /// Links are followed. A file that is usable or missing is left as it is.
     ///
@@ -80,7 +80,8 @@ extension DomainFile {
         case .fileChanged, .openForWriting:
             throw DefaultsError(.notSaved, "Another program is writing to \(target). Try again.")
         }
-        // Otherwise leave it to the next save, which keeps what was written at the last moment.
+        // If the displaced file has changed, leave it to the next save, which preserves what was written at the last
+        // moment.
         if case .unchanged? = replaced?.examine(known: version) { replaced?.removeName() }
         _ = consume lock
         return copy
@@ -88,7 +89,7 @@ extension DomainFile {
 
     /// Returns the path of the real file behind symbolic links, whether or not it exists.
     ///
-    /// Links are kept, and the file that they lead to is replaced.
+    /// A save replaces the file that a link leads to, and leaves the link as it is.
     ///
     /// - Throws: EILSEQ if a link leads to a name that isn't UTF-8.
     static func resolvingLinks(_ path: String) throws(SystemCall.Failure) -> String {

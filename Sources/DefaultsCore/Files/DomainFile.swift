@@ -6,19 +6,19 @@ package import PropertyList
 /// A domain's file, which is read as a whole or not at all.
 ///
 /// The file is read under a read lease (`F_SETLEASE`). The kernel refuses the lease while a program has the file open
-/// for writing, and makes a writer that comes later wait until it is released. So the bytes are always what some writer
-/// left behind, never the middle of its work. If leases are refused (the user isn't the owner, or on a network file
-/// system), two reads 20 ms apart must be equal.
+/// for writing, and makes later writers wait until the lease is released. So the bytes are always what a writer left
+/// when it was done, never a half-written state. If leases aren't available (the user isn't the owner, or the file is
+/// on a network file system), two reads 20 ms apart must be equal.
 package struct DomainFile: Sendable {
     /// The absolute path.
     package let path: String
     /// The limits that the file must not exceed.
     package let limits: PropertyListLimits
-    /// A directory above the file; it and everything in it, down to the file, must be writable only by root.
+    /// A directory above the file that, with everything on the path down to the file, must be writable only by root.
     ///
     /// `nil` for no such condition.
     private let managedDirectory: String?
-    /// Whether a file that isn't a property list may be replaced after a backup; one behind a link never is.
+    /// Whether a file that isn't a property list may be replaced after a backup; a link's target never is.
     private let replacesDamagedFiles: Bool
 
     /// Creates a file from its path.
@@ -26,9 +26,10 @@ package struct DomainFile: Sendable {
     /// - Parameters:
     ///   - path: The absolute path.
     ///   - limits: The limits that the file must not exceed.
-    ///   - managedDirectory: A directory above the file, if the file may be used only if root alone can have written
-    ///     it.
-    ///   - mayReplaceDamage: False for a file that may not be a preferences file at all.
+    ///   - managedDirectory: A directory above the file, if the file may be used only when nobody but root can have
+    ///     written it; otherwise `nil`.
+    ///   - mayReplaceDamage: Whether a damaged file may be replaced; false for a file that may not be a preferences
+    ///     file at all.
     package init(
         path: String, limits: PropertyListLimits = .domainFile, managedDirectory: String? = nil,
         mayReplaceDamage: Bool = true
@@ -43,26 +44,27 @@ package struct DomainFile: Sendable {
     package enum OpenWriterPolicy: Sendable {
         /// Return `beingWritten`.
         case wait
-        /// Read it anyway, because it has been open for a long time. The contents are accepted if two reads are equal.
+        /// Read the file anyway, because it has been open for a long time. The contents are accepted if two reads are
+        /// equal.
         case readAnyway
     }
 
     /// Reads the file.
     ///
     /// - Parameters:
-    ///   - known: The state that is already known; equal bytes aren't parsed again.
+    ///   - known: The version that is already known, if any; equal bytes aren't parsed again.
     ///   - openWriters: The way to deal with a file that is open for writing.
-    ///   - afterEvent: Whether an event has named the file. Then it is read whatever its times say; on a file system
-    ///     with a coarse clock, these may not show the change.
+    ///   - afterEvent: Whether an event has named the file. It is then read even if its times are unchanged, since a
+    ///     coarse file system clock may not show the change.
     /// - Returns: The outcome, which includes failures of the system.
     package func read(known: FileVersion?, openWriters: OpenWriterPolicy = .wait, afterEvent: Bool = false)
         -> FileReading
     {
         do throws(SystemCall.Failure) {
-            // O_NONBLOCK, so that a FIFO in the file's place doesn't block.
+            // With O_NONBLOCK, opening a FIFO of that name doesn't block.
             let file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
             let status = try file.status()
-            // Check the ownership even if the bytes are known, and whatever kind of file it is.
+            // Check the ownership of any kind of file, even if its bytes are known.
             if let managedDirectory,
                 let problem = RootOwnership.problem(ofFileAt: path, status, below: managedDirectory)
             {
@@ -84,7 +86,7 @@ package struct DomainFile: Sendable {
                 contents.saveMark = SaveMark(of: version.hash, on: file)
                 reading = .contents(contents)
             }
-            // A file that doesn't parse while it is open for writing isn't damaged, but unfinished.
+            // A file that doesn't parse while it is open for writing is unfinished, not damaged.
             if isOpen, case .unusable = reading { return .beingWritten }
             return reading
         } catch {
@@ -118,10 +120,10 @@ package struct DomainFile: Sendable {
         return FileDamage(error: DefaultsError(.unreadable, sentence, errno: ENOENT), version: nil)
     }
 
-    /// Reads an open file's bytes as some writer left them; returns `nil` while it is being written.
+    /// Reads an open file's bytes as a writer left them; returns `nil` while the file is being written.
     ///
-    /// - Returns: The bytes, their state, and whether a program has the file open for writing nevertheless.
-    /// - Throws: EFBIG if the file is larger than the limit; no memory is allocated for it.
+    /// - Returns: The bytes, their version, and whether a program has the file open for writing nevertheless.
+    /// - Throws: EFBIG if the file is larger than the limit; no memory is then allocated.
     func readWhole(
         _ file: borrowing FileDescriptor, openWriters: OpenWriterPolicy
     ) throws(SystemCall.Failure) -> (bytes: [UInt8], version: FileVersion, isOpen: Bool)? {
@@ -130,7 +132,7 @@ package struct DomainFile: Sendable {
             let (bytes, version) = try readOnce(file)
             return (bytes, version, false)
         }
-        // EAGAIN: a program has it open for writing. Any other error: leases aren't available here.
+        // EAGAIN means that a program has the file open for writing; any other error, that leases aren't available.
         let isOpen = errno == EAGAIN
         if isOpen, openWriters == .wait { return nil }
         let first = try readOnce(file)
@@ -143,7 +145,7 @@ package struct DomainFile: Sendable {
         _ file: borrowing FileDescriptor
     ) throws(SystemCall.Failure) -> (bytes: [UInt8], version: FileVersion) {
         let identity = FileIdentity(try file.status())
-        // Check the size that is allocated below: a file can grow, sparsely, at any time.
+        // Check the size that is allocated below, since a sparse file can grow enormously at any time.
         guard identity.size <= limits.bytes else { throw SystemCall.Failure(number: EFBIG) }
         let isSettled = !identity.isFresh(at: .now())
         try SystemCall.run { lseek(file.number, 0, SEEK_SET) }
@@ -157,7 +159,7 @@ package struct DomainFile: Sendable {
             return .unusable(damage(.damaged, "\(path) is empty, so it isn't a property list.", version))
         }
         do throws(PropertyListError) {
-            // Generous limits, since other programs write files. They reject only files that were made to be large in
+            // The limits are generous, since other programs write the files. They reject only files crafted to use much
             // memory.
             let document = try PropertyListDocument(
                 reading: bytes, limits: limits.proportionate(to: bytes.count, valuesPerByte: 64, atLeast: 100_000))
@@ -175,7 +177,7 @@ package struct DomainFile: Sendable {
         }
     }
 
-    /// Returns the damage of a file, or a version of it, that can't be read.
+    /// Returns the damage of a file, or a version of a file, that can't be read.
     func damage(after failure: SystemCall.Failure, of what: String) -> FileDamage {
         if failure.number == EFBIG { return tooLarge("has more bytes than when it was opened") }
         return FileDamage(

@@ -6,16 +6,16 @@ package import PropertyList
 package enum FileReading: Sendable {
     /// There is no file of that name.
     case missing
-    /// The file has the same bytes as before; its identity may have changed.
+    /// The file has the same bytes as before, though its identity may have changed.
     case unchanged(FileVersion)
-    /// The file has other contents than before.
+    /// The file's contents have changed.
     case contents(FileContents)
-    /// A program has the file open for writing; read it again in a moment.
+    /// A program has the file open for writing; read it again soon.
     case beingWritten
     /// The file can't be used: it doesn't parse, is empty or too large, isn't a regular file, or can't be read.
     case unusable(FileDamage)
 
-    /// Whether the file is missing or unusable, perhaps only because its directory is.
+    /// Whether the file is missing or unusable, perhaps only because its directory is missing or unusable.
     var isLoss: Bool {
         switch self {
         case .missing, .unusable: true
@@ -39,9 +39,9 @@ package struct FileDamage: Hashable, Sendable {
     package var error: DefaultsError
     /// The state of the file, if it could be read at all.
     package var version: FileVersion?
-    /// Whether the file isn't replaced even after a backup.
+    /// Whether the file must not be replaced even after a backup.
     ///
-    /// Such a file is behind a link, or was named by its path and may never have been meant for preferences.
+    /// Such a file is the target of a link, or was given by its path and may not be a preferences file.
     package var isProtected = false
 
     /// The error for an edit that would have to replace the file.
@@ -60,24 +60,24 @@ package struct FileContents: Sendable {
     package var version: FileVersion
     /// Whether a dictionary has keys that differ only in Unicode normalization; `values` has only one of them.
     package var hasEquivalentKeys = false
-    /// The mark of the store that saved the file, after merging it with the version before.
+    /// The mark set by the store that saved the file; `nil` for a foreign writer's file.
     package var saveMark: SaveMark?
 
-    /// The time of the contents: of the newest edit if a store saved them, or else of the file's last change.
+    /// The time of the newest edit if a store saved the contents, or else of the file's last change.
     package var time: Timestamp {
-        // Ignore a mark from the future: the file is no newer than its times.
+        // Clamp a time from the future: the contents are no newer than the file's last change.
         saveMark?.newest.map { min($0, version.identity.changed) } ?? version.identity.changed
     }
 }
 
-/// A state of a file: its identity, and the hash of its bytes.
+/// A version of a file: its identity and the hash of its bytes.
 package struct FileVersion: Hashable, Sendable {
     package var identity: FileIdentity
     package var hash: ContentHash
-    /// Whether a file of the same identity must have the same bytes.
+    /// Whether a file with the same identity is certain to have the same bytes.
     ///
-    /// It must if the file was so old when its bytes were read that a later change gets other times. Its age at the
-    /// next read doesn't matter.
+    /// This is the case if the file was old enough, when its bytes were read, that any later change has other times.
+    /// Its age at the next read doesn't matter.
     var isSettled: Bool
 
     package static func == (first: FileVersion, second: FileVersion) -> Bool {
@@ -92,7 +92,7 @@ package struct FileVersion: Hashable, Sendable {
 
 /// The metadata that distinguishes one state of a file from another without reading it.
 ///
-/// The inode alone doesn't: ext4 gives a deleted file's number to the next file immediately. Nor does the same identity
+/// The inode number alone isn't enough: ext4 reuses a deleted file's number immediately. Nor does the same identity
 /// prove the same content while the file is fresh, because file times advance in ticks (see `isFresh`).
 package struct FileIdentity: Hashable, Sendable {
     package let device: UInt64
@@ -111,7 +111,7 @@ package struct FileIdentity: Hashable, Sendable {
 
     /// Returns whether the file changed so shortly before `now` that another change could get the same times.
     ///
-    /// Git calls such an index entry "racy".
+    /// Git calls an index entry for such a file "racy".
     package func isFresh(at now: Timestamp) -> Bool {
         FileClock.mayRepeat(modified: modified.nanoseconds, changed: changed.nanoseconds, now: now.nanoseconds)
     }

@@ -1,9 +1,9 @@
 import Glibc
 import Linux
 
-/// This host's identifier in the names of files in `ByHost`: its machine ID as an upper-case UUID.
+/// This host's identifier in the names of files in `ByHost`: the machine ID as an uppercase UUID.
 package enum HostIdentifier {
-    /// Returns the identifier, or `nil` on a machine that has no machine ID.
+    /// Returns the identifier; `nil` on a machine without a machine ID.
     package static func current() -> String? {
         for path in ["/etc/machine-id", "/var/lib/dbus/machine-id"] {
             guard let file = try? FileDescriptor(opening: path, O_RDONLY), let bytes = try? file.read(upTo: 64) else {

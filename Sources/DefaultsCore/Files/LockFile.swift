@@ -1,17 +1,16 @@
 import Glibc
 import Linux
 
-/// A file that this process keeps locked (`flock`) while this value lives, and removes at the end.
+/// A file that this process locks (`flock`) for the lifetime of this value, and then removes.
 ///
-/// A lock file is accessible to the user alone, with mode 0600: any process that can open a file can lock it, and keep
-/// others out. A file that others can open, because its mode was changed or it was copied, is set back to 0600. If a
-/// process that isn't one of ours has locked it by then, it is replaced.
+/// A lock file is accessible only to the user, with mode 0600, because any process that can open a file can lock it and
+/// keep others out. If other users can open the file, because its mode was changed or it was copied, the mode is set
+/// back to 0600. If a process that isn't one of ours has already locked such a file, the file is replaced.
 package struct LockFile: ~Copyable, Sendable {
     let file: FileDescriptor
     private let path: String
 
-    /// The maximum number of other users' files that one attempt removes; they may be created as fast as they are
-    /// removed.
+    /// The maximum number of files that one attempt replaces; other users may create them as fast as they are removed.
     private static let maximumReplacements = 16
 
     private init(_ file: consuming FileDescriptor, at path: String) {
@@ -20,20 +19,20 @@ package struct LockFile: ~Copyable, Sendable {
     }
 
     deinit {
-        // The lock is still held, so this can't be another holder's file.
+        // While the lock is held, the name can't belong to another holder's file.
         if file.isNamed(path) { unlink(path) }
     }
 
-    /// Tries to lock the file at a path, and creates it if it is missing; links are not followed.
+    /// Tries to lock the file at a path, creating it if it is missing; links are not followed.
     ///
     /// - Parameters:
     ///   - path: The file's path.
-    ///   - isReserved: Whether the name has no other use, so that another user's file is removed from the user's own
-    ///     directory.
-    ///   - isAcceptable: Whether a file of the user's own may be locked, and removed at the end.
-    ///   - isInUse: Whether the holder of a file that others can open is one of our processes.
-    /// - Returns: The lock; `nil` if another process has it.
-    /// - Throws: `EEXIST` or `ELOOP` if the name belongs to something else, or the error of the system.
+    ///   - isReserved: Whether the name is used only for lock files, so that another user's file of that name may be
+    ///     removed from the user's own directory.
+    ///   - isAcceptable: Whether an existing file of the user's may be locked, and later removed.
+    ///   - isInUse: Whether a locked file that others can open is held by one of our processes.
+    /// - Returns: The lock; `nil` if another process holds it.
+    /// - Throws: `EEXIST` or `ELOOP` if the name belongs to something else, or the failure of a system call.
     static func attempt(
         at path: String, isReserved: Bool = true, isAcceptable: (borrowing FileDescriptor) -> Bool = { _ in true },
         isInUse: (borrowing FileDescriptor) -> Bool = { _ in false }
@@ -48,7 +47,7 @@ package struct LockFile: ~Copyable, Sendable {
                 continue
             }
             let status = try opened.file.status()
-            // Its holder removed it after it was opened.
+            // Its holder removed the file after it was opened here.
             if status.st_nlink == 0 { continue }
             // A file with a second hard link may belong to another program.
             guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 else {
@@ -70,23 +69,23 @@ package struct LockFile: ~Copyable, Sendable {
                 replaced += 1
                 continue
             }
-            // Its former holder may have removed it after it was opened.
+            // The former holder may have removed the file after it was opened here.
             if opened.file.isNamed(path) { return LockFile(opened.release(), at: path) }
         }
         return nil
     }
 
-    /// Whether the path still leads to the file, so that other processes try to lock this one.
+    /// Whether the path still leads to this file, so that other processes try to lock the same file.
     var isCurrent: Bool { file.isNamed(path) }
 
-    /// Restores the file's mode, if it lets others open the file and so lock it after this process.
+    /// Restores the file's mode if others can open the file, since they could lock it after this process.
     func keepPrivate() {
         if let status = try? file.status(), status.st_mode & 0o077 != 0 { fchmod(file.number, 0o600) }
     }
 
-    /// Returns whether a process has a lock on the file at a path.
+    /// Returns whether a process holds a lock on the file at a path.
     ///
-    /// To find out, it locks the file for a moment. It takes a shared lock, so that callers don't affect each other.
+    /// The test briefly acquires a shared lock, which doesn't conflict with that of another caller.
     static func isLocked(at path: String) -> Bool {
         guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let status = try? file.status(), isOwn(status, at: path)
@@ -94,7 +93,7 @@ package struct LockFile: ~Copyable, Sendable {
         return flock(file.number, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
     }
 
-    /// Returns the owner of the file at a path; `nil` if there is no file, or it is the user's own.
+    /// Returns the owner of the file at a path; `nil` if there is no file or it is the user's own.
     static func foreignOwner(of path: String) -> uid_t? {
         var status = stat()
         guard lstat(path, &status) == 0, !isOwn(status, at: path) else { return nil }
@@ -111,14 +110,15 @@ package struct LockFile: ~Copyable, Sendable {
         consuming func release() -> FileDescriptor { file }
     }
 
-    /// Opens the file, or creates it.
+    /// Opens or creates the file.
     private static func open(_ path: String) throws(SystemCall.Failure) -> Opened {
         while true {
             do throws(SystemCall.Failure) {
                 return Opened(file: try make(path), isNew: true)
             } catch {
                 if error.number != EEXIST {
-                    // An existing file can be locked where none can be created. Without one, report the first failure.
+                    // An existing file can be locked even where no file can be created. If there is none, throw the
+                    // first error.
                     guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
                         throw error
                     }
@@ -129,12 +129,13 @@ package struct LockFile: ~Copyable, Sendable {
                 return Opened(
                     file: try FileDescriptor(opening: path, O_RDWR | O_NOFOLLOW | O_NONBLOCK), isNew: false)
             } catch {
-                // Its holder has just removed it.
+                // Its holder has just removed the file.
                 if error.number == ENOENT { continue }
                 guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK) else {
                     throw error
                 }
-                // The user's own file was made read-only: make it writable, so that its next holder can write its name.
+                // If the user's own file was made read-only, make it writable, so that the next holder can write its
+                // name to it.
                 if error.number == EACCES, let status = try? file.status(), status.st_uid == geteuid(),
                     status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o600 != 0o600,
                     fchmod(file.number, 0o600 | status.st_mode & 0o077) == 0
@@ -146,10 +147,9 @@ package struct LockFile: ~Copyable, Sendable {
         }
     }
 
-    /// Creates the file, for the user alone.
+    /// Creates the file with access only for the user.
     ///
-    /// A file that root creates is given to the directory's owner, who otherwise couldn't tell whether it is still
-    /// locked.
+    /// A file that root creates is given to the directory's owner, who otherwise couldn't check whether it is locked.
     private static func make(_ path: String) throws(SystemCall.Failure) -> FileDescriptor {
         let new = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
         var directory = stat()
@@ -161,7 +161,7 @@ package struct LockFile: ~Copyable, Sendable {
 
     // MARK: Owners
 
-    /// Returns whether a file is the user's; for root, also whether it is the directory owner's.
+    /// Returns whether a file belongs to the user or, if the user is root, to the directory's owner.
     private static func isOwn(_ status: stat, at path: String) -> Bool {
         if status.st_uid == geteuid() { return true }
         var directory = stat()
@@ -169,9 +169,9 @@ package struct LockFile: ~Copyable, Sendable {
             && directory.st_uid == status.st_uid
     }
 
-    /// Removes another user's file from a directory of the user's own.
+    /// Removes another user's file from a directory that the user owns.
     ///
-    /// Root's file stays, since root gives a file that it creates to the directory's owner a moment later.
+    /// Root's file stays, since root gives each new file to the directory's owner a moment later.
     ///
     /// - Returns: Whether the file is gone.
     private static func removeForeign(_ path: String) -> Bool {

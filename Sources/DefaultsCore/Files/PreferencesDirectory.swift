@@ -1,19 +1,19 @@
 import Glibc
 import Linux
 
-/// A directory whose `*.plist` files, and those in its `ByHost`, are domains: the user's own, or another layer's.
+/// A directory, of the user or of another layer, in which each `*.plist` file, also in `ByHost`, is a domain.
 package struct PreferencesDirectory: Hashable, Sendable {
     /// The absolute path.
     package let path: String
-    /// Whether the user named this directory, so that a missing one is more likely a mistake than a first run.
+    /// Whether the user named this directory, in which case its absence is more likely a mistake than a first run.
     package let isExplicit: Bool
-    /// The reason why the agent's settings, which may name another directory, couldn't be used; `nil` if they could.
+    /// The reason why the agent's settings, which may name another directory, can't be used; `nil` if they can.
     package let settingsProblem: DefaultsError?
 
     /// Finds the preferences directory.
     ///
-    /// The first of these that is set is used: the option; `DEFAULTS_DIRECTORY`; the key `Directory` of the agent's own
-    /// domain in the default directory; the default directory, `$XDG_CONFIG_HOME` or else `~/.config`.
+    /// It is the first of these that is set: the option; `DEFAULTS_DIRECTORY`; the key `Directory` of the agent's own
+    /// domain in the default directory; the default directory, which is `$XDG_CONFIG_HOME` or else `~/.config`.
     ///
     /// - Throws: An error if there is no default directory, or damaged settings may name another one.
     package init(option: String? = nil, environment: Environment) throws(DefaultsError) {
@@ -39,14 +39,14 @@ package struct PreferencesDirectory: Hashable, Sendable {
         self.settingsProblem = settingsProblem
     }
 
-    /// Returns whether this is the default directory of an environment, by whatever name and links.
+    /// Returns whether this is the default directory of an environment, possibly under another name.
     func isUsual(in environment: Environment) -> Bool {
         guard isExplicit else { return true }
         guard let standard = try? Self.standardPath(environment) else { return false }
         return PreferencesDirectory(path: standard).resolvedPath == resolvedPath
     }
 
-    /// Creates the default directory if it is missing, and checks that the directory is the user's own.
+    /// Creates the directory if it is the default one and missing, and checks that it belongs to the user.
     package func prepare() throws(DefaultsError) {
         try makeIfUsual()
         try checkExistence()
@@ -59,18 +59,18 @@ package struct PreferencesDirectory: Hashable, Sendable {
         }
     }
 
-    /// Creates the directory, for the user alone, if it is the default directory and missing.
+    /// Creates the directory, accessible only to the user, if it is the default one and missing.
     func makeIfUsual() throws(DefaultsError) {
         if isExplicit || access(path, F_OK) == 0 { return }
         if mkdir(path, 0o700) != 0, errno != EEXIST {
             throw DefaultsError(.directory, errno: errno, "The preferences directory \(path) can't be created")
         }
-        // A file is only as durable as its directory's name. If that can't be made durable, the directory is usable all
-        // the same.
+        // A file is only as durable as its directory's own entry. If that can't be made durable, the directory can
+        // still be used.
         try? FileDescriptor.synchronizeDirectory(of: path)
     }
 
-    /// The path with links resolved, if the directory exists; it is the same for all names of a directory.
+    /// The path with links resolved, if the directory exists; it is the same for all links to one directory.
     package var resolvedPath: String {
         guard let resolved = realpath(path, nil) else { return path }
         defer { free(resolved) }
@@ -85,7 +85,7 @@ package struct PreferencesDirectory: Hashable, Sendable {
             && own.st_dev == another.st_dev
     }
 
-    /// The hash that identifies the directory in names of other files.
+    /// The hash of the resolved path, which identifies the directory in names of other files.
     var resolvedPathHash: ContentHash { ContentHash(Array(resolvedPath.utf8)) }
 
     /// Checks that the directory can be read if it exists, and that it exists if the user named it.
@@ -104,7 +104,7 @@ package struct PreferencesDirectory: Hashable, Sendable {
         }
     }
 
-    /// The error while the directory, or its subdirectory for hosts, isn't usable.
+    /// The error if the directory, or its `ByHost` subdirectory, isn't usable; `nil` if both are.
     package var problem: DefaultsError? {
         let hosts = PreferencesDirectory(path: "\(path)/\(Domain.hostDirectory)")
         if isUsable, hosts.isUsable || hosts.isMissing { return nil }
@@ -116,7 +116,7 @@ package struct PreferencesDirectory: Hashable, Sendable {
 
     /// A warning about a directory in which other users can create files; `nil` if they can't.
     ///
-    /// They can't read or change the existing files. But they can remove files, unless the sticky bit prevents it, and
+    /// They can't read or change existing files, but unless the sticky bit prevents it, they can remove files and
     /// replace them with links and files of their own.
     package var exposure: DefaultsError? {
         var status = stat()
@@ -134,7 +134,7 @@ package struct PreferencesDirectory: Hashable, Sendable {
                 + "Use a directory of your own.")
     }
 
-    /// Whether the directory exists and can be searched, so that a file that isn't found in it is gone.
+    /// Whether the directory exists and can be searched, so that a file not found in it is really missing.
     var isUsable: Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
@@ -147,7 +147,7 @@ package struct PreferencesDirectory: Hashable, Sendable {
         return lstat(path, &status) != 0 && (errno == ENOENT || errno == ENOTDIR)
     }
 
-    /// Returns the latest time at which a domain's missing file can have disappeared: its directory's last change.
+    /// Returns the latest time at which a domain's missing file can have disappeared: the last change of its directory.
     func lastChange(around domain: Domain, now: Timestamp) -> Timestamp {
         var status = stat()
         guard stat(Path.directory(of: path(of: domain)), &status) == 0 else { return now }
@@ -159,13 +159,12 @@ package struct PreferencesDirectory: Hashable, Sendable {
         "\(path)/\(domain.fileName)"
     }
 
-    /// Returns every domain that has a file here now, in order; `user` is the user of this layer.
+    /// Returns every domain that currently has a file here, in order; `user` is this layer's user.
     package func domains(of user: DomainUser = .current) throws(DefaultsError) -> [Domain] {
         try (domains(in: "", of: user) + domains(in: Domain.hostDirectory, of: user)).sorted()
     }
 
-    /// Returns every domain of the current user that has a file here now, and the error if those of hosts can't be
-    /// read.
+    /// Returns every domain of the current user that has a file here, and the error if `ByHost` can't be read.
     ///
     /// - Throws: `directory` if the directory itself can't be read.
     func visibleDomains() throws(DefaultsError) -> (domains: [Domain], problem: DefaultsError?) {
@@ -177,18 +176,18 @@ package struct PreferencesDirectory: Hashable, Sendable {
         }
     }
 
-    /// Returns every domain that has a file in the directory itself, or in a subdirectory.
+    /// Returns every domain that has a file in the directory itself (an empty name) or in a subdirectory.
     package func domains(in subdirectory: String, of user: DomainUser) throws(DefaultsError) -> [Domain] {
         let prefix = subdirectory.isEmpty ? "" : subdirectory + "/"
         return try names(in: subdirectory).compactMap { Domain(fileName: prefix + $0, user: user) }
     }
 
-    /// Returns the names in the directory, or in a subdirectory; none if it doesn't exist.
+    /// Returns the names of the entries in the directory or a subdirectory; none if it doesn't exist.
     package func names(in subdirectory: String) throws(DefaultsError) -> [String] {
         try entries(in: subdirectory).map(\.name)
     }
 
-    /// Returns the entries of the directory, or of a subdirectory, with their names; none if it doesn't exist.
+    /// Returns the entries in the directory or a subdirectory; none if it doesn't exist.
     func entries(in subdirectory: String) throws(DefaultsError) -> [(name: String, mayBeLink: Bool)] {
         let path = subdirectory.isEmpty ? self.path : "\(self.path)/\(subdirectory)"
         do throws(SystemCall.Failure) {
@@ -229,20 +228,21 @@ package struct PreferencesDirectory: Hashable, Sendable {
 }
 
 extension PreferencesDirectory {
-    /// Finds the domain stored in a file: in this directory, or else in the directory that contains the file.
+    /// Returns the domain stored in a file, in this directory or else in the directory that contains the file.
     ///
-    /// - Parameter path: The path, with ".plist".
-    /// - Returns: The domain, and its directory if that isn't this one; `nil` if the file's name can't be a domain's.
+    /// - Parameter path: The file's path, including ".plist".
+    /// - Returns: The domain, and its directory if that isn't this one; `nil` if the name can't be that of a domain's
+    ///   file.
     package func domain(at path: String) -> (domain: Domain, elsewhere: PreferencesDirectory?)? {
-        // A link to one of this directory's files means that domain too. But a file in this directory may itself be a
-        // link.
+        // A link to one of this directory's files stands for that file's domain. But a file in this directory may
+        // itself be a link, so check the unresolved path first.
         let linked = PreferencesDirectory(path: path).resolvedPath
         if let domain = ownDomain(at: path) ?? ownDomain(at: linked) { return (domain, nil) }
         let (parent, name) = Self.split(path)
         return Domain(fileName: name).map { ($0, PreferencesDirectory(path: parent)) }
     }
 
-    /// Returns the domain of a file in this directory or its host directory; `nil` for other paths.
+    /// Returns the domain of a file in this directory or its `ByHost` subdirectory; `nil` for other paths.
     private func ownDomain(at path: String) -> Domain? {
         let (parent, name) = Self.split(path)
         let home = resolvedPath

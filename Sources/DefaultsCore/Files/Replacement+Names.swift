@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 import Linux
 
-/// The steps that find, change and synchronize names in the directory.
+/// The steps of a replacement that find, change and synchronize names in the directory.
 extension Replacement {
-    /// Gives the new file its name; returns false if a file of that name has appeared.
+    /// Gives the new file its name; returns false if a file with that name has appeared.
     func place(_ temporaryPath: String) throws(SystemCall.Failure) -> Bool {
         do throws(SystemCall.Failure) {
             try SystemCall.run { linux_rename_noreplace(AT_FDCWD, temporaryPath, AT_FDCWD, target) }
@@ -13,7 +13,7 @@ extension Replacement {
             if error.number == EEXIST { return false }
             guard error.number == EINVAL || error.number == ENOSYS else { throw error }
         }
-        // No RENAME_NOREPLACE on this file system: a hard link refuses an existing name as well.
+        // This file system has no RENAME_NOREPLACE, but creating a hard link also fails if the name exists.
         do throws(SystemCall.Failure) {
             try SystemCall.run { link(temporaryPath, target) }
             unlink(temporaryPath)
@@ -24,7 +24,7 @@ extension Replacement {
         }
     }
 
-    /// Exchanges the new file and the old one; returns false if the old one has disappeared.
+    /// Exchanges the new file and the old one; returns false if the old file has disappeared.
     func exchange(_ temporaryPath: String) throws(SystemCall.Failure) -> Bool {
         do throws(SystemCall.Failure) {
             try SystemCall.run { linux_rename_exchange(AT_FDCWD, temporaryPath, AT_FDCWD, target) }
@@ -39,7 +39,7 @@ extension Replacement {
 
     /// Exchanges the two files on a file system without RENAME_EXCHANGE.
     ///
-    /// It keeps the old file under a second name, and then renames the new one over it. A file that another program
+    /// It gives the old file a second name, and then renames the new file over the first. A file that another program
     /// renames over the old one between these steps is lost.
     func exchangeInSteps(_ temporaryPath: String) throws(SystemCall.Failure) {
         let backup = try freePath(new: ContentHash(value: 0))
@@ -55,9 +55,9 @@ extension Replacement {
 
     /// Returns an unused hidden name beside the file.
     ///
-    /// A version that was displaced a moment ago may have the first such name, and must keep it. A name with a hash of
-    /// 0 is for the old file, while that has two names or is being removed. After a crash, recovery keeps its contents
-    /// unless they are what was expected.
+    /// A version that was displaced a moment ago may already have the first candidate name, and must keep it. A hash of
+    /// 0 is for the old file while it has two names or is being removed; after a crash, recovery preserves such a file
+    /// unless it has the expected contents.
     func freePath(new: ContentHash) throws(SystemCall.Failure) -> String {
         var temporary = TemporaryFile(for: original.path, new: new, expected: expected?.hash)
         var status = stat()
@@ -71,10 +71,10 @@ extension Replacement {
         }
     }
 
-    /// Returns the displaced file: the one that was already open, or one that has taken its place since.
+    /// Returns the displaced file: the old file, which is already open, or a file that has replaced it since.
     ///
-    /// The latter must be opened, for which no descriptor may be left. Then it stays under its hidden name for
-    /// recovery, and the result is `nil`.
+    /// A file that has replaced it must be opened first. If that fails, for example for lack of descriptors, the result
+    /// is `nil`, and the file stays under its hidden name for recovery.
     func displaced(_ old: consuming FileDescriptor, at temporaryPath: String) -> DisplacedFile? {
         var status = stat()
         if let known = try? old.status(), lstat(temporaryPath, &status) == 0, known.st_ino == status.st_ino,

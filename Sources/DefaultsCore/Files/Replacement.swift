@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Linux
 
-/// An attempt to replace a file with a new version, with the steps in the order in which they must happen.
+/// An attempt to replace a file with a new version.
 struct Replacement {
     let original: DomainFile
     let target: String
@@ -32,7 +32,7 @@ struct Replacement {
         let new = try FileDescriptor(opening: temporaryPath, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         var isNeeded = false
         defer { if !isNeeded { unlink(temporaryPath) } }
-        // Set the mark before the content is written, so that recovery can tell an incomplete version from a foreign
+        // Set the mark before writing the content, so that recovery can tell an incomplete version from a foreign
         // writer's.
         let mark = SaveMark(hash: newHash, newest: newest)
         mark.set(on: new)
@@ -60,8 +60,8 @@ struct Replacement {
         isNeeded = true
         linux_lease_release(old.number)
         guard Self.isFile(temporaryPath) else {
-            // A directory or a link took the file's place at the last moment, and must not be replaced: exchange them
-            // back.
+            // A directory or a link replaced the file at the last moment and must not be displaced, so undo the
+            // exchange.
             try SystemCall.run { linux_rename_exchange(AT_FDCWD, temporaryPath, AT_FDCWD, target) }
             isNeeded = false
             return .fileChanged
@@ -69,27 +69,28 @@ struct Replacement {
         return finish(try version(of: new, newHash), displaced: displaced(old, at: temporaryPath))
     }
 
-    /// Writes the new version into the existing file, unless that has changed.
+    /// Writes the new version into the existing file, unless that file has changed.
     ///
-    /// `isNeeded` is whether the temporary file stays, since it may be the only complete version.
+    /// `isNeeded` is set while the temporary file must be preserved because it may be the only complete version.
     private func writeInPlace(
         _ bytes: [UInt8], _ hash: ContentHash, _ expected: FileVersion, _ isNeeded: inout Bool
     ) throws(SystemCall.Failure) -> SaveResult {
         try synchronizeDirectory()
         guard let file = try openTarget(O_RDWR) else { return .fileChanged }
         try reserve(bytes.count, in: file)
-        // A writer can't hold a lease, so a foreign writer may have come since it was released. Compare the file that
-        // will be overwritten, and not another that has taken its name, and do it immediately before that.
+        // The lease had to be released before this process could open the file for writing, so a foreign writer may
+        // have written it since. Compare the open file, since the name may already lead to another, and do so
+        // immediately before overwriting it.
         guard try hasContent(file, of: expected) else { return .fileChanged }
-        // From here on, the temporary file may be the only complete version, until the file is durable. If that fails,
-        // or a crash happens first, the temporary file stays for recovery.
+        // From here until the file is durable, the temporary file may be the only complete version. If the write fails,
+        // or after a crash, the temporary file stays for recovery.
         isNeeded = true
         let version = try overwrite(file, bytes, hash)
         isNeeded = false
         return .saved(version, displaced: nil)
     }
 
-    /// Removes the file by moving it aside, so that it can be examined like any displaced file.
+    /// Removes the file by moving it aside, so that it can be examined like any other displaced file.
     private func remove(to temporaryPath: String) throws(SystemCall.Failure) -> SaveResult {
         guard let expected else {
             return access(target, F_OK) == 0 ? .fileChanged : .saved(nil, displaced: nil)
@@ -121,17 +122,18 @@ struct Replacement {
         }
     }
 
-    /// Waits until no program has the file open for writing, and compares it with the state last seen.
+    /// Waits until no program has the file open for writing, and compares the file with the version last seen.
     ///
-    /// - Returns: `nil` if the file may be replaced. If it is in the expected state, its read lease is then held (where
-    ///   leases are available), so that no writer opens it before the exchange.
+    /// - Returns: The result that prevents the replacement; `nil` if the file may be replaced. Where leases are
+    ///   available, a read lease is then held unless the file has a writer, so that no other writer opens it before the
+    ///   exchange.
     private func obstacle(
         to old: borrowing FileDescriptor, _ expected: FileVersion
     ) throws(SystemCall.Failure) -> SaveResult? {
         var backoff = Backoff(from: .milliseconds(1), to: .milliseconds(50), timeout: nil)
         while linux_lease_read(old.number) != 0, errno == EAGAIN {
             switch policy {
-            // Its contents don't matter: they are merged when the writer is done.
+            // The contents don't matter: they are merged when the writer is done.
             case .override: return nil
             case .report where backoff.elapsed >= .milliseconds(10): return .openForWriting
             case .wait where backoff.elapsed >= .seconds(lifetime == .resident ? 1 : 3):
@@ -158,18 +160,18 @@ struct Replacement {
     private func copyAttributes(
         from old: borrowing FileDescriptor, _ status: stat, to new: borrowing FileDescriptor
     ) throws(SystemCall.Failure) {
-        // Only root can give a file away. For other users, the file becomes theirs, as with any save by rename. They
-        // can keep its group if they are a member.
+        // Only root can give a file away. For other users, the new file is theirs, as with any save by rename, but they
+        // can preserve its group if they are a member.
         let isOwned =
             fchown(new.number, status.st_uid, status.st_gid) == 0 || fchown(new.number, .max, status.st_gid) == 0
-        // The new group may be another one, which must not get the old group's permissions: it gets no more than
-        // everyone, from the moment when an ACL is set.
+        // If the group couldn't be preserved, the new group must not get the old group's permissions: limit them to
+        // those of everyone, already when the ACL is set.
         let mode = isOwned ? status.st_mode : status.st_mode & (~0o070 | (status.st_mode & 0o007) << 3)
         try SystemCall.run { linux_copy_attributes(old.number, new.number, mode >> 3 & 0o7) }
         try SystemCall.run { fchmod(new.number, mode & 0o7777) }
     }
 
-    /// Reserves space for new content in an open file, without changing the file.
+    /// Reserves space for new content in an open file without changing the file.
     private func reserve(_ count: Int, in file: borrowing FileDescriptor) throws(SystemCall.Failure) {
         do throws(SystemCall.Failure) {
             try SystemCall.run { linux_reserve(file.number, off_t(count)) }
@@ -178,7 +180,7 @@ struct Replacement {
         }
     }
 
-    /// Writes the content into the existing file, for one with several hard links.
+    /// Overwrites the content of an open file that has several hard links.
     private func overwrite(
         _ file: borrowing FileDescriptor, _ bytes: [UInt8], _ hash: ContentHash
     ) throws(SystemCall.Failure) -> FileVersion {
@@ -190,16 +192,17 @@ struct Replacement {
         return try version(of: file, hash)
     }
 
-    /// Returns the state of a file that was written here.
+    /// Returns the version of a file that was just written here.
     ///
-    /// Another writer may have come before its times are read, so they aren't trusted until the file has been read.
+    /// Another writer may have changed the file before its times are read, so they aren't trusted until the file is
+    /// read again.
     private func version(
         of file: borrowing FileDescriptor, _ hash: ContentHash
     ) throws(SystemCall.Failure) -> FileVersion {
         FileVersion(identity: FileIdentity(try file.status()), hash: hash, isSettled: false)
     }
 
-    /// Makes the new names durable, and returns the displaced file whether or not that succeeds.
+    /// Makes the new names durable, and returns the displaced file even if that fails.
     private func finish(_ version: FileVersion?, displaced: DisplacedFile?) -> SaveResult {
         do throws(SystemCall.Failure) {
             try synchronizeDirectory()

@@ -1,17 +1,18 @@
 import Glibc
 import Linux
 
-/// A check that root alone can have written a file: values that are forced on users must come from their administrator.
+/// A check that only root can have written a file, since values that are forced on users must come from an
+/// administrator.
 ///
-/// An access control list that lets others write shows in the group's mode bits, which then are the list's mask.
+/// An access control list that lets others write shows in the group's mode bits, which are then the list's mask.
 enum RootOwnership {
     /// Checks an open file, and the directories that contain it.
     ///
     /// - Parameters:
     ///   - path: The file's path.
-    ///   - status: The status of the file that was opened there, not of the file that the path leads to by now.
-    ///   - directory: The topmost directory to check; those between it and the file are checked as well.
-    /// - Returns: The error with the remedy; `nil` if there is none.
+    ///   - status: The status of the open file; the path may already lead to another file.
+    ///   - directory: The topmost directory to check; the directories between it and the file are checked as well.
+    /// - Returns: The error, with its remedy, if others may have written the file; `nil` otherwise.
     static func problem(ofFileAt path: String, _ status: stat, below directory: String) -> DefaultsError? {
         if let problem = problem(of: path, path, status) { return problem }
         var current = Path.directory(of: path)

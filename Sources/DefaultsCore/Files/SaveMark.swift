@@ -2,25 +2,25 @@ import CLinux
 import Glibc
 import Linux
 
-/// An extended attribute that distinguishes a file that a store has saved from one that a foreign writer wrote.
+/// An extended attribute that distinguishes a file saved by a store from a file written by a foreign writer.
 ///
-/// It has the hash of the file's content, the time of the newest edit in it, and the identity of the file on which it
-/// was set.
+/// It holds the hash of the file's content, the time of the newest edit in the content, and the identity of the file
+/// that it was set on.
 ///
-/// A store merges with the file's contents under the directory's lock. So another store that reads the result need not
-/// guess which version the writer had loaded: a missing key was removed. Nor does the other store treat the file as
-/// newer than its content: an edit that another store accepted while this file was being written is later, although the
+/// A store merges the file's contents under the directory's lock before it saves. So another store that reads the
+/// result need not guess which version the writer had loaded: a missing key was removed. Nor does the other store treat
+/// the file as newer than its content: an edit accepted while the file was being written counts as later, although the
 /// file's own times say otherwise.
 ///
 /// The mark is void if the content has changed since, and on a copy of the file: `cp -a` copies the attribute, but
-/// restoring a backup is a deliberate change that is made now. On a file system without extended attributes, the guess
-/// and the file's times remain.
+/// restoring a backup is a new, deliberate change. On a file system without extended attributes, other stores must
+/// guess and rely on the file's times.
 package struct SaveMark: Hashable, Sendable {
     private static let name = "user.defaultsd.published"
 
     /// The hash of the content.
     package var hash: ContentHash
-    /// The time of the newest edit in the content; `nil` if it isn't known.
+    /// The time of the newest edit in the content; `nil` if unknown.
     package var newest: Timestamp?
 
     package init(hash: ContentHash, newest: Timestamp?) {
@@ -28,12 +28,12 @@ package struct SaveMark: Hashable, Sendable {
         self.newest = newest
     }
 
-    /// Reads the mark of a file with a certain content; fails if no store wrote that content to this file.
+    /// Reads the mark of a file with a given content; fails if no store wrote that content to this file.
     init?(of hash: ContentHash, on file: borrowing FileDescriptor) {
         var text = [UInt8](repeating: 0, count: 96)
         let count = linux_attribute(file.number, Self.name, &text, text.count)
         guard count > 0 else { return nil }
-        // Any program that may write the file may have set the attribute, to anything.
+        // Any program that may write the file may have set the attribute to anything.
         let words = text[..<count].split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
         guard words.count == 4, words[0] == hash.description, Array(words[2...]) == Self.identity(of: file) else {
             return nil
@@ -50,8 +50,7 @@ package struct SaveMark: Hashable, Sendable {
         _ = linux_set_attribute(file.number, Self.name, text, text.count)
     }
 
-    /// Returns the inode's number and creation time, since a file system gives the number of a deleted file to the next
-    /// one.
+    /// Returns the inode's number and creation time, since a file system may reuse the number of a deleted file.
     private static func identity(of file: borrowing FileDescriptor) -> [String]? {
         guard let status = try? file.status() else { return nil }
         return ["\(status.st_ino)", "\(linux_birth_time(file.number))"]

@@ -1,11 +1,11 @@
-/// The lifetime of a store, which decides what a save may leave for later, and whether edits may come too late.
+/// The lifetime of a store, which decides what a save may leave for later, and whether edits may be refused as late.
 package enum StoreLifetime: Sendable {
     /// The store stays: it examines displaced files again, and retries failed saves.
     case resident
-    /// The store may end immediately: the files that it displaces must be complete, and a failure is final.
+    /// The store may end at any time: files that it displaces must be completely written first, and a failure is final.
     case transient
 
-    /// The consequence for edits that can't be saved, to follow a semicolon.
+    /// The consequence for edits that can't be saved, worded to follow a semicolon.
     var consequence: String {
         switch self {
         case .resident: "its edits are kept in memory, and saving is retried"
@@ -13,10 +13,10 @@ package enum StoreLifetime: Sendable {
         }
     }
 
-    /// Returns an error for a caller that waits for a save.
+    /// Returns an error that also tells a caller waiting for a save that its edits are kept in memory.
     ///
-    /// If the store keeps the edits, and the error is about the directory, a lock or a writer, the error says that they
-    /// are kept.
+    /// This applies to a resident store's errors about the directory, a lock or a writer; other errors are returned
+    /// unchanged.
     func explaining(_ error: DefaultsError) -> DefaultsError {
         guard self == .resident, [.directory, .locked, .openForWriting].contains(error.code) else { return error }
         return DefaultsError(
@@ -26,22 +26,22 @@ package enum StoreLifetime: Sendable {
 
 /// The way to deal with temporary obstacles to a save.
 ///
-/// Such an obstacle is another process that holds the directory's lock, has the file open for writing, or keeps
-/// rewriting it.
+/// An obstacle is another process that holds the directory's lock, has the file open for writing, or keeps rewriting
+/// it.
 package enum ObstaclePolicy: Sendable {
-    /// Wait up to ten seconds for the lock, and one second for a writer, or three in a transient store.
+    /// Wait up to ten seconds for the lock, and up to one second (three in a transient store) for a writer.
     ///
     /// After that, a resident store replaces the file and examines the writer's changes later; a transient store fails.
     case wait
-    /// Throw `locked` or `openForWriting` with hardly any delay, for a thread that must not wait.
+    /// Throw `locked` or `openForWriting` almost immediately, for a thread that must not wait.
     case report
     /// Like `report`, but replace a file that is open for writing: its writer has had enough time.
     case override
 
-    /// The number of attempts after which the save of a file that keeps changing is given up.
+    /// The number of attempts to save a file that keeps changing.
     var maximumAttempts: Int { self == .wait ? 100 : 10 }
 
-    /// Returns whether an error is one that this policy reports for a retry, and isn't a failure.
+    /// Returns whether this policy reports an error for a retry, rather than as a failure.
     package func isReported(_ error: DefaultsError) -> Bool {
         self != .wait && [.locked, .openForWriting].contains(error.code)
     }
@@ -49,14 +49,14 @@ package enum ObstaclePolicy: Sendable {
 
 /// The outcome of an attempt to save a version of a file.
 package enum SaveResult: Sendable {
-    /// The file wasn't in the expected state, and was left as it is: reload it, merge, and retry.
+    /// The file wasn't in the expected state and was left unchanged: reload it, merge, and retry.
     case fileChanged
-    /// A program has the file open for writing, and it was left as it is.
+    /// A program has the file open for writing, so it was left unchanged.
     case openForWriting
     /// The new version is in place and durable; `nil` if the file was removed.
     ///
-    /// The displaced file must be examined, since a foreign writer may have written it at the last moment. If one was
-    /// displaced and isn't returned, it is left to recovery under its hidden name.
+    /// The displaced file must be examined, since a foreign writer may have written to it at the last moment. A
+    /// displaced file that couldn't be opened isn't returned, and is left to recovery under its hidden name.
     case saved(FileVersion?, displaced: DisplacedFile?)
     /// The new version is in place, but its directory couldn't be made durable: a crash may bring the old version back.
     ///

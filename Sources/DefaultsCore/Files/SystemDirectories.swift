@@ -1,6 +1,6 @@
 import Linux
 
-/// The directories with the domains of all users of this system: layers beside the user's own, never written to.
+/// The directories of the domains that apply to all users: read-only layers in addition to the user's own.
 package struct SystemDirectories: Hashable, Sendable {
     /// The system directories: absolute paths, in search order.
     package let anyUser: [String]
@@ -12,8 +12,8 @@ package struct SystemDirectories: Hashable, Sendable {
 
     /// Creates a list of directories.
     ///
-    /// Paths that aren't distinct directories are dropped: a relative path, and a path that leads to the same directory
-    /// as one before it, or as the managed directory.
+    /// A relative path is dropped, and so is a path that leads to the same directory as an earlier one or as the
+    /// managed directory.
     package init(anyUser: [String], managed: String?) {
         let managed = managed.flatMap(Self.directory)
         var kept: [PreferencesDirectory] = []
@@ -40,7 +40,7 @@ package struct SystemDirectories: Hashable, Sendable {
             managed: environment["DEFAULTS_MANAGED_DIRECTORY"] ?? "/etc/defaultsd/managed")
     }
 
-    /// Returns these directories without the user's own, which may be one of them.
+    /// Returns these directories without the user's own preferences directory, which may be one of them.
     package func excluding(_ own: PreferencesDirectory) -> SystemDirectories {
         SystemDirectories(
             anyUser: anyUser.filter { !PreferencesDirectory(path: $0).isSame(as: own) },
@@ -50,10 +50,11 @@ package struct SystemDirectories: Hashable, Sendable {
     /// All the paths.
     package var paths: [String] { anyUser + [managed].compactMap(\.self) }
 
-    /// Returns the domains that a file at an absolute path holds: one, unless one of the directories is inside another.
+    /// Returns the domains stored in the file at an absolute path: at most one, unless one of the directories is inside
+    /// another.
     package func domains(atPath path: String) -> [Domain] {
         layers.compactMap { user, directory in
-            // Compares bytes, as the file system does.
+            // Compare bytes, as the file system does.
             let start = "\(directory.path)/".utf8
             guard path.utf8.starts(with: start) else { return nil }
             return Domain(fileName: String(Substring(path.utf8.dropFirst(start.count))), user: user)
@@ -66,14 +67,15 @@ package struct SystemDirectories: Hashable, Sendable {
             + [managed].compactMap(\.self).map { (.managed, PreferencesDirectory(path: $0)) }
     }
 
-    /// Returns the directory that holds a user's domains; `nil` if none of these does.
+    /// Returns the directory of a layer's domains, given the layer's user; `nil` if none of these directories is that
+    /// layer's.
     package func directory(of user: DomainUser) -> PreferencesDirectory? {
         layers.first { $0.user == user }?.directory
     }
 
-    /// Returns every domain that has a file in one of the directories now, in order.
+    /// Returns every domain that currently has a file in one of the directories, in order.
     ///
-    /// A directory that is missing has none. Neither has one that can't be read; see `problems`.
+    /// A directory that is missing or can't be read contributes none; for the latter, see `problems`.
     func domains() -> [Domain] {
         layers.flatMap { user, directory in
             ["", Domain.hostDirectory].flatMap { (try? directory.domains(in: $0, of: user)) ?? [] }

@@ -1,18 +1,18 @@
 import Linux
 
-/// The hidden name, beside a domain's file, of the new version before the exchange and of the displaced version after
+/// The hidden name, beside a domain's file, of the new version before an exchange and of the displaced version after
 /// it.
 ///
-/// The name tells the two apart after a crash:
+/// After a crash, the name tells the two apart:
 ///
-/// - A file whose content has the hash `new` was never put in place, or is the copy of a file that was being written in
-///   place.
-/// - A file with the hash `expected` is the version that was rightly replaced.
-/// - Any other file came from a foreign writer in between, and must be kept.
+/// - A file whose content has the hash `new` is a new version that was never exchanged, or is the complete version of a
+///   file that was being written in place.
+/// - A file whose content has the hash `expected` is the version that was meant to be replaced.
+/// - Any other content came from a foreign writer in the meantime, and must be preserved.
 ///
-/// The file itself shows whether a process still uses it: it is then open for writing, or locked with `flock`.
+/// While a process still uses the file, it is open for writing or locked with `flock`.
 package struct TemporaryFile: Hashable, Sendable {
-    /// The serial number: 0, or more if that name is in use.
+    /// The serial number, which is 0 unless that name is already in use.
     package var serial: UInt64
     /// The hash of the name of the original file.
     package var target: ContentHash
@@ -33,7 +33,7 @@ package struct TemporaryFile: Hashable, Sendable {
 
     /// Parses a name; fails if it isn't the name of a temporary file.
     package init?(name: String) {
-        // Most names aren't, and there may be thousands.
+        // Reject other names quickly, since there may be thousands.
         guard name.utf8.starts(with: Self.prefix.utf8) else { return nil }
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0].isEmpty, "." + parts[1] == Self.prefix else { return nil }

@@ -9,7 +9,7 @@ package struct ChangeSet: Hashable, Sendable {
     package var changes: [KeyChange]
     /// The values that lost in the same merge, either to these changes or to values that stay in effect.
     package var overruled: [Overruled]
-    /// The edit's identity, if it was made by an app that may send it again.
+    /// The edit's identity, if the change set is from an app that may resend the edit.
     package var edit: EditIdentity?
 
     package init(

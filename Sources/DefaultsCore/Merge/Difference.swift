@@ -1,10 +1,11 @@
 package import PropertyList
 
-/// The difference between two versions of a domain: each differing key with its second value, `nil` for none.
+/// The difference between two versions of a domain: the keys that differ, with their values in the second version, or
+/// `nil` for none.
 package typealias Difference = [String: PropertyListValue?]
 
 extension Difference {
-    /// Creates the difference between two versions: the keys in which they differ, with the second version's values.
+    /// Creates the difference between two versions of a domain, the second of which was read from a file.
     package init(from first: DomainValues, to second: DomainValues, readFrom format: PropertyListFormat) {
         self.init()
         for (key, value) in second where !PropertyListValue.areSame(first[key], value, readFrom: format) {
@@ -18,11 +19,10 @@ extension Difference {
 }
 
 extension PropertyListValue {
-    /// Returns whether a value in memory equals one that was read from a file, as far as the file's format can
-    /// represent it.
+    /// Returns whether a value in memory equals a value from a file, as far as the file's format can represent it.
     ///
-    /// XML stores neither fractions of a second nor the width of reals. A file whose format dropped them hasn't changed
-    /// the value.
+    /// XML, for example, stores neither fractions of a second nor the width of reals. Dropping these doesn't count as a
+    /// change.
     package static func areSame(
         _ memory: PropertyListValue?, _ file: PropertyListValue?, readFrom format: PropertyListFormat
     ) -> Bool {

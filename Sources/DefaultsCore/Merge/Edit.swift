@@ -11,10 +11,11 @@ package struct Edit: Hashable, Sendable {
     package var time: Timestamp
     /// The writer that made the edit.
     package var writer: Writer
-    /// The edit's position in the order of apps' edits, starting at 1; `unordered` for an edit that a merge made.
+    /// The edit's position in the order of apps' edits, starting at 1; `unordered` for an edit made by a merge.
     package var sequence: UInt64
 
-    /// The sequence number of an edit that a merge made: before every app's edit, so that each save includes it.
+    /// The sequence number of an edit made by a merge; it precedes all apps' edits, so that every save includes the
+    /// edit.
     package static let unordered: UInt64 = 0
 
     package init(value: PropertyListValue?, time: Timestamp, writer: Writer, sequence: UInt64) {
@@ -27,17 +28,17 @@ package struct Edit: Hashable, Sendable {
 
 /// The originator of a change.
 package enum Writer: Hashable, Sendable {
-    /// An app, the command or a test, through the agent or an embedded store.
+    /// An app, the command or a test, writing through the agent or an embedded store.
     case app(AppIdentity)
     /// The foreign writer that wrote the file.
     case file
-    /// The agent, which restores a value that a foreign writer overwrote because it had loaded an older version.
+    /// The agent, restoring a value that a foreign writer overwrote because it had loaded an older version.
     case agent
 }
 
-/// The identity of an edit, which keeps one that is sent again after a lost connection from being applied twice.
+/// The identity of an edit, which prevents an edit that is resent after a lost connection from being applied twice.
 package struct EditIdentity: Hashable, Sendable {
-    /// A random number that identifies the process while it runs.
+    /// A random number that identifies the client's session.
     package var session: UInt64
     /// The edit's position in the order of the session's edits, starting at 1.
     package var number: UInt64
@@ -75,7 +76,6 @@ package struct AppIdentity: Hashable, Sendable {
 
 /// The values that keys had before an edit, `nil` for none.
 ///
-/// A key's first value is the one that the edit replaced. The values that earlier edits of the same process gave it in
-/// the meantime follow: a file that holds one of them has no other writer's change to the key. A key that is missing
-/// had no value.
+/// A key's first value is the one that the edit replaced. Any values that the same process has set in the meantime
+/// follow: if the file holds one of these, no other writer has changed the key. A missing key had no value.
 package typealias FormerValues = [String: [PropertyListValue?]]

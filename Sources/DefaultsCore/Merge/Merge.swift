@@ -2,17 +2,17 @@ package import PropertyList
 
 /// The three-way merge of a foreign writer's changes with the edits that apps have made since.
 ///
-/// A merge is a function of its inputs alone. Its rules are:
+/// A merge depends only on its inputs. Its rules are:
 ///
-/// 1. A foreign writer changed the keys in which its file differs from the version that it had loaded (see
+/// 1. A foreign writer changed exactly those keys in which its file differs from the version that it had loaded (see
 ///    `VersionHistory.keysChanged`).
 /// 2. The last writer wins, key by key. If an edit of the key is pending, the later of the two changes stands; a
 ///    tie goes to the edit.
 /// 3. A value is replaced as a whole; nested values aren't merged.
 package struct Merge: Sendable {
-    /// The domain's file as it was last read or saved.
+    /// The values of the domain's file as last read or saved.
     package var base: DomainValues
-    /// The versions before `base`.
+    /// The versions that preceded `base`.
     package var history: VersionHistory
     /// The edits that the file doesn't hold yet, by key.
     package var pending: [String: Edit]
@@ -58,10 +58,11 @@ package struct Merge: Sendable {
     ///   - disk: The file's values.
     ///   - format: The file's format.
     ///   - time: The time of the change. For a version that another store saved, the time of its newest edit.
-    ///   - written: The time when a foreign writer wrote the file, if it isn't `time`.
-    ///   - placed: The time when the version became the file, if it isn't `time`.
-    ///   - isWhole: Whether the writer had loaded `base` or a later version, so that every difference is its change.
-    ///   - mayBeRestore: Whether a file that equals an older version counts as put back on purpose.
+    ///   - written: The time when a foreign writer wrote the file, if different from `time`.
+    ///   - placed: The time when the version became the file, if different from `time`.
+    ///   - isWhole: Whether the writer had loaded `base` or a later version, so that every difference is a change by
+    ///     the writer.
+    ///   - mayBeRestore: Whether a file that equals an older version counts as restored on purpose.
     /// - Returns: The changes in the values in effect, and the values that lost.
     package mutating func reload(
         _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp,
@@ -77,19 +78,21 @@ package struct Merge: Sendable {
                 mayBeRestore: mayBeRestore)
         var result = Result()
         for key in changed {
-            // If the key isn't in the difference, the file holds `base` as precisely as its format can: use `base`.
+            // If the key isn't in the difference, the file holds the value in `base` as precisely as its format can, so
+            // use `base`.
             let theirs = difference[key] ?? base[key]
             if decide(key, theirs, time, format, &result) { pending[key] = nil }
         }
         for key in difference.keys where !changed.contains(key) && pending[key] == nil {
-            // The writer had loaded an older version, and didn't mean to change this key back: restore it.
+            // The writer had loaded an older version and didn't mean to change this key back, so restore the newer
+            // value.
             pending[key] = Edit(value: base[key], time: baseTime, writer: .agent, sequence: Edit.unordered)
             result.overruled.append(Overruled(key: key, value: disk[key], writer: .file))
         }
         advance(by: difference, at: time, placedAt: placed ?? time, isForeign: !isWhole)
         note(difference.keys.lazy.map { ($0, time) })
         for (key, edit) in pending where PropertyListValue.areSame(edit.value, disk[key], readFrom: format) {
-            // The file holds the edit as precisely as its format can. The value that was set stays in effect, as after
+            // The file holds the edit's value as precisely as its format can. The exact value stays in effect, as after
             // a save.
             base[key] = edit.value
             pending[key] = nil
@@ -117,8 +120,9 @@ package struct Merge: Sendable {
     /// - Parameters:
     ///   - disk: The values of the displaced version.
     ///   - format: The format of the displaced version.
-    ///   - time: The time when it was written.
-    ///   - total: `history.total` before the save that displaced it. The writer can't have loaded any later version.
+    ///   - time: The time when the displaced version was written.
+    ///   - total: `history.total` before the save that displaced the version. The writer can't have loaded a later
+    ///     version.
     /// - Returns: The changes in the values in effect, and the values that lost.
     package mutating func displace(
         _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp, loadedBefore total: Int
@@ -130,7 +134,7 @@ package struct Merge: Sendable {
         var result = Result()
         for key in changed {
             if pending[key] == nil, let last = keyTimes[key], last >= time {
-                // The version that replaced the file holds a later change to the key.
+                // The version that replaced the displaced one holds a later change to the key.
                 if !PropertyListValue.areSame(base[key], disk[key], readFrom: format) {
                     result.overruled.append(Overruled(key: key, value: disk[key], writer: .file))
                 }
@@ -139,8 +143,8 @@ package struct Merge: Sendable {
             }
         }
         if difference.isEmpty { return result }
-        // Another program may have loaded the displaced version, before the saved one took its place again: record both
-        // steps.
+        // Another program may have loaded the displaced version before it was displaced, so record two steps: to that
+        // version and back.
         history.append(
             back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }), at: time, isForeign: true)
         history.append(back: difference, at: time, isForeign: false)
@@ -151,15 +155,15 @@ package struct Merge: Sendable {
     ///
     /// - Parameters:
     ///   - edits: The saved edits.
-    ///   - time: The time of the newest of them.
-    ///   - placed: The time when the new version became the file, if it isn't `time`.
+    ///   - time: The time of the newest saved edit.
+    ///   - placed: The time when the new version became the file, if different from `time`.
     package mutating func markSaved(_ edits: [String: Edit], at time: Timestamp, placedAt placed: Timestamp? = nil) {
         advance(by: edits.mapValues(\.value), at: time, placedAt: placed ?? time, isForeign: false)
         note(edits.lazy.map { ($0, $1.time) })
         for (key, edit) in edits where pending[key] == edit { pending[key] = nil }
     }
 
-    /// Sets or removes keys, and leaves out those that already have the value.
+    /// Sets or removes keys, skipping those that already have the value.
     ///
     /// - Returns: The changes in the values in effect.
     package mutating func edit(_ values: Difference, time: Timestamp, writer: Writer, sequence: UInt64) -> [KeyChange] {
@@ -171,12 +175,12 @@ package struct Merge: Sendable {
         }
     }
 
-    /// Returns the part of a late edit that still applies: the keys that no one has set or written since.
+    /// Returns the part of a late edit that still applies: the keys that others haven't changed since.
     ///
     /// - Parameters:
-    ///   - values: The keys that the edit set or removed.
+    ///   - values: The keys that the edit sets or removes.
     ///   - time: The time of the edit.
-    ///   - former: The values that the keys had before it; `nil` if they are unknown.
+    ///   - former: The values that the keys had before the edit; `nil` if they are unknown.
     ///   - format: The file's format.
     /// - Returns: The keys that must still be set or removed.
     package func notOverruled(
@@ -185,8 +189,8 @@ package struct Merge: Sendable {
     ) -> Difference {
         values.filter { key, _ in
             if let edit = pending[key] { return edit.time <= time }
-            // The file is newer than the edit, but perhaps only because of other keys. Then it holds a value that the
-            // edit was meant to replace.
+            // The file is newer than the edit, but perhaps only because of other keys. This key is unchanged if the
+            // file holds a value that the edit was meant to replace.
             if baseTime <= time { return true }
             guard let former else { return false }
             return former[key, default: [nil]].contains { PropertyListValue.areSame($0, base[key], readFrom: format) }

@@ -1,8 +1,8 @@
 /// A 64-bit hash of bytes, the same in every process and on every machine: xxHash64 with seed 0.
 ///
-/// It identifies content that was seen before, and detects damaged records of the change log. It protects against
-/// accidents, not against forgery: anyone who may write to the directory can change its preferences anyway. For the
-/// algorithm, see https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md.
+/// It identifies content that was seen before, and detects damaged entries of the change log. It protects against
+/// accidents, not forgery: anyone who may write to the directory can change the preferences anyway. For the algorithm,
+/// see https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md.
 package struct ContentHash: Hashable, Sendable, CustomStringConvertible {
     package let value: UInt64
 

@@ -23,7 +23,7 @@ package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible
         package static let invalidCursor = Code(.invalidCursor)
         /// A value that can't be stored.
         package static let invalidValue = Code(.invalidValue)
-        /// A preferences directory, or a directory of the agent, that can't be used.
+        /// A preferences directory, or one of the agent's directories, that can't be used.
         package static let directory = Code(.directory)
         /// A file that can't be opened or read.
         package static let unreadable = Code(.unreadable)
@@ -31,7 +31,7 @@ package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible
         package static let damaged = Code(.damaged)
         /// A managed file that is ignored because a user other than root may have written it.
         package static let untrusted = Code(.untrusted)
-        /// A directory lock that another process has held for too long.
+        /// A directory lock that another process has held too long.
         package static let locked = Code(.locked)
         /// A file that another program has open for writing, or keeps rewriting.
         package static let openForWriting = Code(.openForWriting)
@@ -39,10 +39,10 @@ package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible
         package static let notSaved = Code(.notSaved)
         /// A domain that can't be edited, because it isn't the current user's.
         package static let readOnly = Code(.readOnly)
-        /// An edit that arrived so late that others have written the domain since; send it again with the values that
-        /// it replaces.
+        /// An edit that arrived so late that others have changed the domain since; resend it with the values that it
+        /// replaces.
         package static let late = Code(.late)
-        /// A conditional edit whose condition doesn't hold: others have set the keys since they were read.
+        /// A conditional edit whose condition doesn't hold, because others have changed the keys since they were read.
         package static let changed = Code(.changed)
         /// A message that violates the protocol.
         package static let protocolViolation = Code(.protocolViolation)
@@ -51,10 +51,10 @@ package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible
         /// A request that the agent can't or won't fulfill.
         package static let agentRefused = Code(.agentRefused)
 
-        /// The code's name, as it appears in messages.
+        /// The code's name, as used in the protocol's messages.
         package var description: String { kind.rawValue }
 
-        /// Creates the code with a name from a message; fails if the name is unknown.
+        /// Creates a code from its name in a message; fails if the name is unknown.
         package init?(named name: String) {
             guard let kind = Kind(rawValue: name) else { return nil }
             self.init(kind)
@@ -75,7 +75,7 @@ package struct DefaultsError: Error, Sendable, Hashable, CustomStringConvertible
         self.description = description
     }
 
-    /// Creates an error from a failed system call, whose reason is appended to the sentence.
+    /// Creates an error from a failed system call, with the system's reason appended to the text.
     package init(_ code: Code, errno number: Int32, _ what: String) {
         self.init(code, "\(what): \(SystemCall.message(number)).", errno: number)
     }

@@ -1,11 +1,11 @@
 extension Domain {
-    /// The subdirectory, of the preferences directory or of another layer's, with the domains for one host.
+    /// The name of a layer's subdirectory for the domains of single hosts.
     package static let hostDirectory = "ByHost"
 
     private static let suffix = ".plist"
     private static let globalStem = ".GlobalPreferences"
 
-    /// The file's name, relative to the directory of its layer; for the current user, the preferences directory.
+    /// The file's name, relative to its layer's directory; the current user's layer is in the preferences directory.
     package var fileName: String {
         let stem = name.isGlobal ? Self.globalStem : name.description
         return switch host {
@@ -14,13 +14,13 @@ extension Domain {
         }
     }
 
-    /// Creates the domain that a file holds; fails if no domain has a file of that name.
+    /// Creates the domain stored in a file; fails if no domain has a file with that name.
     ///
     /// - Parameters:
-    ///   - fileName: The file's name, relative to the directory of its layer.
+    ///   - fileName: The file's name, relative to its layer's directory.
     ///   - user: The user of the layer.
     package init?(fileName: String, user: DomainUser = .current) {
-        // Compares bytes: as characters, a "/" and a combining accent that begins a name would be one.
+        // Compare bytes: a "/" followed by a name that begins with a combining accent would be a single character.
         var stem = fileName.utf8[...]
         guard stem.reversed().starts(with: Self.suffix.utf8.reversed()) else { return nil }
         stem = stem.dropLast(Self.suffix.utf8.count)
@@ -37,7 +37,8 @@ extension Domain {
         if stem.elementsEqual(Self.globalStem.utf8) {
             self.init(.global, host: host, user: user)
         } else {
-            // `NSGlobalDomain.plist` is no domain's file: `.GlobalPreferences.plist` has the values of that domain.
+            // `NSGlobalDomain.plist` isn't the file of any domain: the values of that domain are in
+            // `.GlobalPreferences.plist`.
             guard let name = try? DomainName(String(Substring(stem))), !name.isGlobal else { return nil }
             self.init(name, host: host, user: user)
         }

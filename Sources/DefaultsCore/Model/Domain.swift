@@ -1,6 +1,6 @@
 package import PropertyList
 
-/// A named set of preferences, kept in one file: for any host or for one, and for the current user or for any user.
+/// A named set of preferences stored in one file, for any host or a single one, and for the current user or any user.
 package struct Domain: Hashable, Comparable, Sendable, CustomStringConvertible {
     package var name: DomainName
     package var host: DomainHost
@@ -14,12 +14,12 @@ package struct Domain: Hashable, Comparable, Sendable, CustomStringConvertible {
 
     package func hash(into hasher: inout Hasher) {
         hasher.combine(name)
-        // Most domains are for any host and the current user, and they are looked up often: hash less for them.
+        // Most domains are for any host and the current user, and are looked up often, so hash less for them.
         if host != .any { hasher.combine(host) }
         if user != .current { hasher.combine(user) }
     }
 
-    /// The name, with the host and the user unless they are any host and the current user.
+    /// The name, followed by the host unless that is any host, and by the user unless that is the current user.
     package var description: String {
         let ofUser: String? =
             switch user {
@@ -31,14 +31,14 @@ package struct Domain: Hashable, Comparable, Sendable, CustomStringConvertible {
         return details.isEmpty ? name.description : "\(name) (\(details.joined(separator: ", ")))"
     }
 
-    /// Orders domains by user, with the current user's first, then by name, then by host.
+    /// Orders domains by user (the current user first), then by name, then by host.
     package static func < (first: Domain, second: Domain) -> Bool {
         if first.user != second.user { return first.user < second.user }
         let order = DomainName.order(first.name, second.name)
         return order == 0 ? first.host < second.host : order < 0
     }
 
-    /// Checks that the domain may be edited, as only the current user's domains may.
+    /// Checks that the domain may be edited; only the current user's domains may.
     ///
     /// - Throws: `readOnly`.
     package func checkWritable() throws(DefaultsError) {
@@ -59,7 +59,7 @@ package enum DomainUser: Hashable, Comparable, Sendable {
     case any(directory: String)
     /// Any user, overriding the values of all other layers; the domain's file is in the managed directory.
     ///
-    /// Such a domain is read-only, and its file is used only if root alone can have written it.
+    /// Such a domain is read-only, and its file is used only if nobody but root can have written it.
     case managed
 }
 
@@ -68,7 +68,7 @@ package enum DomainHost: Hashable, Comparable, Sendable {
     case any
     /// One host, by its identifier.
     ///
-    /// The current host's identifier is an upper-case UUID made from its machine ID.
+    /// The current host's identifier is its machine ID as an uppercase UUID.
     case only(String)
 
     /// The host's identifier; `nil` for any host.
@@ -79,7 +79,7 @@ package enum DomainHost: Hashable, Comparable, Sendable {
         }
     }
 
-    /// Creates a host from an identifier, which is validated; `nil` means any host.
+    /// Creates a host from an identifier, after validation; `nil` means any host.
     package init(identifier: String?) throws(DefaultsError) {
         guard let identifier else {
             self = .any

@@ -1,5 +1,5 @@
 extension DomainName {
-    /// Creates a domain name from any text, such as a name that a program generates for a suite.
+    /// Creates a domain name from any text, such as a generated name for a suite.
     ///
     /// A valid name stays as it is; `.GlobalPreferences`, the name of the global domain's file, means the global
     /// domain. In any other text, each "/", NUL, "%" and leading "." becomes "%" and two hexadecimal digits. A result
@@ -12,8 +12,8 @@ extension DomainName {
     /// ```
     ///
     /// - Parameters:
-    ///   - text: The text.
-    ///   - isReserved: Whether to escape the text even if it is a valid name, because it means something else.
+    ///   - text: The text to turn into a name.
+    ///   - isReserved: Whether to escape the text even if it is a valid name, because that name has another meaning.
     package init(escaping text: String, isReserved: Bool = false) {
         if text == ".GlobalPreferences" {
             self = .global

@@ -17,7 +17,7 @@ package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertib
     /// The maximum length of a name, in bytes.
     static let maximumLength = 200
 
-    /// The global domain, which every app reads, in `.GlobalPreferences.plist`.
+    /// The global domain, which every app reads; its file is `.GlobalPreferences.plist`.
     package static let global = DomainName(unchecked: "NSGlobalDomain")
 
     /// Creates a name from text that is known to be valid.
@@ -28,7 +28,7 @@ package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertib
         bytesHash = hasher.finalize()
     }
 
-    /// Creates a name from text, which is validated.
+    /// Creates a name from text, after validation.
     ///
     /// The error states the rule that the text breaks.
     package init(_ name: String) throws(DefaultsError) {
@@ -43,7 +43,7 @@ package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertib
 
     /// Returns whether two names have the same bytes.
     ///
-    /// As in the file system, "é" as one scalar and "é" as two scalars are different names.
+    /// As in the file system, "é" as one scalar and "é" as two scalars are different.
     package static func == (first: DomainName, second: DomainName) -> Bool {
         first.bytesHash == second.bytesHash && order(first, second) == 0
     }
@@ -54,12 +54,12 @@ package struct DomainName: Hashable, Comparable, Sendable, CustomStringConvertib
         order(first, second) < 0
     }
 
-    /// Compares the bytes of two names: negative if the first name sorts first, zero if they are equal, or else
-    /// positive.
+    /// Compares the bytes of two names; the result is negative if the first name sorts first, zero if they are equal,
+    /// and positive otherwise.
     ///
-    /// Clients wait while thousands of names are sorted, and the standard library's comparison goes byte by byte.
+    /// Clients wait while thousands of names are sorted, and the standard library compares byte by byte.
     static func order(_ first: DomainName, _ second: DomainName) -> Int {
-        // Spans, unlike `withUTF8`, need no copies of the strings, and so no reference counting.
+        // Unlike `withUTF8`, spans need no copies of the strings, and therefore no reference counting.
         first.description.utf8Span.span.withUnsafeBufferPointer { first in
             second.description.utf8Span.span.withUnsafeBufferPointer { second in
                 // A name has at least one byte.

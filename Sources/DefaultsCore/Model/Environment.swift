@@ -1,7 +1,7 @@
 import Glibc
 import Linux
 
-/// A process's environment variables, as a value so that tests can pass their own.
+/// A process's environment variables, wrapped in a value so that tests can pass their own.
 package struct Environment: Sendable {
     /// All variables by name.
     package let variables: [String: String]
@@ -32,8 +32,8 @@ package struct Environment: Sendable {
     /// The user's home directory: `HOME`, or else the directory in the user database.
     package var home: String? {
         if let home = self["HOME"], Path.isAbsolute(home) { return home }
-        // To query other user databases, a static executable (as the command can be) must load modules of the C
-        // library. So try `/etc/passwd` first.
+        // To query other user databases, a static executable, such as a static build of the command, must load modules
+        // of the C library. So try `/etc/passwd` first.
         if let home = Self.homeInPasswordFile() { return home }
         guard let entry = getpwuid(getuid()), let directory = entry.pointee.pw_dir else { return nil }
         return String(cString: directory)

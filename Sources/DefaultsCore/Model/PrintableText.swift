@@ -1,5 +1,5 @@
 extension String {
-    /// The text on one line, with all characters escaped, as in JSON, that move a terminal's cursor or reorder text.
+    /// The text on one line, with JSON escapes for all characters that move a terminal's cursor or reorder text.
     package var printable: String {
         unicodeScalars.reduce(into: "") { $1.writePrintable(to: &$0) }
     }
@@ -12,8 +12,8 @@ extension Unicode.Scalar {
         case "\n": text += "\\n"
         case "\r": text += "\\r"
         case "\t": text += "\\t"
-        // Control characters, the line separators besides "\n" that some readers recognize, and the characters that
-        // make a terminal reorder text.
+        // Control characters, line separators other than "\n" that some readers recognize, and characters that make a
+        // terminal reorder text.
         case "\0"..<" ", "\u{7F}"..."\u{9F}", "\u{2028}"..."\u{202E}", "\u{2066}"..."\u{2069}",
             "\u{200E}", "\u{200F}", "\u{061C}":
             let digits = String(value, radix: 16)

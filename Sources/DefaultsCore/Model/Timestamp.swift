@@ -1,6 +1,6 @@
 package import Glibc
 
-/// A time by the system's wall clock, in nanoseconds since 1970-01-01 00:00:00 UTC.
+/// A wall-clock time, in nanoseconds since 1970-01-01 00:00:00 UTC.
 package struct Timestamp: Hashable, Comparable, Sendable {
     package var nanoseconds: Int64
 
@@ -8,18 +8,18 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
-    /// Creates the time in a file's status; clamped if it is out of range.
+    /// Creates a timestamp from a time in a file's status, clamped if out of range.
     package init(_ time: timespec) {
         let (product, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
         self.nanoseconds = overflow ? (time.tv_sec < 0 ? .min : .max) : product &+ Int64(time.tv_nsec)
     }
 
-    /// Returns the current time by the precise wall clock, not its coarse variant.
+    /// Returns the current time from the precise wall clock, not its coarse variant.
     ///
-    /// The kernel stamps files with the coarse clock, which lags by up to a tick. From 6.13 on, it uses the precise
-    /// clock for a file whose times have been queried (https://docs.kernel.org/filesystems/multigrain-ts.html). So a
-    /// change to a file before now never has a later time than now. A change after now, but within the same tick, may
-    /// have an earlier time; an edit made now then stands.
+    /// The kernel stamps files with the coarse clock, which lags by up to a tick. Since version 6.13, it uses the
+    /// precise clock for a file whose times have been queried (https://docs.kernel.org/filesystems/multigrain-ts.html).
+    /// So a file change before this call never has a later time than the result. A change after the call, but within
+    /// the same tick, may have an earlier time; an edit made at this time then wins over it.
     package static func now() -> Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

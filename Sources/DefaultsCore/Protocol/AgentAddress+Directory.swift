@@ -1,14 +1,14 @@
 import Glibc
 import Linux
 
-/// The directory of the socket, created and checked one component at a time through open directories.
+/// The creation and checking of the socket's directory, one component at a time through open directories.
 ///
-/// So no other user can insert a link, or a directory of their own, between a check and what follows it.
+/// This way, no other user can insert a link, or a directory of their own, between a check and the next step.
 extension AgentAddress {
-    /// Creates the directory that holds the socket, for the user alone, and checks that the user owns it.
+    /// Creates the socket's directory, accessible only to the user, and checks that it is trustworthy.
     package func makeDirectory() throws(DefaultsError) {
         if let problem { throw problem }
-        // A directory that the user named keeps its mode: it may hold other things that others may see.
+        // A directory that the user named keeps its mode, since it may also hold files that others may see.
         _ = try openDirectory(makingIt: true, mode: isExplicit ? nil : 0o700)
     }
 
@@ -17,8 +17,8 @@ extension AgentAddress {
         _ = try openDirectory(makingIt: false, mode: nil)
     }
 
-    /// The reason why no agent can serve clients at the address; `nil` if one can, even if the directory doesn't exist
-    /// yet.
+    /// The reason why no agent can serve clients at the address; `nil` if an agent can, even if the directory doesn't
+    /// exist yet.
     package var obstacle: DefaultsError? {
         if let problem { return problem }
         do throws(DefaultsError) { try checkDirectory() } catch { return error.errno == ENOENT ? nil : error }
@@ -29,13 +29,13 @@ extension AgentAddress {
     ///
     /// - Parameters:
     ///   - makesIt: Whether to create missing components.
-    ///   - mode: The mode that components of the user's own get, if any.
+    ///   - mode: The mode to set on components that belong to the user; `nil` to leave their modes unchanged.
     /// - Returns: The open directory.
-    /// - Throws: `directory` if it is missing, can't be created, or others may write to it.
+    /// - Throws: `directory` if the directory is missing, can't be created, or is writable by others.
     private func openDirectory(makingIt makesIt: Bool, mode: mode_t?) throws(DefaultsError) -> FileDescriptor {
         var path = root ?? directoryPath
         var names = Path.names(of: String(Substring(directoryPath.utf8.dropFirst(path.utf8.count))))
-        // Existing directories may be reached through links: the user, or whatever began the session, chose the path.
+        // Existing directories may be reached through links, since the user or the session manager chose the path.
         while makesIt, access(path, F_OK) != 0, path.count > 1 {
             names.insert(Path.lastName(of: path), at: 0)
             path = Path.directory(of: path)

@@ -1,26 +1,28 @@
 import Glibc
 import Linux
 
-/// The address of a preferences directory's agent: the socket on which it listens, with its change log beside it.
+/// The address of a preferences directory's agent: the path of its socket, which also determines that of its change
+/// log.
 package struct AgentAddress: Hashable, Sendable {
     /// The socket's path.
     package let socketPath: String
-    /// Whether the user named the socket; a missing answer is then an error, and no reason to work without an agent.
+    /// Whether the user named the socket; if no agent answers there, clients then fail instead of working without an
+    /// agent.
     package let isExplicit: Bool
-    /// The error of a default address that no socket can have; clients then work without an agent.
+    /// The error if the default address can't be that of a socket; clients then work without an agent.
     package let problem: DefaultsError?
-    /// The directory that exists, and is trusted, before any agent runs; `nil` if the user named the socket.
+    /// The trusted directory that exists before any agent runs; `nil` if the user named the socket.
     let root: String?
 
-    /// The maximum length of a path, in bytes: the kernel accepts 107, SwiftNIO 103, as other systems do.
+    /// The maximum length of a path, in bytes: the kernel accepts 107, but SwiftNIO only 103, like other systems.
     private static let longestPath = 103
 
     /// Finds the address: the option, `DEFAULTSD_SOCKET`, or `$XDG_RUNTIME_DIR/defaultsd/socket`.
     ///
-    /// A directory that the user named has an agent of its own, in a subdirectory that is named after it, unless it is
-    /// the default directory under another name.
+    /// A preferences directory that the user named, unless it is the default one under another name, has its own agent,
+    /// with a socket in a subdirectory named after a hash of the directory's path.
     ///
-    /// - Throws: `directory` if the user named a path that no socket can have.
+    /// - Throws: `directory` if the user named a path that is too long for a socket.
     package init(
         option: String? = nil, for directory: PreferencesDirectory, environment: Environment
     ) throws(DefaultsError) {
@@ -55,14 +57,14 @@ package struct AgentAddress: Hashable, Sendable {
 
     /// Returns the path of a directory's change log, beside the socket.
     ///
-    /// Its name contains a hash of the directory: an agent that serves another directory on the same socket must not
-    /// load its edits.
+    /// The name contains a hash of the directory's path, so that an agent that serves another directory on the same
+    /// socket doesn't load these edits.
     package func logPath(for directory: PreferencesDirectory) -> String {
         "\(socketPath).\(directory.resolvedPathHash).log"
     }
 
-    /// Returns `$XDG_RUNTIME_DIR`, or `/run/user/<uid>` if that is writable, or `/tmp`; and the agent's directory in
-    /// it.
+    /// Returns the runtime directory (`$XDG_RUNTIME_DIR`, or else `/run/user/<uid>` if writable, or else `/tmp`) and
+    /// the path of the agent's directory in it.
     private static func runtimeDirectory(_ environment: Environment) -> (root: String, name: String) {
         if let given = environment["XDG_RUNTIME_DIR"], Path.isAbsolute(given) { return (given, "defaultsd") }
         let usual = "/run/user/\(getuid())"

@@ -1,28 +1,29 @@
 import Glibc
 import Linux
 
-/// The right to be the only agent of a directory, or on a socket, for as long as this value lives.
+/// The exclusive right to be the agent of a directory, or on a socket, for the lifetime of this object.
 ///
-/// A claim is a lock (see `LockFile`) on a file in the directory itself, or beside the socket. So every process that
-/// sees the directory meets it, whatever namespaces it is in and whatever path it uses; no other user can create or
-/// open the file; and the kernel releases the lock however its holder ends. The file names its holder, for processes
-/// that are refused. It is removed at the end; a file that a killed agent left is taken over.
+/// A claim is a lock (see `LockFile`) on a file in the directory itself, or beside the socket. So it is visible to
+/// every process that sees the directory, in any namespace and by any path; no other user can create or open the file;
+/// and the kernel releases the lock however its holder ends. The file names its holder, for the information of
+/// processes that are refused. It is removed when the holder ends; if the holder was killed, the next agent reuses the
+/// file.
 package final class AgentClaim: Sendable {
-    /// The agent that holds a claim, as it has written into the file.
+    /// The agent that holds a claim, as named in the file.
     package struct Holder: Hashable, Sendable {
         /// The process ID of the agent, in its own namespace.
         package var pid: Int32
-        /// The name of the machine or container that it runs on.
+        /// The name of the agent's machine or container.
         package var host: String
-        /// The path of the socket on which it listens.
+        /// The path of the agent's socket.
         package var socketPath: String
 
-        /// The holder, for use in a sentence.
+        /// A description of the holder, for use in a sentence.
         package var description: String {
             host == Self.ownHost ? "pid \(pid)" : "pid \(pid) on \(host.prefix { $0 != " " })"
         }
 
-        /// A sentence that tells the user how to stop the agent; on another host, its process has another ID here.
+        /// A sentence that tells the user how to stop the agent, whose process ID is valid only on its own host.
         package var stopping: String {
             host == Self.ownHost ? "To stop it, run `kill \(pid)`." : "To stop it, run `kill \(pid)` where it runs."
         }
@@ -54,13 +55,13 @@ package final class AgentClaim: Sendable {
         /// Whether the agent may still be running: its process exists, or its process ID has no meaning here.
         fileprivate var mayRun: Bool { host != Self.ownHost || kill(pid, 0) == 0 || errno == EPERM }
 
-        /// Whether a program of the user's listens on its socket.
+        /// Whether a program of this user, or of root, is listening on the socket.
         fileprivate var isListening: Bool {
             let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
             let socket = FileDescriptor(owning: Glibc.socket(AF_UNIX, kind, 0))
             let number = socket.number
             guard let address = UnixAddress(path: socketPath) else { return false }
-            // A program whose queue is full is listening as well.
+            // EAGAIN means that the listener's queue is full.
             if address.with({ connect(number, $0, $1) }) != 0 { return errno == EAGAIN }
             return SocketPeer(of: socket)?.isTrusted == true
         }
@@ -68,12 +69,12 @@ package final class AgentClaim: Sendable {
         fileprivate var bytes: [UInt8] { Array("\(pid)\n\(host)\n\(socketPath)\n".utf8) }
     }
 
-    /// The outcome of an attempt to claim something.
+    /// The outcome of an attempt to claim a directory or a socket.
     package enum Attempt {
         case claimed(AgentClaim)
-        /// Another agent has it; its name is missing if it has only just begun.
+        /// Another agent holds the claim; its name is missing if it has only just started.
         case held(by: Holder?)
-        /// There is no file, and none can be created or locked there.
+        /// No file can be created or locked there.
         case impossible(DefaultsError)
     }
 
@@ -88,8 +89,8 @@ package final class AgentClaim: Sendable {
 
     /// Tries to claim a preferences directory, which must exist, for the agent at an address.
     ///
-    /// This is impossible in a directory that is read-only, or has no space left. In one that no process can write to,
-    /// two agents can do no damage.
+    /// This is impossible in a directory that is read-only or on a full file system. Where no process can write, two
+    /// agents can do no damage.
     package static func attempt(
         onDirectory directory: PreferencesDirectory, for address: AgentAddress
     ) throws(DefaultsError) -> Attempt {
@@ -103,28 +104,29 @@ package final class AgentClaim: Sendable {
         return attempt
     }
 
-    /// Returns the agent that has claimed a directory; `nil` if none has, or its name isn't known.
+    /// Returns the agent that has claimed a directory; `nil` if there is none, or if its name is unknown.
     package static func holder(ofDirectory directory: PreferencesDirectory) -> Holder? {
         let path = path(in: directory)
         return LockFile.isLocked(at: path) ? holder(at: path) : nil
     }
 
-    /// Returns whether a killed agent has left its claim on a directory, and no other has taken it over yet.
+    /// Returns whether a killed agent has left its claim's file in a directory, and no other agent has claimed the
+    /// directory since.
     package static func isAbandoned(in directory: PreferencesDirectory) -> Bool {
         let path = path(in: directory)
         return access(path, F_OK) == 0 && !LockFile.isLocked(at: path)
     }
 
-    /// Returns whether an agent has claimed the socket of an address, and so is the program that listens there.
+    /// Returns whether an agent has claimed the socket of an address, so that any program listening there is that
+    /// agent.
     package static func isHeld(onSocketOf address: AgentAddress) -> Bool {
         LockFile.isLocked(at: path(of: address))
     }
 
-    /// Whether another agent would still be refused: the file has kept its name, in the directory that now has the
-    /// path.
+    /// Whether another agent would still be refused, because the path still leads to this claim's file.
     package var isCurrent: Bool { lock.isCurrent }
 
-    /// Ensures that no other user can open the file, whatever has become of its mode.
+    /// Restores the file's mode if it was changed, so that no other user can open the file.
     package func keepPrivate() { lock.keepPrivate() }
 
     private static func path(in directory: PreferencesDirectory) -> String { "\(directory.path)/\(fileName)" }
@@ -137,16 +139,16 @@ package final class AgentClaim: Sendable {
         do throws(SystemCall.Failure) {
             let lock = try LockFile.attempt(
                 at: path, isReserved: isReserved,
-                // Don't write to a file of the user's own that happens to have the name.
+                // Don't overwrite an unrelated file of the user's that happens to have the name.
                 isAcceptable: { (try? $0.status().st_size) == 0 || holder(in: $0) != nil },
                 isInUse: { holder(in: $0)?.isListening == true })
             guard let lock else { return .held(by: holder(at: path)) }
-            // Without the holder's name, as on a full disk, the claim is valid all the same.
+            // The claim is valid even if the holder's name can't be written, as on a full disk.
             ftruncate(lock.file.number, 0)
             try? lock.file.write(Holder(of: address).bytes)
             return .claimed(AgentClaim(lock))
         } catch {
-            // ELOOP: a link is not followed.
+            // ELOOP means that the name is a link, which isn't followed.
             if error.number == EEXIST || error.number == ELOOP {
                 throw DefaultsError(
                     .directory,
@@ -160,13 +162,13 @@ package final class AgentClaim: Sendable {
         }
     }
 
-    /// The errors of a directory, or a file system, in which no file can be created or locked now.
+    /// The error numbers of directories and file systems in which files currently can't be created or locked.
     private static let impossibilities = [EROFS, EACCES, EPERM, ENOSPC, EDQUOT, EOPNOTSUPP, ENOLCK, ENOSYS]
 
-    /// Reads the holder of a locked file at a path; returns `nil` if the file names none.
+    /// Reads the holder's name from a locked file at a path; returns `nil` if the file names no running holder.
     ///
-    /// If the file could be locked but not written, as on a read-only file system, it names an earlier holder. One that
-    /// has ended isn't taken for the current holder.
+    /// If the file could be locked but not written, as on a full disk, it may name an earlier holder. A holder that has
+    /// ended isn't returned.
     private static func holder(at path: String) -> Holder? {
         guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let holder = holder(in: file), holder.mayRun

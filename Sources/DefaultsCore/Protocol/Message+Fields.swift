@@ -138,7 +138,7 @@ extension Fields {
 }
 
 extension Fields {
-    /// Returns the system's directories in the entries `system` and `managed`.
+    /// Returns the system directories listed in the entries `system` and `managed`.
     package func systemDirectories() throws(DefaultsError) -> SystemDirectories {
         let (anyUser, managed) = (try strings("system"), try optionalString("managed"))
         guard anyUser.allSatisfy(Self.isAbsolute) else { throw Self.wrong("system", "an array of absolute paths") }

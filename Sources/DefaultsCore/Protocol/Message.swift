@@ -1,4 +1,4 @@
-/// A message of the agent: an answer to one request, or an event of a subscription.
+/// A message from the agent: the answer to a request, or an event of a subscription.
 package enum Message: Sendable {
     /// The answer to `hello`.
     case welcome(protocolVersion: Int64, pid: Int64, directory: String, system: SystemDirectories, cursor: Cursor)
@@ -6,31 +6,31 @@ package enum Message: Sendable {
     case values(DomainSnapshot)
     /// The answer to `domains`.
     case domains([Domain])
-    /// The answer to `edit`: the position of its record.
+    /// The answer to `edit`: the position of the edit's record.
     case edited(Cursor)
-    /// The answer to `synchronize`: the end of the log, and the errors of what couldn't be made durable.
+    /// The answer to `synchronize`: the end of the log, and the errors of edits that couldn't be made durable.
     case synchronized(Cursor, failures: [DefaultsError])
     /// The answer to `subscribe`: the stream begins after this position.
     case subscribed(Cursor)
-    /// The answer to `widen`: the names' values at this position follow, and then a bookmark.
+    /// The answer to `widen`: the values of the names' domains at this position follow, and then a bookmark.
     ///
-    /// Events of the names that came before the answer are not after this position.
+    /// Events about these domains that arrived before the answer aren't after this position.
     case widened(Cursor)
-    /// The answer to `narrow`: no event of the names follows.
+    /// The answer to `narrow`: no more events about the names' domains follow.
     case narrowed
-    /// The answer to `unsubscribe`: no event of the subscription follows.
+    /// The answer to `unsubscribe`: no more events of the subscription follow.
     case unsubscribed
     /// The answer to `status`; the keys are those of `defaults status --json`.
     case status(DomainValues)
-    /// The answer to `handOver`: the agent saves what is pending, and ends.
+    /// The answer to `handOver`: the agent saves pending edits and exits.
     case handingOver
-    /// The answer to a request that can't be met; after `protocolViolation`, the connection is closed.
+    /// The answer to a request that can't be fulfilled; after `protocolViolation`, the connection is closed.
     case failure(DefaultsError)
     /// An event of a subscription.
     case event(StreamEvent)
 }
 
-/// A message with the number of the request that it answers.
+/// A message with the number of the request that it belongs to.
 package struct NumberedMessage: Sendable {
     package var number: UInt64
     package var message: Message

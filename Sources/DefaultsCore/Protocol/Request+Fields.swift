@@ -9,7 +9,7 @@ extension NumberedRequest {
 
     /// Creates a request from a message's fields.
     ///
-    /// `app` is the sender according to the socket: a client can't name the writer of its edits.
+    /// `app` is the sender as identified by the socket, since a client can't choose the writer of its edits.
     package init(_ fields: Fields, from app: AppIdentity) throws(DefaultsError) {
         self.init(number: try fields.unsigned("request"), request: try Request(fields, from: app))
     }
@@ -55,7 +55,7 @@ extension Request {
         case "edit":
             self = .edit(try EditRequest(fields, from: app))
         case "synchronize":
-            // Without `domains`, the request means all domains, so a misplaced `domain` must not be ignored.
+            // A request without `domains` is for all domains, so a mistaken `domain` must not be ignored.
             guard fields.values["domain"] == nil else { throw Fields.wrong("domain", "left out for \"domains\"") }
             self = .synchronize(fields.values["domains"] == nil ? nil : Set(try fields.domains()))
         case "subscribe":
@@ -108,8 +108,8 @@ extension EditRequest {
 }
 
 extension EditRequest {
-    /// Returns the fields for the values that an edit replaces, and for the keys' values since, which an older agent
-    /// ignores.
+    /// Returns the fields for the values that an edit replaces, and for the keys' later values, which older agents
+    /// ignore.
     private static func fields(of former: FormerValues) -> DomainValues {
         let since = former.compactMapValues { values in
             let values = values.dropFirst().compactMap(\.self)
@@ -144,7 +144,7 @@ extension Fields {
     fileprivate func difference(set: String, removed: String) throws(DefaultsError) -> Difference {
         var difference = Difference()
         for key in try strings(removed) {
-            // Hashing such a key would take minutes.
+            // Hashing a key with a longer run of marks could take minutes.
             if key.hasOverlongMarkRun {
                 throw Self.wrong(removed, "an array of keys with at most 128 combining marks in a row")
             }

@@ -1,36 +1,36 @@
 /// A client's request to the agent.
 package enum Request: Hashable, Sendable {
-    /// Begins the connection, with the protocol's version and the client's name.
+    /// Opens a connection, with the client's protocol version and name.
     case hello(protocolVersion: Int64, client: String)
     /// Reads the values of a domain.
     case read(Domain)
     /// Lists the domains that have values or are damaged.
     case domains
-    /// Edits a domain; answered when the edit is in effect.
+    /// Edits a domain; the answer comes when the edit is in effect.
     case edit(EditRequest)
-    /// Makes all earlier edits of some or all domains durable.
+    /// Makes all earlier edits durable, in the given domains or, if `nil`, in all.
     ///
-    /// The answer comes when they are durable, and everything that happened in the directory before the request is in
-    /// the log.
+    /// The answer comes when the edits are durable, and the log has everything that happened in the directory before
+    /// the request.
     case synchronize(Set<Domain>?)
-    /// Begins a stream of events under this request's number.
+    /// Begins a stream of events, which is identified by this request's number.
     case subscribe(Subscription.Start, SubscriptionFilter, Subscription.Mode)
-    /// Adds names to the stream with a request's number; their values come first.
+    /// Adds domain names to the stream with the given number; the values of their domains come first.
     case widen(UInt64, [DomainName])
-    /// Removes names from the stream with a request's number.
+    /// Removes domain names from the stream with the given number.
     case narrow(UInt64, [DomainName])
-    /// Ends the stream with a request's number.
+    /// Ends the stream with the given number.
     case unsubscribe(UInt64)
     /// Reads the agent's status.
     case status
-    /// Ends an agent that `defaults tail` has started, so that the sender can take its place.
+    /// Ends an agent that `defaults tail` has started, so that the sender can replace it.
     case handOver
 
     /// The version of the protocol that this code implements.
     package static let protocolVersion: Int64 = 1
 }
 
-/// A request with its number, which the answers repeat.
+/// A request with its number, which the answer and events repeat.
 package struct NumberedRequest: Hashable, Sendable {
     package var number: UInt64
     package var request: Request

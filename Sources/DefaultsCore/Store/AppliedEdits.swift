@@ -1,7 +1,7 @@
 /// The last applied edit of each session.
 ///
-/// It remembers the 4,096 sessions whose first edits are the most recent. A session that sends edits again does so
-/// within moments after it lost its connection.
+/// It remembers at most 4,096 sessions, and forgets those with the oldest first edits. That is enough, since a session
+/// resends edits within moments of losing its connection.
 struct AppliedEdits: Sendable {
     static let capacity = 4_096
 
@@ -18,7 +18,7 @@ struct AppliedEdits: Sendable {
         let known = last.updateValue(max(edit.number, last[edit.session] ?? 0), forKey: edit.session)
         guard known == nil else { return }
         sessions.append(edit.session)
-        // Remove half of them at once: each removal shifts the rest.
+        // Remove half of the sessions at once, since each removal shifts the rest.
         guard sessions.count > Self.capacity else { return }
         for session in sessions.prefix(Self.capacity / 2) { last[session] = nil }
         sessions.removeFirst(Self.capacity / 2)

@@ -6,7 +6,7 @@ struct DomainTable: Sequence {
 
     var keys: Dictionary<Domain, DomainState>.Keys { states.keys }
 
-    /// Returns the domains of a name that have a state.
+    /// Returns the domains with a given name that have a state.
     func domains(named name: DomainName) -> Set<Domain> { domains[name] ?? [] }
 
     func makeIterator() -> Dictionary<Domain, DomainState>.Iterator { states.makeIterator() }

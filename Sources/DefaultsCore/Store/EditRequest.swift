@@ -1,6 +1,6 @@
 import PropertyList
 
-/// An app's request to change keys of one domain, as one change set.
+/// An app's request to change keys in one domain, as a single change set.
 package struct EditRequest: Hashable, Sendable {
     package var domain: Domain
     /// The keys to set, or to remove if the value is `nil`.
@@ -10,16 +10,16 @@ package struct EditRequest: Hashable, Sendable {
     /// The time when the edit was made.
     package var time: Timestamp
     package var writer: Writer
-    /// The edit's identity, if its sender may send it again.
+    /// The edit's identity, if the sender may resend the edit.
     package var identity: EditIdentity?
-    /// The keys' former values, if the edit is sent again after it may have been lost; `nil` the first time.
+    /// The keys' former values, if the edit is being resent because it may have been lost; `nil` the first time.
     ///
-    /// An edit with former values doesn't overrule what others have set or written since.
+    /// A resent edit doesn't overrule values that others have set or written since.
     package var replacing: FormerValues?
-    /// The values that keys must have for the edit to be applied, `nil` for no value; without it, the edit is
-    /// unconditional.
+    /// The values that keys must have for the edit to be applied, with `nil` for no value; if this is `nil`, the edit
+    /// is unconditional.
     ///
-    /// So a value derived from another can't undo changes made in between.
+    /// This way, a value computed from an earlier one can't undo changes made in the meantime.
     package var expecting: Difference?
 
     package init(
@@ -36,10 +36,10 @@ package struct EditRequest: Hashable, Sendable {
         self.expecting = expecting
     }
 
-    /// The maximum size of an edit, which leaves room for the rest of the request.
+    /// The maximum size of an edit in bytes, which leaves room for the rest of the request.
     private static let maximumBytes = Frame.standardLimit - 4_096
 
-    /// Checks that the domain may be edited, and that a file with the values could be read again.
+    /// Checks that the domain may be edited, and that a file with the new values could be read back.
     ///
     /// - Throws: `readOnly` or `invalidValue`.
     package func check() throws(DefaultsError) {
@@ -54,7 +54,7 @@ package struct EditRequest: Hashable, Sendable {
                 "The value of \"\(key)\" for \(domain) has a date outside the years 0 to 9999, which a text file can't "
                     + "represent. Use a date within these years.")
         }
-        // A file's dictionary is a container too.
+        // The file's top-level dictionary counts as a container too.
         let depth = PropertyListLimits.domainFile.depth - 1
         for case (let key, let value?) in values where !value.fits(depth: depth) {
             throw DefaultsError(

@@ -1,12 +1,13 @@
 import PropertyList
 
-/// A domain's history, reconstructed from the log's records: a version of its file for each, and its last values.
+/// A domain's history, reconstructed from the log's records: one version of its file for each record, and the last
+/// values.
 ///
-/// A version that a foreign writer wrote also had the overruled values: a program that continues from it writes
-/// them again.
+/// A foreign writer's version also held the values that were overruled, and a program that continues from that version
+/// writes them again.
 struct LoggedHistory {
     private(set) var history = VersionHistory()
-    /// The values in effect at the end, for the keys in the records.
+    /// The values in effect after the last record, for the keys in the records.
     private(set) var values: Difference = [:]
     /// The times at which those keys were last set or removed.
     private(set) var keyTimes: [String: Timestamp] = [:]
@@ -23,7 +24,7 @@ struct LoggedHistory {
         var total: Int
     }
 
-    /// Reconstructs the history of a domain from records; those of other domains are skipped.
+    /// Reconstructs a domain's history from records, skipping those of other domains.
     init(of records: some Sequence<LogRecord>, in domain: Domain) {
         for record in records {
             guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
@@ -58,9 +59,9 @@ struct LoggedHistory {
     /// Returns the values of a file that lacked certain edits.
     ///
     /// - Parameters:
-    ///   - pending: The edits; the values that their keys had aren't known.
-    ///   - replaced: The values that later edits replaced, which the file did have.
-    /// - Returns: The values, where known; `nil` for a key that the file didn't have.
+    ///   - pending: The edits that the file lacked, by key; the values that those keys had in the file are unknown.
+    ///   - replaced: The values that later edits replaced, which were in the file.
+    /// - Returns: The file's values, where known; `nil` for a key that it didn't have.
     func values(without pending: [String: Edit], replacing replaced: Difference) -> Difference {
         values.filter { pending[$0.key] == nil }.merging(replaced) { $1 }
     }
@@ -73,7 +74,7 @@ struct LoggedHistory {
         var nearest: [ContentHash: FileMark] = [:]
         for mark in marks {
             guard let hash = mark.hash else { continue }
-            // Use the mark that lists the fewest edits missing from the version.
+            // Use the mark with the fewest edits missing from the version.
             if let known = nearest[hash], known.pending.count <= mark.pending.count { continue }
             nearest[hash] = mark
         }
@@ -82,7 +83,7 @@ struct LoggedHistory {
 
     /// Returns the history's total when a version was the newest.
     ///
-    /// That is the total after the records up to the mark's revision, without those edits that the version lacked.
+    /// This is the total after all records up to the mark's revision, except for edits that the version lacked.
     private func total(of mark: FileMark) -> Int {
         // A binary search, since the steps are in the order of their revisions.
         var (count, end) = (0, steps.count)

@@ -1,18 +1,18 @@
-/// A domain as an earlier agent left it, reconstructed from its log, and compared with the file as it is now.
+/// A domain as an earlier agent left it, reconstructed from the log and compared with the current file.
 ///
-/// Pure, like `StoreState`, which applies it.
+/// Pure, like `StoreState`, which applies the result.
 struct Recovery {
     /// The relation of the file to the versions in the log.
     enum Finding {
         /// The file, or its absence, is the version with this mark.
         case logged(FileMark)
-        /// There was no file, so this one and everything in it is new.
+        /// There was no file before, so this one and everything in it is new.
         case new
         /// The file was written while no agent ran.
         case rewritten(FileContents)
         /// The file was removed while no agent ran.
         case removed
-        /// The file's contents will be known later. Until then, every edit that it may lack is kept.
+        /// The file can't be read yet. Until it can, every edit that it may lack stays pending.
         case unreadable
     }
 
@@ -23,18 +23,18 @@ struct Recovery {
     private let records: [LogRecord]
     /// The marks of the domain's versions in the log; never empty.
     private let marks: [FileMark]
-    /// The mark of the last version that the file certainly held.
+    /// The mark of the last version that was certainly in the file.
     let certain: FileMark
     let finding: Finding
-    /// The history up to the logged version that the file holds, or else to the last certain one.
+    /// The history up to the logged version in the file, or else up to the last certain version.
     private let logged: LoggedHistory
     /// The marks of the versions that the history covers.
     let replaced: [FileMark]
     /// The positions of these versions in the history.
     private let versions: [ContentHash: Int]
-    /// The edits that the version at the end of the history lacks.
+    /// The edits missing from the version at the end of the history.
     private(set) var unsaved: [String: Edit] = [:]
-    /// The values that the version had for the keys of those edits that were made after it.
+    /// The values that were in that version and that later edits replaced.
     private var overwritten: Difference = [:]
     /// The sequence number of the last edit.
     private(set) var lastSequence: UInt64
@@ -42,12 +42,12 @@ struct Recovery {
     /// Reconstructs a domain.
     ///
     /// - Parameters:
-    ///   - domain: The domain.
-    ///   - marks: The marks of its versions, in the order of the log.
-    ///   - records: Its records, in the order of the log.
-    ///   - oldest: The revision of the first record in the log, whatever its domain.
+    ///   - domain: The domain to reconstruct.
+    ///   - marks: The marks of the domain's versions, in log order.
+    ///   - records: The domain's records, in log order.
+    ///   - oldest: The revision of the first record in the log, of any domain.
     ///   - reading: The file's current state.
-    ///   - lastSequence: The last sequence number already given to an edit of another domain.
+    ///   - lastSequence: The last sequence number given to an edit of any other domain.
     init(
         of domain: Domain, marks: [FileMark], records: [LogRecord], since oldest: Revision, reading: FileReading,
         lastSequence: UInt64
@@ -56,14 +56,14 @@ struct Recovery {
         // The earlier agent knew every domain that had a file, so a domain without marks had none.
         let marks = marks.isEmpty ? [FileMark(domain: domain, hash: nil, revision: 0)] : marks
         self.marks = marks
-        // The file holds the last certain version, or one of the versions whose save was announced after it.
+        // The file holds the last certain version, or a version whose save was announced afterwards.
         let possible = marks[(marks.lastIndex { !$0.isIntent } ?? marks.startIndex)...]
         let certain = possible[possible.startIndex]
         self.certain = certain
         finding = Self.find(reading, among: possible, certain: certain)
         let mark = if case .logged(let mark) = finding { mark } else { certain }
         logged = LoggedHistory(of: records.lazy.filter { $0.revision <= mark.revision }, in: domain)
-        // If the history doesn't reach back to a mark, it says nothing about the mark's version.
+        // A history that doesn't reach back to a mark says nothing about the mark's version.
         replaced = marks.filter { $0.hash != nil && $0.revision + 1 >= oldest }
         versions = logged.totals(of: replaced)
         findUnsavedEdits(since: mark)
@@ -81,8 +81,7 @@ struct Recovery {
         }
     }
 
-    /// Finds the edits that the version with a mark lacks, and for those made after the mark, the values that they
-    /// replaced.
+    /// Finds the edits missing from the version with a mark, and the values replaced by edits made after the mark.
     private mutating func findUnsavedEdits(since mark: FileMark) {
         unsaved = mark.pending
         lastSequence = unsaved.values.reduce(lastSequence) { max($0, $1.sequence) }
@@ -120,14 +119,14 @@ struct Recovery {
 
     // MARK: The resumed state
 
-    /// Returns the state of a rewritten domain before its file is merged: the last certain version, whose keys are
-    /// known from the log's records, and the edits that it lacks.
+    /// Returns the state of a rewritten domain before its file is merged: the last certain version, as far as the log's
+    /// records tell, and the edits that it lacks.
     func state(before contents: FileContents) -> DomainState {
         let known = logged.values(without: certain.pending, replacing: overwritten)
         var state = DomainState()
         state.merge = Merge(base: contents.values, logged)
         for (key, value) in known { state.merge.base[key] = value }
-        // If it isn't known what an edit was meant to replace, times alone decide.
+        // If the value that an edit was meant to replace is unknown, only the times decide.
         state.merge.pending = unsaved.filter { known[$0] != nil || $1.time >= contents.time }
         state.earlierVersions = versions
         return state
@@ -136,7 +135,7 @@ struct Recovery {
     /// Returns whether the contents are byte-for-byte those of an earlier version.
     func isRestored(_ contents: FileContents) -> Bool { marks.contains { $0.hash == contents.version.hash } }
 
-    /// Adds to a domain's state what only the log records, after the domain's file has been read for the first time.
+    /// Completes a domain's state from the log, after the first reading of the domain's file.
     ///
     /// - Returns: Whether the file lacks edits, which are pending now.
     func complete(_ state: inout DomainState?) -> Bool {
@@ -147,8 +146,8 @@ struct Recovery {
             state = state ?? DomainState()
             state?.merge.pending = edits
         }
-        // The next agent, too, must know that the domain has no file. Otherwise, values that were once set would seem
-        // unsaved.
+        // Keep a state, so that the next agent also knows that the domain has no file. Otherwise, it would take values
+        // that were once set for unsaved edits.
         if case .missing = reading, state == nil, !records.isEmpty { state = DomainState() }
         return !edits.isEmpty
     }
@@ -165,7 +164,7 @@ struct Recovery {
         state?.earlierFile = hash
     }
 
-    /// Returns the edits that a file with certain values lacks.
+    /// Returns the edits missing from a file with the given values.
     private func unsaved(beside base: DomainValues) -> [String: Edit] {
         isReadable ? unsaved.filter { $1.value != base[$0] } : unsaved
     }
@@ -173,7 +172,7 @@ struct Recovery {
     /// Restores the history that ends with the file's contents.
     private func restoreHistory(of contents: FileContents, in state: inout DomainState?, hasEdits: Bool) {
         var history = logged.history
-        // A foreign writer doesn't know the pending edits, and may still have an older version loaded.
+        // A foreign writer doesn't know about pending edits, and may still have an older version loaded.
         if contents.saveMark == nil, hasEdits || history.count > 0 {
             history.append(back: [:], at: contents.time, isForeign: true)
         }

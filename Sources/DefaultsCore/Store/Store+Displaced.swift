@@ -1,7 +1,7 @@
 import Glibc
 import Linux
 
-/// Displaced files, to which a writer may still be writing.
+/// The handling of displaced files, to which a writer may still be writing.
 extension Store {
     /// Examines a file that was just displaced.
     ///
@@ -10,7 +10,7 @@ extension Store {
         _ file: DisplacedFile?, of domain: Domain, _ plan: SavePlan, _ fileState: inout FileState
     ) {
         guard let file else {
-            // It couldn't be opened, and is now a leftover, as after a crash.
+            // The displaced file couldn't be opened. It is now a leftover, as after a crash.
             if plan.expected != nil { fileState.hasRecovered = false }
             return
         }
@@ -24,20 +24,19 @@ extension Store {
             break
         } while backoff.wait()
         fileState.displaced.append(displaced)
-        // Each of them is an open descriptor.
+        // Each displaced file holds a descriptor open.
         if fileState.displaced.count > FileState.capacity { examineDisplaced(olderThan: .zero, &fileState) }
     }
 
-    /// Examines displaced files once more, and releases those that no program is writing to and whose changes are
-    /// saved.
+    /// Examines displaced files again, and releases those that have no writer left and whose changes are saved.
     ///
-    /// A resident store does the same with leftovers of a crash. Any other file keeps its hidden name, so that the next
-    /// store finds it if this one ends.
+    /// A resident store also handles leftovers of a crash. A file that isn't released keeps its hidden name, so that
+    /// the next store finds it if this one ends.
     ///
     /// Reads from the disk.
     ///
-    /// - Parameter age: The time since its displacement after which a file is released.
-    /// - Returns: Whether any files are left, or can't be removed, and must be examined again.
+    /// - Parameter age: The minimum time since a file's displacement before it is released.
+    /// - Returns: Whether files remain that must be examined again.
     package func examineDisplaced(olderThan age: Duration = .zero) -> Bool {
         files.withLock { fileState in
             examineDisplaced(olderThan: age, &fileState)
@@ -71,10 +70,11 @@ extension Store {
         if !hasRemovedAll { fileState.hasRecovered = false }
     }
 
-    /// The paths of displaced files that stay for the next store: they are still being written, or can't be saved.
+    /// The paths of displaced files left to the next store, because they are still being written or their changes can't
+    /// be saved.
     package var displacedPaths: [String] { files.withLock { $0.temporaryPaths } }
 
-    /// Returns whether a foreign writer's changes to a displaced file are not saved yet.
+    /// Returns whether a domain has unsaved changes that a foreign writer made to a displaced file.
     func isUnsaved(_ domain: Domain?) -> Bool {
         guard let domain else { return false }
         return state.withLock { state in
@@ -82,8 +82,7 @@ extension Store {
         }
     }
 
-    /// Backs up displaced files that a foreign writer wrote, if their changes couldn't be saved and the store won't
-    /// retry.
+    /// Backs up displaced files with a foreign writer's changes, if these couldn't be saved and the store won't retry.
     func keepForeignEdits(of domain: Domain, _ fileState: inout FileState) {
         guard lifetime == .transient, isUnsaved(domain) else { return }
         fileState.displaced.removeAll { displaced in
@@ -96,9 +95,9 @@ extension Store {
         }
     }
 
-    /// Merges the contents of a displaced file, and backs up what can't be merged.
+    /// Merges the contents of a displaced file, or backs the file up if they can't be fully merged.
     ///
-    /// - Returns: Whether the file can be removed without loss.
+    /// - Returns: Whether the file can be removed without losing data.
     private func merge(_ reading: FileReading, _ displaced: Displaced) -> Bool {
         switch reading {
         case .contents(let contents):
@@ -110,8 +109,8 @@ extension Store {
             // Not all keys could be merged.
             return !contents.hasEquivalentKeys || keep(displaced.file.backUp)
         case .unusable:
-            // A foreign writer wrote it just as it was displaced, and it doesn't parse. It is the writer's data: keep
-            // it.
+            // A foreign writer wrote the file just as it was displaced, and it doesn't parse. It may be the writer's
+            // only copy, so keep it.
             return keep(displaced.file.backUp)
         case .unchanged, .missing, .beingWritten:
             return true

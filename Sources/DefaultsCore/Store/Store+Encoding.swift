@@ -2,14 +2,14 @@ import Glibc
 import Linux
 import PropertyList
 
-/// The bytes of a new version, and backup copies of what it can't keep of the old one.
+/// The encoding of a new version, and backup copies of what the new version can't preserve.
 extension Store {
     /// Encodes the new version; returns `nil` bytes if the file must be removed.
     ///
-    /// A text file keeps its own bytes except for the keys that change, if that is possible. Otherwise the version is
-    /// written as a whole: as XML if the file is XML, or as binary. It is also binary if XML can't hold a value, or
-    /// would be too large to be read again. The target of a link is emptied, not removed, since the link would then
-    /// lead nowhere.
+    /// If possible, a text file's bytes are preserved except for the keys that change. Otherwise, the whole version is
+    /// written anew: as XML if the file is XML, and as binary if it isn't, if XML can't represent a value, or if the
+    /// XML would be too large to read back. The target of a link is emptied rather than removed, since removing it
+    /// would leave the link dangling.
     func encode(
         _ plan: SavePlan, for domain: Domain, in file: DomainFile
     ) throws(DefaultsError) -> (bytes: [UInt8]?, format: PropertyListFormat) {
@@ -26,7 +26,7 @@ extension Store {
         }
         let bytes: [UInt8]
         do throws(PropertyListError) {
-            // Not as old-style text, which would turn every number into a string.
+            // Don't write old-style text: it would turn every number into a string.
             bytes = try value.write(as: .binary)
         } catch {
             throw DefaultsError(.invalidValue, "The domain \(domain) can't be written: \(error)")
@@ -57,33 +57,33 @@ extension Store {
         } catch {
             return nil
         }
-        // Whatever is written to the file from now on, the save replaces these bytes or nothing.
+        // Even if the file is written from now on, the save replaces these bytes or nothing.
         return ContentHash(bytes) == expected.hash ? bytes : nil
     }
 
-    /// Makes a plan's edits in the bytes of the text file that it replaces, and leaves everything else in it as it is.
+    /// Applies a plan's edits to the bytes of the text file, and leaves the rest of the text as it is.
     ///
     /// - Parameters:
     ///   - plan: The plan.
     ///   - bytes: The file's bytes.
-    /// - Returns: The new version's bytes; `nil` if the file must be written as a whole.
+    /// - Returns: The new version's bytes; `nil` if the whole file must be written anew.
     private func splice(_ plan: SavePlan, into bytes: [UInt8]) -> [UInt8]? {
         let result = TextSplice.splice(
             plan.edits.mapValues(\.value), into: bytes, resultingCount: plan.values.count)
         guard let result, result.count <= limits.bytes else { return nil }
-        // Layouts vary endlessly: a result that doesn't read back as planned is never written.
+        // Layouts vary endlessly, so a result that doesn't read back as planned is never used.
         guard case .dictionary(let values)? = try? PropertyListValue(parsing: result),
             Difference(from: plan.values, to: values, readFrom: plan.format).isEmpty
         else { return nil }
         return result
     }
 
-    /// Makes a backup copy of a file that a plan replaces, if the new version can't have all that is in it.
+    /// Backs up a file that a plan replaces, if the new version can't preserve everything in it.
     func backUp(_ file: DomainFile, of domain: Domain, replacedBy plan: SavePlan) throws(DefaultsError) {
         if let damage = plan.damage {
             if damage.isProtected { throw damage.refusal }
             guard let version = damage.version else {
-                // It can't be read, or isn't a file. So it can't be backed up either, and is left alone.
+                // The file can't be read, or isn't a regular file. It can't be backed up either, so leave it alone.
                 let consequence = lifetime == .resident ? "Edits are kept in memory" : "Nothing is saved"
                 throw DefaultsError(.notSaved, "\(consequence): \(damage.error)", errno: damage.error.errno)
             }
@@ -94,7 +94,7 @@ extension Store {
         }
     }
 
-    /// Makes a backup copy of a file before it is replaced, once for each content.
+    /// Backs up a file before it is replaced, unless the same contents have been backed up already.
     private func backUp(
         _ domain: Domain, _ file: DomainFile, _ version: FileVersion, because reason: BackupFile.Reason,
         _ finding: String
@@ -109,7 +109,7 @@ extension Store {
             reportCopy(try BackupFile.write(bytes, of: file.path, because: reason))
             kept = version
         } catch {
-            // It is changing at this moment.
+            // The file is being written right now.
             if error.number == EBUSY { throw isOpen(file) }
             throw DefaultsError(
                 .notSaved, errno: error.number,

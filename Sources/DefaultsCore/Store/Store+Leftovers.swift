@@ -10,19 +10,20 @@ extension Store {
         var domain: Domain?
     }
 
-    /// A temporary file that a crash left, and its path.
+    /// A temporary file left by a crash, and its path.
     private typealias Leftover = (temporary: TemporaryFile, path: String)
 
     /// Merges, backs up or removes temporary files left by a crash, or by a process that couldn't wait for a writer.
     ///
-    /// It searches the directory, `ByHost`, and the directories to which links in them lead. Files that this store
-    /// itself has displaced are left alone.
+    /// It searches the directory, `ByHost`, and the directories that links in them lead to. It leaves alone the files
+    /// that this store itself has displaced.
     ///
-    /// - Returns: False if any remain that a program has open for writing, or that can't be merged, removed or found.
+    /// - Returns: False if leftovers may remain: a program has one open for writing, one can't be merged, saved and
+    ///   removed yet, or a directory can't be searched.
     /// - Throws: `directory` if the directory can't be read.
     func keepLeftovers(_ fileState: inout FileState) throws(DefaultsError) -> Bool {
         let (leftovers, entries, isComplete) = try search()
-        // Almost always there are no leftovers; then the other names, perhaps thousands, need no parsing.
+        // There are almost never leftovers. Without any, don't parse the other names, of which there may be thousands.
         let files = entries.filter { !leftovers.isEmpty || $0.mayBeLink }.compactMap { entry in
             Domain(fileName: entry.name).map { domain in
                 let path = "\(directory.path)/\(entry.name)"
@@ -58,15 +59,15 @@ extension Store {
         return (leftovers, entries, isComplete)
     }
 
-    /// Deals with leftovers in the directory and in `ByHost`.
+    /// Handles leftovers in the directory and in `ByHost`.
     ///
     /// - Returns: Whether all could be dealt with.
     private func keep(_ leftovers: [Leftover], of files: [Original], _ fileState: inout FileState) -> Bool {
         if leftovers.isEmpty { return true }
         let ours = Set(fileState.temporaryPaths)
         var isDone = true
-        // The hash in a temporary file's name identifies its original: a file beside it, a file that is gone by now, or
-        // a link that leads there.
+        // The hash in a temporary file's name identifies its original: a file beside it, a file that has since been
+        // removed, or a link to that directory.
         let known = state.withLock { $0.domains.keys.filter { $0.user == .current } }
         let gone = known.map { Original(path: directory.path(of: $0), domain: $0) }
         let originals = Dictionary(grouping: files + gone) { TemporaryFile.hash(ofNameAt: $0.path) }
@@ -81,7 +82,7 @@ extension Store {
         return isDone
     }
 
-    /// Deals with leftovers in the directories to which links lead.
+    /// Handles leftovers in the directories that links lead to.
     ///
     /// - Returns: Whether all could be dealt with.
     private func keepLinkedLeftovers(of links: [Original], _ fileState: inout FileState) -> Bool {
@@ -94,7 +95,7 @@ extension Store {
             linked[Path.directory(of: real), default: [:]][TemporaryFile.hash(ofNameAt: path)] = original
         }
         for (parent, originals) in linked {
-            // The directory may be shared with other users, whose files are left alone. If it can't be read, there is
+            // The directory may be shared with other users; leave their files alone. If it can't be read, there is
             // nothing to do.
             let names = (try? PreferencesDirectory(path: parent).names(in: "")) ?? []
             for (name, temporary) in Self.leftovers(among: names) {
@@ -112,14 +113,14 @@ extension Store {
 
     /// Merges, backs up or removes one leftover.
     ///
-    /// - Returns: False if a process still uses it, or it can't be dealt with now.
+    /// - Returns: False if a process still uses the leftover, or it can't be handled now.
     private func keepLeftover(
         _ temporary: TemporaryFile, at path: String, of original: Original, _ fileState: inout FileState
     ) -> Bool {
         do throws(SystemCall.Failure) {
             let file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
             guard try file.status().st_mode & S_IFMT == S_IFREG else { return true }
-            // A running process that will examine it again has it locked: see `DisplacedFile`.
+            // A running process that will examine the file again holds a lock on it: see `DisplacedFile`.
             if flock(file.number, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { return false }
             let leftover = DomainFile(path: path, limits: limits)
             guard let (bytes, version, _) = try leftover.readWhole(file, openWriters: .wait) else { return false }
@@ -128,13 +129,13 @@ extension Store {
                 guard try keep(bytes, version, isOwn, of: temporary, leftover, original) else { return false }
                 fileState.mergedLeftovers[path] = version.hash
             }
-            // Keep it while its changes are nowhere else on the disk.
+            // Keep the leftover while its changes are nowhere else on the disk.
             if isUnsaved(original.domain) { return false }
             fileState.mergedLeftovers[path] = nil
             return unlink(path) == 0 || errno == ENOENT
         } catch {
             switch error.number {
-            // It is gone, or the system doesn't let this user deal with it.
+            // The file is gone, or this user may not access it.
             case ENOENT, EACCES, EPERM, ELOOP: return true
             // A file that is too large to be read will still be too large next time.
             case EFBIG:
@@ -148,8 +149,8 @@ extension Store {
 
     /// Preserves the contents of a leftover: merges them, or makes a backup copy.
     ///
-    /// `isOwn` is whether the leftover has a store's mark, which distinguishes an incomplete new version from a foreign
-    /// writer's.
+    /// `isOwn` says whether the leftover has a store's mark, which distinguishes an incomplete new version from a
+    /// foreign writer's version.
     ///
     /// - Returns: False if a program is writing to the original.
     private func keep(
@@ -158,9 +159,9 @@ extension Store {
     ) throws(SystemCall.Failure) -> Bool {
         let current = DomainFile(path: original.path, limits: limits).read(known: nil, openWriters: .readAnyway)
         if version.hash == temporary.new {
-            // The file may be torn, since it was being written in place. Even so, it isn't rewritten here: a
-            // foreign writer may have damaged it since and be about to repair it, and a domain's file is replaced only
-            // for its own edits.
+            // The original may be torn, since it was being written in place. Even so, don't rewrite it here: a foreign
+            // writer may have damaged it since and be about to repair it, and a domain's file is replaced only to save
+            // edits of that domain.
             switch current {
             case .beingWritten: return false
             case .unusable:
@@ -178,7 +179,8 @@ extension Store {
             // A foreign writer's version: the writer was still writing when the file was displaced.
             if merge(contents, temporary, of: original.domain), !contents.hasEquivalentKeys { return true }
         default:
-            // On a file system without attributes: a new version that is incomplete left the expected one in place.
+            // On a file system without extended attributes: if the new version was incomplete, the expected one is
+            // still in place.
             if isOwn || temporary.expected.value == 0 || current.hash == temporary.expected { return true }
         }
         reportCopy(try BackupFile.write(bytes, of: original.path, because: .displaced))
@@ -187,12 +189,12 @@ extension Store {
 
     /// Merges a version that an earlier agent displaced while its writer was still writing.
     ///
-    /// - Returns: False if it isn't known what the writer had loaded, because the log doesn't say where the displaced
-    ///   version belongs in the history.
+    /// - Returns: False if the version that the writer had loaded is unknown, because the log doesn't say where the
+    ///   displaced version belongs in the history.
     private func merge(_ contents: FileContents, _ temporary: TemporaryFile, of domain: Domain?) -> Bool {
         guard lifetime == .resident, let domain else { return false }
         return transition { state in
-            // If the log has no mark of it, the version that replaced it must be the newest.
+            // If the log has no mark of the displaced version, the version that replaced it must be the newest.
             let newest = state.domains[domain].flatMap { $0.file?.hash == temporary.new ? $0.merge.history.total : nil }
             guard let known = state.domains[domain], known.merge.history.count > 0,
                 let total = known.earlierVersions[temporary.expected] ?? newest,

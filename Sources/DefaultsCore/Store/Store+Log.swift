@@ -2,13 +2,13 @@ import Glibc
 import Linux
 
 extension Store {
-    /// Keeps the log in a file from now on, in place of what an earlier agent may have left there.
+    /// Writes the log to a file from now on, replacing any file that an earlier agent left there.
     ///
     /// - Parameters:
     ///   - path: The file's path.
     ///   - sizeLimit: The size above which the file is rewritten; twice the log's capacity by default.
-    /// - Throws: The failure of the system call. The log then continues in memory alone, as a new one, since it can't
-    ///   follow the contents of the file.
+    /// - Throws: The failure of the system call. A new log then begins, in memory only, since it can't continue the one
+    ///   in the file.
     package func keepLog(at path: String, sizeLimit: Int? = nil) throws(DefaultsError) {
         try logFile.withLock { keeping throws(DefaultsError) in
             keeping.location = (path, sizeLimit)
@@ -23,7 +23,7 @@ extension Store {
         }
     }
 
-    /// Resumes keeping the log in its file after a failure.
+    /// Resumes writing the log to its file after a failure.
     ///
     /// - Throws: The failure of the system call; the log stays in memory.
     package func keepLogAgain() throws(DefaultsError) {
@@ -33,7 +33,7 @@ extension Store {
         }
     }
 
-    /// The reason why the log isn't kept in its file; `nil` if it is, or if it has no file.
+    /// The reason why the log isn't being written to its file; `nil` if it is, or if it has no file.
     package var logProblem: DefaultsError? { logFile.withLock { $0.problem } }
 
     /// Creates the file with the whole log.
@@ -69,15 +69,15 @@ extension Store {
         if let lost = logFile.withLock({ writeLog(to: &$0) }) { reportLostLog(lost) }
     }
 
-    /// Runs a closure with the state while the log file is complete.
+    /// Runs a closure on the state while the log file is complete.
     ///
-    /// So a crash can't make the log lose a record that was handed out and then reuse its revision.
+    /// This way, a crash can't lose a record that was already handed out, whose revision would then be used again.
     func withWrittenLog<Value>(_ body: (inout StoreState) -> Value) -> Value {
         let (value, lost) = logFile.withLock { keeping in
             var lost: DefaultsError?
             while true {
                 lost = writeLog(to: &keeping) ?? lost
-                // There may be new entries by now.
+                // New entries may have been added in the meantime.
                 let value = state.withLock { state in
                     state.outbox?.isEmpty ?? true ? body(&state) : nil
                 }
@@ -103,7 +103,7 @@ extension Store {
                 try keeping.file?.append(entries)
                 if keeping.file?.isOversized == true {
                     let (log, marks) = state.withLock { state in
-                        // Entries that were added since the outbox was drained are in both.
+                        // The log already includes the entries added to the outbox since it was drained.
                         state.outbox = []
                         return (state.log, state.marks())
                     }
@@ -117,7 +117,7 @@ extension Store {
                 keeping.problem = problem
                 state.withLock { state in
                     state.outbox = nil
-                    // A later agent may recover what stays in the file. A new epoch keeps that apart from what is
+                    // A later agent may recover the file's remaining contents. A new epoch sets them apart from what is
                     // published from now on.
                     if !isGone { state.log.beginEpoch() }
                 }

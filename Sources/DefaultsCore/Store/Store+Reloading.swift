@@ -7,12 +7,11 @@ extension Store {
         package var beingWritten: Set<Domain> = []
         /// Files that are missing or don't parse: read them again after a delay, with `LossPolicy.believe`.
         ///
-        /// Editors move a file away briefly, and some writers complete it in a second step.
+        /// Editors briefly move a file away, and some writers complete it in a second step.
         package var unconfirmed: Set<Domain> = []
-        /// Files that the system doesn't let this user read, or whose directory is inaccessible: read them again
-        /// after a longer delay.
+        /// Files that this user may not read, or whose directory is inaccessible: read them again after a longer delay.
         ///
-        /// No event may announce when they become accessible.
+        /// There may be no event when they become accessible.
         package var unreadable: Set<Domain> = []
         /// The reason why not all files could be found: reload all of them after a longer delay.
         package var problem: DefaultsError?
@@ -26,7 +25,7 @@ extension Store {
     package enum LossPolicy: Sendable {
         /// Keep its last known state, and report the file as unconfirmed.
         case confirmLater
-        /// Believe the loss, since it has been unconfirmed for long enough.
+        /// Accept the loss, since the file has been missing or unusable for long enough.
         case believe
     }
 
@@ -35,11 +34,11 @@ extension Store {
     /// Reads from the disk.
     ///
     /// - Parameters:
-    ///   - domains: The domains.
+    ///   - domains: The domains whose files to read.
     ///   - openWriters: The way to deal with files that are open for writing.
     ///   - losses: The way to deal with files that are missing or don't parse.
-    ///   - isBaseline: Whether the first values of a domain aren't a change.
-    ///   - afterEvent: Whether an event has named the files; then they are read, whatever their times say.
+    ///   - isBaseline: Whether the first values read for an unknown domain are its starting point, and not a change.
+    ///   - afterEvent: Whether an event has named the files; they are then read even if their times are unchanged.
     /// - Returns: The files to read again.
     package func reload(
         _ domains: some Sequence<Domain>, openWriters: DomainFile.OpenWriterPolicy = .wait,
@@ -59,8 +58,8 @@ extension Store {
     ///
     /// Reads from the disk.
     ///
-    /// - Throws: `directory` if the directory is missing or can't be read, before any file is read. No domain counts as
-    ///   removed then: the file system may not be mounted, or someone may be about to put the directory back.
+    /// - Throws: `directory` if the directory is missing or can't be read. No file has been read then, and no domain
+    ///   counts as removed: the file system may not be mounted, or someone may be about to put the directory back.
     package func reloadAll(
         losses: LossPolicy = .confirmLater, isBaseline: Bool = false
     ) throws(DefaultsError) -> ReloadOutcome {
@@ -144,7 +143,7 @@ extension Store {
         }
     }
 
-    /// Records the time since which a domain's file has been missing, while its loss isn't confirmed.
+    /// Records the time at which a domain's file went missing, while the loss is unconfirmed.
     func noteMissing(_ domain: Domain, missingSince time: Timestamp) {
         state.withLock { $0.noteMissing(domain, missingSince: time) }
     }
@@ -179,8 +178,8 @@ extension Store {
     /// Returns whether a domain's directory is accessible, so that a file that can't be read is itself gone or damaged.
     func isReachable(_ domain: Domain) -> Bool {
         guard let directory = directory(of: domain) else { return true }
-        // A system directory may be missing, and so may a subdirectory for hosts. The user's own directory, once seen,
-        // comes back.
+        // A system directory may be missing, and so may a `ByHost` subdirectory. The user's own directory, once seen,
+        // is expected to come back.
         let parent = PreferencesDirectory(path: Path.directory(of: directory.path(of: domain)))
         return (directory.isUsable || directory.isMissing && domain.user != .current)
             && (parent.isUsable || parent.isMissing)
@@ -188,7 +187,7 @@ extension Store {
 }
 
 extension Store.ReloadOutcome {
-    /// Records which file must be read again because of an outcome.
+    /// Records that a domain's file must be read again, if the outcome of reading it requires that.
     fileprivate mutating func note(_ reading: FileReading, of domain: Domain) {
         switch reading {
         case .beingWritten: beingWritten.insert(domain)

@@ -5,44 +5,45 @@ import PropertyList
 extension Store {
     /// Saves a domain's edits, and merges what foreign writers have changed in the meantime.
     ///
-    /// Waits for the disk. A domain that can only be read has nothing to save.
+    /// Waits for the disk. A read-only domain has nothing to save.
     ///
-    /// When it returns, every edit that was made before the call is durable. On an error, the edits stay pending, the
-    /// error is kept for `failures()`, and the file is as it was, unless only its durability failed.
+    /// On return, every edit that was made before the call is durable. On an error, the edits stay pending, the error
+    /// is recorded for `failures()`, and the file is unchanged, unless it was written but couldn't be made durable.
     ///
     /// - Parameters:
-    ///   - domain: The domain.
-    ///   - policy: The way to deal with the lock and with writers.
-    /// - Throws: The reason why edits aren't saved. An error that the policy reports isn't kept.
+    ///   - domain: The domain to save.
+    ///   - policy: The way to deal with a held lock and with open writers.
+    /// - Throws: The reason why edits aren't saved. An error that the policy reports for a retry isn't recorded.
     package func save(_ domain: Domain, _ policy: ObstaclePolicy = .wait) throws(DefaultsError) {
         guard domain.user == .current, state.withLock({ $0.plan(for: domain) }) != nil else { return }
         if let failure = try save(domain, applying: nil, policy).failure { throw failure }
     }
 
-    /// Records that a domain's edits can't be saved, because an obstacle has lasted for too long.
+    /// Records that a domain's edits can't be saved because an obstacle has lasted too long.
     package func noteSaveFailure(_ domain: Domain, _ failure: DefaultsError) {
         transition { state in ((), state.failed(domain, lifetime.explaining(failure), now: .now())) }
     }
 
-    /// Applies an edit and saves it, without letting another store of the directory intervene.
+    /// Applies an edit and saves it, without letting another store on the same directory intervene.
     ///
-    /// So the values that the edit expects are those in the file. Waits for the disk. An edit that was applied and
-    /// can't be saved yet is in effect and pending, like any other.
+    /// The edit's condition is therefore checked against the values in the file. Waits for the disk. An edit that was
+    /// applied but can't be saved yet is in effect and pending, like any other.
     ///
-    /// - Returns: The revision of its record, or the log's head if it changed nothing; and the error if it isn't saved.
-    /// - Throws: The errors of `submit`, or the error if the directory can't be locked or read; the edit is then not
+    /// - Returns: The revision of the edit's record, or the log's head if nothing changed; and the error if the edit
+    ///   isn't saved.
+    /// - Throws: The errors of `submit`, or the reason why the directory can't be locked or read; the edit is then not
     ///   applied.
     package func commit(
         _ request: EditRequest, _ policy: ObstaclePolicy = .wait
     ) throws(DefaultsError) -> (revision: Revision, failure: DefaultsError?) {
         try request.check()
-        // Fail without disk access if the state already contradicts the edit.
+        // Fail without disk access if the known values already contradict the edit's condition.
         if state.withLock({ $0.conditionFails(request) }) { throw .condition(of: request.domain) }
         let (applied, failure) = try save(request.domain, applying: request, policy)
         return (applied ?? cursor.revision, failure)
     }
 
-    /// Saves a domain under the directory's lock, after applying an edit if there is one.
+    /// Saves a domain under the directory's lock, after applying an edit, if given.
     ///
     /// - Returns: The revision of the edit if it was applied, and the error if edits are left unsaved.
     /// - Throws: The reason why the edit wasn't applied.
@@ -53,7 +54,7 @@ extension Store {
         do throws(DefaultsError) {
             try files.withLock { fileState throws(DefaultsError) in
                 try makeDirectory()
-                // Read this before the lock's own file changes the directory.
+                // Read this before the creation of the lock file changes the directory.
                 fileState.directoryChange = directory.lastChange(around: domain, now: .now())
                 let lock = try DirectoryLock(directory, timeout: policy == .wait ? 10_000 : 0)
                 let targetLock = try lockTarget(of: domain, policy)
@@ -89,8 +90,8 @@ extension Store {
 
     /// Creates the directory if it is missing and may be created.
     ///
-    /// A missing directory that has held files is expected to come back with them. In a new, empty one, they would seem
-    /// to have been removed.
+    /// A missing directory that has held files is expected to come back with them. If an empty one were created, the
+    /// files would seem to have been removed.
     private func makeDirectory() throws(DefaultsError) {
         let hasHeldFiles = state.withLock { state in
             state.domains.contains { $0.user == .current && $1.hash != nil }
@@ -98,21 +99,21 @@ extension Store {
         if !hasHeldFiles { try directory.makeIfUsual() }
     }
 
-    /// Saves a domain, in as many attempts as foreign writers make necessary.
+    /// Saves a domain, retrying as often as foreign writers make necessary.
     private func save(
         _ domain: Domain, _ policy: ObstaclePolicy, _ fileState: inout FileState
     ) throws(DefaultsError) {
         guard let file = file(of: domain) else { return }
-        // A round that doesn't finish the save was overtaken by a foreign writer. A program that writes constantly wins
-        // for a while; the edits stay pending, and the next attempt comes soon. Edits made in the meantime are included
-        // if there is another round; otherwise they are left to the next attempt.
+        // A round that doesn't finish the save was overtaken by a foreign writer. A program that writes constantly may
+        // win all rounds; the edits then stay pending until the next save. Edits made in the meantime are included if
+        // there is another round, and are otherwise left to the next save.
         let last = state.withLock { $0.lastSequence }
         for round in 0..<policy.maximumAttempts {
             guard let plan = state.withLock({ $0.plan(for: domain, upTo: last) }) else { return }
-            // Check this before a needless write to the disk.
+            // Check this first, to spare a needless write to the disk.
             if policy == .report, file.isOpenForWriting { throw isOpen(file) }
             if round == 0, let damage = plan.damage, damage.version == nil {
-                // It couldn't be read the last time; the obstacle may be gone by now.
+                // The file couldn't be read last time, but the obstacle may be gone.
                 reloadBeforeSaving(at: domain, fileState)
                 continue
             }
@@ -154,9 +155,11 @@ extension Store {
         }
     }
 
-    /// Locks the directory of a link's target as well, since a process that uses the file's real path locks it.
+    /// Locks the directory of a link's target as well, since a process that uses the file's real path locks that
+    /// directory.
     ///
-    /// - Returns: The lock; `nil` for an ordinary file, and if no lock is available.
+    /// - Returns: The lock; `nil` if the file isn't a link, or if the target's directory is already locked or can't be
+    ///   used.
     private func lockTarget(of domain: Domain, _ policy: ObstaclePolicy) throws(DefaultsError) -> DirectoryLock? {
         guard let file = file(of: domain), file.isLink, let target = try? DomainFile.resolvingLinks(file.path) else {
             return nil
@@ -182,15 +185,16 @@ extension Store {
 
     /// Reloads a file that may not be in the expected state.
     ///
-    /// The result is final for this purpose, since the file is about to be replaced. For a file that is being written,
-    /// it is the last known state.
+    /// The outcome isn't confirmed later, since the file is about to be replaced. While the file is being written, its
+    /// last known state stays.
     ///
-    /// - Returns: The file to read again, if it is being written or unreadable.
+    /// - Returns: The domain, if its file must be read again because it is being written or its directory is
+    ///   inaccessible.
     @discardableResult
     private func reloadBeforeSaving(at domain: Domain, _ fileState: FileState) -> ReloadOutcome {
         let (known, damage) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain]?.damage) }
         var reading = read(domain, known: known, afterEvent: true)
-        // Editors move a file away for a moment, and some writers complete it in a second step.
+        // Editors briefly move a file away, and some writers complete it in a second step.
         var backoff = Backoff(from: .milliseconds(10), to: .milliseconds(10), timeout: .milliseconds(250))
         while reading.isNewLoss(after: known, damage) {
             if case .missing = reading { noteMissing(domain, missingSince: fileState.directoryChange) }
@@ -201,7 +205,7 @@ extension Store {
             noteUnreachable(of: domain)
             return ReloadOutcome(unreadable: [domain])
         }
-        // The file of an unknown domain has appeared since the last search, so its values are a change.
+        // An unknown domain's file has appeared since the directory was last read, so its values are a change.
         transition { state in ((), state.apply(reading, of: domain, isBaseline: false, now: .now())) }
         if case .beingWritten = reading { return ReloadOutcome(beingWritten: [domain]) }
         return ReloadOutcome()

@@ -3,14 +3,14 @@ import Linux
 extension Store {
     /// Creates a subscription at a position in the log.
     ///
-    /// The caller keeps the subscription, and reads it with `next`.
+    /// The caller owns the subscription, and gets its events from `next(for:limit:)`.
     package func subscribe(
         _ start: Subscription.Start, filter: SubscriptionFilter, mode: Subscription.Mode
     ) -> Subscription {
         withWrittenLog { Subscription(start, filter: filter, mode: mode, log: $0.log) }
     }
 
-    /// Returns the next events for a subscriber; none if it is caught up.
+    /// Returns the next events for a subscriber, or none if the subscriber is caught up.
     ///
     /// The filter is applied after the store's lock is released.
     package func next(for subscription: inout Subscription, limit: Int = 64) -> [StreamEvent] {
@@ -19,20 +19,20 @@ extension Store {
                 let portion = subscription.portion(of: state.log, limit: limit)
                 return (portion, portion.beginsWithSnapshot ? state.snapshots() : [])
             }
-            // Not under the lock: a filter may be slow, and all others would wait for it.
+            // Filter outside the lock: a slow filter would make every other thread wait.
             if let events = subscription.next(in: portion, snapshots: snapshots) { return events }
         }
     }
 
-    /// Makes a subscription follow the domains of more names, or start over with those that it follows already.
+    /// Makes a subscription also follow the domains with some names, or start over with names that it already follows.
     ///
-    /// The subscription is changed in place, since a copy of its names would take time proportional to their number.
+    /// The subscription is changed in place, since copying its names would take time proportional to their number.
     ///
     /// - Parameters:
-    ///   - subscription: The subscription.
-    ///   - names: The names.
-    /// - Returns: The subscription's position, and the names' values there, which must be delivered next; `nil` if it
-    ///   isn't caught up yet.
+    ///   - subscription: The subscription to widen.
+    ///   - names: The names to add.
+    /// - Returns: The subscription's position, and the values there of the domains with these names, which must be
+    ///   delivered next; `nil` if the subscription isn't caught up yet.
     package func widen(
         _ subscription: inout Subscription?, by names: [DomainName]
     ) -> (cursor: Cursor, snapshots: [DomainSnapshot])? {
@@ -44,7 +44,7 @@ extension Store {
         return (cursor, snapshots.compactMap { filter($0) })
     }
 
-    /// Returns the number of records that are pending for a subscriber.
+    /// Returns the number of records that a subscriber has yet to read.
     package func lag(of subscription: Subscription) -> Revision {
         state.withLock { subscription.lag(in: $0.log) }
     }

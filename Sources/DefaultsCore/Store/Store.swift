@@ -2,57 +2,58 @@ import Glibc
 import Linux
 package import PropertyList
 
-/// The domains of one directory: it reads and saves their files, merges changes, and keeps the change log.
+/// A store for the domains in one directory, which reads and saves their files, merges changes, and maintains the
+/// change log.
 ///
 /// A store also reads the domains in the system's directories, which are read-only.
 ///
-/// The agent has one store, and so has a process that works without an agent. All methods may be called from any thread
-/// and are synchronous; those that say so wait for the disk.
+/// The agent has one store, and so does a process that works without an agent. All methods are synchronous and may be
+/// called from any thread; those that wait for the disk say so.
 ///
 /// The lock order is `files`, then `logFile`, then `state`. Only `files` may be held while the observer is called.
 package final class Store: Sendable {
     package let directory: PreferencesDirectory
     /// The directories of the domains that aren't the current user's.
     package let system: SystemDirectories
-    /// The limits of a file; larger or deeper ones are reported as damaged.
+    /// The limits of a file's size and depth; a file that exceeds them counts as damaged.
     package let limits: PropertyListLimits
-    /// The lifetime of the store, which decides whether it stays to complete what a save leaves for later, and whether
-    /// edits may be refused as late.
+    /// The lifetime of the store, which decides whether a save may leave work for later, and whether edits may be
+    /// refused as late.
     let lifetime: StoreLifetime
     /// Whether files that aren't property lists may be replaced after a backup.
     let replacesDamagedFiles: Bool
 
-    /// The lock for reading and saving files, which only one thread may do at a time.
+    /// The lock that lets only one thread at a time read and save files.
     ///
     /// Held during I/O.
     let files = ForkSafeMutex(FileState())
-    /// The domains and the log.
+    /// The lock for the domains and the log.
     ///
     /// Only transitions run under this lock: no I/O, and no calls to other objects.
     let state: ForkSafeMutex<StoreState>
-    /// The log file, if it has one.
+    /// The lock for the log file, if the log has one.
     ///
-    /// Held while the file is written, so that entries reach it in their order.
+    /// Held while the file is written, so that entries reach it in order.
     let logFile = ForkSafeMutex(LogFileState())
     /// The object that is notified of records and of edits to save.
     ///
     /// Set once, before several threads use the store.
     private let observer = ForkSafeMutex<WeakObserver>(WeakObserver())
 
-    /// The state that belongs to the lock for files.
+    /// The state that the lock for files protects.
     struct FileState {
-        /// Displaced files that a late writer may still write to, with their contents as last examined.
+        /// Displaced files that a late writer may still write to, with their last examined versions.
         var displaced: [Displaced] = []
-        /// The number of displaced files above which they are examined and released early, since each is an open
-        /// descriptor.
+        /// The number of displaced files above which they are examined and released early, since each holds a
+        /// descriptor open.
         static let capacity = 256
-        /// Whether leftovers of a crash have been searched for.
+        /// Whether the search for leftovers of a crash has been made.
         var hasSearchedLeftovers = false
         /// Whether no leftover of a crash remains.
         var hasRecovered = false
-        /// The leftovers that are merged, and stay until their changes are saved: the hash of each, by path.
+        /// The leftovers that are merged but stay until their changes are saved: their hashes, by path.
         var mergedLeftovers: [String: ContentHash] = [:]
-        /// The time of the last change to the current domain's directory before it was locked.
+        /// The time at which the directory of the domain being saved last changed before it was locked.
         var directoryChange = Timestamp(nanoseconds: 0)
 
         var temporaryPaths: [String] { displaced.map(\.file.temporaryPath) }
@@ -64,24 +65,24 @@ package final class Store: Sendable {
         var domain: Domain
         /// The hash of the version that the save expected to replace.
         var expected: ContentHash?
-        /// The last state that has been merged or backed up.
+        /// The last version that was merged or backed up.
         var known: FileVersion?
         /// `VersionHistory.total` before the save that displaced it.
         var total: Int
-        /// The time when it was displaced.
+        /// The time when the file was displaced.
         let since = ContinuousClock.now
-        /// Whether all contents that were seen in it are merged or backed up.
+        /// Whether the contents last seen in the file are merged or backed up.
         var isMerged = true
-        /// Whether its hidden name has been removed.
+        /// Whether the file's hidden name has been removed.
         var isGone = false
     }
 
     /// The state of the log file.
     struct LogFileState {
         var file: ChangeLogFile?
-        /// The file's path and maximum size, once it has been named.
+        /// The file's path and maximum size, once `keepLog` has set them.
         var location: (path: String, sizeLimit: Int?)?
-        /// The reason why the log isn't kept in the file.
+        /// The reason why the log isn't being written to the file.
         var problem: DefaultsError?
     }
 
@@ -89,7 +90,7 @@ package final class Store: Sendable {
         weak var object: (any StoreObserver)?
     }
 
-    /// Creates a store that keeps its log in memory alone, until `keepLog` names a file.
+    /// Creates a store that keeps its log only in memory, until `keepLog` names a file.
     package init(
         directory: PreferencesDirectory, system: SystemDirectories = .none,
         limits: PropertyListLimits = PropertyListLimits.domainFile, log: ChangeLog = ChangeLog(),
@@ -108,14 +109,14 @@ package final class Store: Sendable {
         observer.withLock { $0.object = object }
     }
 
-    /// Runs a transition, and then performs the actions that it returns.
+    /// Runs a transition, then performs the actions that it returns.
     func transition<Value>(_ body: (inout StoreState) -> (Value, [StoreAction])) -> Value {
         let (value, actions) = state.withLock { state in body(&state) }
         perform(actions)
         return value
     }
 
-    /// Writes to the log file what it lacks, and performs the actions of transitions.
+    /// Brings the log file up to date, and performs the actions of transitions.
     func perform(_ actions: [StoreAction]) {
         writeLog()
         guard !actions.isEmpty, let observer = observer.withLock({ $0.object }) else { return }
@@ -140,7 +141,7 @@ package final class Store: Sendable {
 
     /// Returns a domain's values in effect.
     ///
-    /// It reads no file: the values are the last known ones.
+    /// No file is read: the values are the last known ones.
     package func snapshot(of domain: Domain) -> DomainSnapshot {
         withWrittenLog { $0.snapshot(of: domain) }
     }
@@ -148,15 +149,15 @@ package final class Store: Sendable {
     /// Returns the current user's domains that have values or are damaged, in order.
     package func domains() -> [Domain] { snapshots().map(\.domain) }
 
-    /// Returns the values in effect of the current user's domains that have values or are damaged, in order.
+    /// Returns snapshots of the current user's domains that have values or are damaged, in order.
     package func snapshots() -> [DomainSnapshot] {
         withWrittenLog { $0.snapshots() }.filter { $0.domain.user == .current }
     }
 
-    /// The end of the log, up to which all records are in its file.
+    /// The end of the log; all records up to here are in the log file.
     package var cursor: Cursor { withWrittenLog { $0.log.cursor } }
 
-    /// Sets the maximum size of the log, from the next record on.
+    /// Sets the maximum size of the log, which takes effect with the next record.
     package func setLogCapacity(_ capacity: ChangeLog.Capacity) {
         state.withLock { $0.log.capacity = capacity }
     }
@@ -165,10 +166,10 @@ package final class Store: Sendable {
 
     /// Applies an app's edit: it is in effect immediately, and pending until it is saved.
     ///
-    /// - Returns: The revision of its record, or the log's head if it changed nothing.
-    /// - Throws: `readOnly` or `invalidValue`; `damaged`, if the file may not be replaced; `late`, in a resident
-    ///   store, if it comes so late that it would undo what others have done since it was made; or `changed`, if it
-    ///   expects other values than those in effect.
+    /// - Returns: The revision of the edit's record, or the log's head if nothing changed.
+    /// - Throws: `readOnly` or `invalidValue`; `damaged`, if the file may not be replaced; `late`, in a resident store,
+    ///   if the edit arrives so late that it would undo what others have done in the meantime; or `changed`, if the
+    ///   edit expects values other than those in effect.
     package func submit(_ request: EditRequest) throws(DefaultsError) -> Revision {
         try request.check()
         return try apply(request)
@@ -183,7 +184,8 @@ package final class Store: Sendable {
             return (.success(revision), actions)
         }
         let revision = try outcome.get()
-        // A value that is already in effect may have left the file in a change that hasn't been read yet.
+        // A foreign writer may just have removed a value from the file that is still in effect here, because its change
+        // hasn't been read yet.
         if state.withLock({ !$0.unchanged(by: request).isEmpty }), !isAsKnown(request.domain) {
             transition { state in ((), state.keep(request, now: .now())) }
         }
@@ -199,7 +201,7 @@ package final class Store: Sendable {
         return !isDamaged && known?.identity == FileIdentity(status)
     }
 
-    /// Returns the domains with pending edits, in order, and the number of these edits.
+    /// Returns the domains with pending edits, in order, and the number of pending edits in each.
     package func pending() -> [(domain: Domain, edits: Int)] {
         state.withLock { state in
             state.domains.compactMap { $1.merge.pending.isEmpty ? nil : ($0, $1.merge.pending.count) }
@@ -208,14 +210,14 @@ package final class Store: Sendable {
 
     /// Returns which of the given domains have pending edits, in order.
     ///
-    /// The time doesn't depend on how many other domains there are.
+    /// The time taken doesn't depend on the number of other domains.
     package func pending(among domains: Set<Domain>) -> [Domain] {
         state.withLock { state in
             domains.filter { state.domains[$0]?.merge.pending.isEmpty == false }
         }.sorted()
     }
 
-    /// Returns the problems of domains: files that can't be used, and edits that can't be saved.
+    /// Returns the problems of all domains: files that can't be used, and edits that can't be saved.
     package func failures() -> [(domain: Domain, error: DefaultsError)] {
         state.withLock { state in
             state.domains.flatMap { domain, state in

@@ -1,17 +1,17 @@
 /// An observer of a store, such as the agent, which has timers and subscribers.
 ///
-/// All methods are called on the thread that changed the store. That thread may hold the lock for files, so a method
-/// must not call the store in a way that reads from the disk or waits for it.
+/// All methods are called on the thread that changed the store. That thread may hold the lock for files, so an observer
+/// must not call a method of the store that reads from the disk or waits for it.
 package protocol StoreObserver: AnyObject, Sendable {
     /// Handles a newly published record of a domain.
     func storePublished(in domain: Domain)
     /// Handles a domain's edits that must be saved.
     func storeNeedsSaving(_ domain: Domain, _ timing: SaveTiming)
-    /// Handles a problem of a domain, or its recovery; each is reported once.
+    /// Handles a domain's problem, or its recovery; each is reported once.
     func storeReported(_ event: LogRecord.Event)
     /// Handles the loss of the change log file, which is abandoned until `Store.keepLogAgain` succeeds.
     func storeLostLog(_ error: DefaultsError)
-    /// Handles a new backup copy, by its path, of contents that couldn't be merged or will be replaced.
+    /// Handles a new backup copy, given by its path, of contents that couldn't be merged or will be replaced.
     func storeKeptCopy(_ copy: String)
 }
 
@@ -27,7 +27,7 @@ package enum SaveTiming: Hashable, Sendable {
 enum StoreAction: Hashable {
     /// Notifies the observer that a record of a domain was published.
     case published(Domain)
-    /// Reports a problem of a domain, or its recovery.
+    /// Reports a domain's problem, or its recovery.
     case report(LogRecord.Event)
     /// Requests a save of the domain's pending edits.
     case save(Domain, SaveTiming)

@@ -11,7 +11,7 @@ extension StoreState {
         if request.replacesAll {
             for key in state.merge.current.keys where values[key] == nil { values[key] = .some(nil) }
         }
-        // A conditional edit is made when its condition is found to hold, however long it was in transit.
+        // A conditional edit counts as made when its condition is checked, however long it was in transit.
         let time = request.expecting == nil ? min(request.time, now) : now
         if let former = request.replacing {
             values = state.merge.notOverruled(values, setAt: time, replacing: former, readFrom: state.format)
@@ -28,7 +28,7 @@ extension StoreState {
         return (log.head, actions + [.save(request.domain, .delayed)])
     }
 
-    /// Returns the keys of an edit that already had its values, and for which no save is pending.
+    /// Returns the keys that already have the edit's value, with no save pending.
     func unchanged(by request: EditRequest) -> [String] {
         guard let merge = domains[request.domain]?.merge else { return [] }
         return request.values.keys.filter {
@@ -36,7 +36,7 @@ extension StoreState {
         }
     }
 
-    /// Makes an edit's values pending, although they were in effect already, since the file may have lost them.
+    /// Makes an edit's values pending even though they are already in effect, since the file may have lost them.
     mutating func keep(_ request: EditRequest, now: Timestamp) -> [StoreAction] {
         let keys = unchanged(by: request)
         if keys.isEmpty { return [] }
@@ -50,10 +50,10 @@ extension StoreState {
         return [.save(request.domain, .delayed)]
     }
 
-    /// Returns the reason why a store refuses an edit that is valid by itself.
+    /// Returns the reason why a store refuses an otherwise valid edit.
     func refusal(of request: EditRequest, by lifetime: StoreLifetime, now: Timestamp) -> DefaultsError? {
         if let damage = domains[request.domain]?.damage, damage.isProtected { return damage.refusal }
-        // A process without an agent waits for its own edits, however long they take.
+        // A process without an agent always waits for its own edits to finish, so none can be late.
         if lifetime == .resident, isLate(request, now: now) {
             return DefaultsError(
                 .late,
@@ -63,11 +63,12 @@ extension StoreState {
         return conditionFails(request) ? .condition(of: request.domain) : nil
     }
 
-    /// Returns whether an edit came so late that its client no longer waits, while others have written the domain.
+    /// Returns whether an edit arrived after its client stopped waiting for it, and others have changed the domain
+    /// since.
     ///
-    /// More precisely, they have set some of its keys, or written the file. An agent that was stopped for a while finds
-    /// such edits in its sockets. Their values are already in effect, by way of the files, or are sent again together
-    /// with the values that they replace.
+    /// More precisely, others have set some of the edit's keys, or written the file. An agent that was stopped for a
+    /// while finds such edits in its sockets. Their values are already in effect by way of the file, or will be resent
+    /// together with the values that they replace.
     func isLate(_ request: EditRequest, now: Timestamp) -> Bool {
         guard let identity = request.identity, request.replacing == nil, request.expecting == nil,
             let state = domains[request.domain],
@@ -78,7 +79,7 @@ extension StoreState {
         return standing.count < request.values.count
     }
 
-    /// Returns whether an edit has a condition that doesn't hold, and hasn't been applied already.
+    /// Returns whether an edit that hasn't been applied yet has a condition that doesn't hold.
     func conditionFails(_ request: EditRequest) -> Bool {
         guard let expected = request.expecting, !(request.identity.map(appliedEdits.holds) ?? false) else {
             return false
@@ -87,6 +88,6 @@ extension StoreState {
         return expected.contains { key, value in merge.current(key) != value }
     }
 
-    /// The age of a late edit, in nanoseconds: a little less than the time for which a client waits for an answer.
+    /// The age at which an edit is late, in nanoseconds: a little less than the time that a client waits for a reply.
     private static let lateness: Int64 = 4_000_000_000
 }

@@ -3,7 +3,7 @@ import PropertyList
 extension StoreState {
     /// Applies the outcome of reading a domain's file.
     ///
-    /// With `isBaseline`, the domain is seen for the first time, and its values aren't a change.
+    /// If `isBaseline` is true, the domain is seen for the first time, and its values aren't a change.
     mutating func apply(
         _ reading: FileReading, of domain: Domain, isBaseline: Bool, now: Timestamp
     ) -> [StoreAction] {
@@ -40,7 +40,7 @@ extension StoreState {
 
     private mutating func applyLoss(of domain: Domain, now: Timestamp) -> [StoreAction] {
         guard let state = domains[domain], state.hash != nil || state.damage != nil else { return [] }
-        // The file disappeared before its loss was confirmed; edits that were made since are later.
+        // The file disappeared before its loss was confirmed; edits made in between are newer than the loss.
         let time = state.missingSince ?? now
         domains[domain]?.missingSince = nil
         return changeFile(of: domain, to: nil, at: now) { $0.removeFile(at: time) }
@@ -51,17 +51,17 @@ extension StoreState {
     ) -> [StoreAction] {
         let isUnseen = domains[domain]?.earlierFile != nil
         return changeFile(of: domain, to: contents.version, format: contents.format, at: now) {
-            // A file that can't be written to is used as it is: nothing can be kept for its next version.
+            // A read-only file is used as it is, since an overwritten value could never be restored to it.
             if domain.user != .current { $0.history = VersionHistory() }
             if isUnseen {
-                // For a key that the log doesn't mention, only the edit is known to be a change.
+                // If the log doesn't mention a key, only the edit is known to be a change to it.
                 for key in $0.pending.keys where $0.base[key] == nil { $0.base[key] = contents.values[key] }
             }
             return $0.reload(contents)
         }
     }
 
-    /// Makes a file's values the first ones of its domain, which aren't a change.
+    /// Sets a domain's starting values from its file; they aren't a change.
     private mutating func setBaseline(_ contents: FileContents, of domain: Domain) {
         var state = DomainState()
         state.equivalentKeys = domains[domain]?.equivalentKeys
@@ -73,7 +73,7 @@ extension StoreState {
 
     private mutating func applyDamage(_ damage: FileDamage, of domain: Domain, now: Timestamp) -> [StoreAction] {
         let known = domains[domain]?.damage
-        // The last good values stay in effect, unless it isn't known who wrote them.
+        // The last good values stay in effect, unless the file is untrusted.
         var actions: [StoreAction] = []
         if damage.error.code == .untrusted, domains[domain]?.file != nil {
             actions = changeFile(of: domain, to: nil, at: now) { $0.removeFile(at: now) }
@@ -98,7 +98,7 @@ extension StoreState {
         }
     }
 
-    /// Records that a domain's file is missing, perhaps for a moment; only the first time counts.
+    /// Records that a domain's file is missing, perhaps only briefly; only the first call sets the time.
     mutating func noteMissing(_ domain: Domain, missingSince time: Timestamp) {
         guard domains[domain] != nil, domains[domain]?.missingSince == nil else { return }
         domains[domain]?.missingSince = time
@@ -106,7 +106,7 @@ extension StoreState {
 
     /// Records that a domain's file is inaccessible because its directory is.
     ///
-    /// If the file turns out to be gone, unsaved edits stand, since it isn't known which came first.
+    /// If the file turns out to be gone, unsaved edits stand, since they may have been made after the loss.
     mutating func noteUnreachable(of domain: Domain, now: Timestamp) {
         guard let pending = domains[domain]?.merge.pending.values else { return }
         noteMissing(domain, missingSince: pending.map(\.time).reduce(now, min))
@@ -125,8 +125,8 @@ extension StoreState {
         }
     }
 
-    /// Applies the values of a write in place that was interrupted: for a file that can't be used, they are the last
-    /// good ones.
+    /// Applies the values of an interrupted write in place, which are the last good values of a file that can't be
+    /// used.
     mutating func applyUnsavedVersion(_ contents: FileContents, of domain: Domain, now: Timestamp) -> [StoreAction] {
         guard let state = domains[domain], state.damage != nil, state.file == nil else { return [] }
         return change(domain, source: .file, at: now) {
@@ -141,8 +141,8 @@ extension Merge {
     /// Merges the file's current contents.
     ///
     /// - Parameters:
-    ///   - contents: The contents.
-    ///   - mayBeRestore: Whether a file that equals an older version counts as put back on purpose.
+    ///   - contents: The file's contents.
+    ///   - mayBeRestore: Whether a file that equals an older version counts as restored on purpose.
     /// - Returns: The changes in the values in effect, and the values that lost.
     mutating func reload(_ contents: FileContents, mayBeRestore: Bool = true) -> Result {
         reload(

@@ -2,10 +2,10 @@ extension StoreState {
     /// Resumes a domain from the log of an earlier agent, before its file is first merged.
     ///
     /// - Parameters:
-    ///   - domain: The domain.
-    ///   - marks: Its marks in the log.
-    ///   - records: Its records in the log.
-    ///   - oldest: The revision of the first record in the log, whatever its domain.
+    ///   - domain: The domain to resume.
+    ///   - marks: The domain's marks in the log.
+    ///   - records: The domain's records in the log.
+    ///   - oldest: The revision of the first record in the log, of any domain.
     ///   - reading: The file's current state.
     ///   - now: The current time.
     /// - Returns: The actions to perform.
@@ -32,7 +32,7 @@ extension StoreState {
         return actions + restoreTrouble(recovery, now: now)
     }
 
-    /// Merges a file that was written while no agent ran with the version before.
+    /// Merges a file that was written while no agent was running with the last version in the log.
     private mutating func merge(_ contents: FileContents, _ recovery: Recovery, now: Timestamp) -> [StoreAction] {
         let domain = recovery.domain
         domains[domain] = recovery.state(before: contents)
@@ -57,9 +57,9 @@ extension StoreState {
         return actions
     }
 
-    /// Restores a problem that an earlier agent reported, and reports its recovery unless the problem lasts.
+    /// Restores a problem that an earlier agent reported, and reports the recovery if the problem is over.
     ///
-    /// It lasts while the file can't be used, or edits aren't saved.
+    /// The problem lasts as long as the file can't be used or edits are unsaved.
     private mutating func restoreTrouble(_ recovery: Recovery, now: Timestamp) -> [StoreAction] {
         guard recovery.certain.isTroubled else { return [] }
         domains[recovery.domain, default: DomainState()].isTroubled = true

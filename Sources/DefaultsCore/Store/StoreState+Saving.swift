@@ -1,7 +1,7 @@
 import PropertyList
 
 extension StoreState {
-    /// Returns a plan for saving a domain; `nil` if its file holds all edits up to a certain one.
+    /// Returns a plan for saving a domain; `nil` if no edit up to a given sequence number is pending.
     func plan(for domain: Domain, upTo sequence: UInt64 = .max) -> SavePlan? {
         guard let state = domains[domain], state.merge.pending.values.contains(where: { $0.sequence <= sequence })
         else { return nil }
@@ -12,7 +12,7 @@ extension StoreState {
             revision: log.head, total: state.merge.history.total)
     }
 
-    /// Records that a file is about to be replaced, since a crash may come before `markSaved`.
+    /// Records that a file is about to be replaced, in case of a crash before `markSaved`.
     mutating func willSave(_ plan: SavePlan, for domain: Domain, hash: ContentHash?) {
         let mark = FileMark(domain: domain, hash: hash, revision: plan.revision, isIntent: true)
         domains[domain]?.intent = mark
@@ -39,9 +39,9 @@ extension StoreState {
         return recovery + (domains[domain]?.merge.pending.isEmpty == false ? [.save(domain, .delayed)] : [])
     }
 
-    /// Records that a plan has been carried out, but may not be durable.
+    /// Records that a plan has been carried out, but that the result may not be durable.
     ///
-    /// The edits stay pending, and are saved once more on top of this version.
+    /// The edits stay pending, and are saved again on top of this version.
     mutating func markSavedUnsafely(_ domain: Domain, as version: FileVersion?) {
         domains[domain]?.setFile(version)
     }
@@ -55,7 +55,7 @@ extension StoreState {
         return publish(.unsaved(domain, reason: error.description), at: now)
     }
 
-    /// Reports the recovery of a domain, once its problems are over.
+    /// Reports a domain's recovery, once its problems are over.
     mutating func reportRecovery(of domain: Domain, at now: Timestamp) -> [StoreAction] {
         guard let state = domains[domain], state.isTroubled, state.damage == nil, state.failure == nil else {
             return []
@@ -75,11 +75,11 @@ struct SavePlan {
     var format: PropertyListFormat
     /// The state of the file to replace.
     var expected: FileVersion?
-    /// The reason why that file can't be used; it must then be backed up first.
+    /// The reason why the file to replace can't be used, so that it must be backed up first; `nil` if it can.
     var damage: FileDamage?
-    /// Whether that file has keys that the new version lacks, and must be backed up first.
+    /// Whether the file to replace has keys that the new version lacks, so that it must be backed up first.
     var losesEquivalentKeys: Bool
-    /// The revision up to which the new version includes the log.
+    /// The revision of the last log record that the new version reflects.
     var revision: Revision
     /// The time of the newest of the edits.
     var newest: Timestamp? { edits.values.map(\.time).max() }

@@ -1,6 +1,6 @@
 /// The domains and the change log, and every transition between their states.
 ///
-/// Pure: no I/O, no clock, no lock. A transition returns the actions that it requires, and `Store` performs them
+/// Pure: no I/O, no clock, no lock. Each transition returns the actions that it requires, and `Store` performs them
 /// afterwards.
 struct StoreState {
     var domains = DomainTable()
@@ -13,7 +13,7 @@ struct StoreState {
     private var firstHead: Revision
     /// The sequence number of the last edit.
     var lastSequence: UInt64 = 0
-    /// The edits that have been applied, and must not be applied again.
+    /// The edits that have been applied and must not be applied again.
     var appliedEdits = AppliedEdits()
 
     init(log: ChangeLog) {
@@ -53,7 +53,7 @@ struct StoreState {
 
     // MARK: Marks
 
-    /// Begins another log, to which no earlier marks apply.
+    /// Begins a new log, to which no earlier marks apply.
     mutating func beginLog() {
         log = ChangeLog(capacity: log.capacity)
         firstHead = log.head
@@ -66,11 +66,11 @@ struct StoreState {
         replaced.values.flatMap { $0.filter { $0.revision + 1 >= log.oldest } } + domains.keys.flatMap(marks)
     }
 
-    /// Forgets displaced files, since no program is writing to them anymore, except those with certain contents.
+    /// Forgets the marks of displaced files that no program can be writing to anymore.
     ///
     /// - Parameters:
-    ///   - contents: The contents of those that are still open, or were a moment ago.
-    ///   - hasLeftovers: Whether an earlier agent's displaced files may still be open, too.
+    ///   - contents: The hashes of the versions to remember, whose files are still open or were a moment ago.
+    ///   - hasLeftovers: Whether displaced files of an earlier agent may also still be open.
     mutating func forgetReplaced(but contents: [Domain: Set<ContentHash>], hasLeftovers: Bool) {
         if replaced.isEmpty { return }
         replaced = replaced.compactMapValues { marks in
@@ -82,7 +82,7 @@ struct StoreState {
         }
     }
 
-    /// Returns the mark of a domain's file, and that of a save that may have happened since.
+    /// Returns the mark of a domain's file, and the mark of a save that may have happened since.
     private func marks(of domain: Domain) -> [FileMark] {
         guard let state = domains[domain] else { return [] }
         let mark = FileMark(
@@ -104,7 +104,7 @@ struct StoreState {
     /// Returns the values of all domains that have values or are damaged, in order.
     func snapshots() -> [DomainSnapshot] { snapshots(of: domains.keys) }
 
-    /// Returns the same for the domains of some names; the time doesn't depend on the number of other domains.
+    /// Returns the values of the domains with some names, in time independent of the number of other domains.
     func snapshots(ofNames names: Set<DomainName>) -> [DomainSnapshot] {
         snapshots(of: names.flatMap { domains.domains(named: $0) })
     }

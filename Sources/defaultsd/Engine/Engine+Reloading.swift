@@ -4,15 +4,15 @@ import Linux
 import Logging
 import NIOCore
 
-/// Reloading files that changed, until their state is certain.
+/// The reloading of changed files, until their state is certain.
 extension Engine {
-    /// Reloads everything that the watcher has gathered.
+    /// Reloads everything that the watcher has collected.
     func reloadDirtyFiles() {
         let dirty = watcher.dequeue()
         if dirty.rescan != nil || dirty.changed.contains(AgentClaim.fileName) {
             observers.withLock { $0.claimChecks }?.request()
         } else if !dirty.isEmpty {
-            // Clients that don't find the socket write the files themselves.
+            // A change may come from a client that wrote the file itself because it couldn't find the socket.
             observers.withLock { $0.claimChecks }?.requestIfNeeded()
         }
         if let reason = dirty.rescan {
@@ -24,7 +24,8 @@ extension Engine {
         let changed = domains(dirty.changed)
         for domain in changed { obstacles.noteChange(of: domain) }
         revisit(store.reload(changed, afterEvent: true))
-        // Obstacles to saving may be gone. A file's own event is no sign of that: the failed attempt may cause it.
+        // Obstacles to saving may be gone. A file's own event doesn't indicate this, since the failed attempt itself
+        // may cause it.
         if dirty.rescan != nil {
             for case .save(let domain) in schedule.failedItems { plan(.save(domain), in: .zero) }
             plan(.keepLog, in: .zero)
@@ -34,7 +35,7 @@ extension Engine {
         }
     }
 
-    /// Logs each new problem of the system's directories once.
+    /// Logs each new problem of the system directories once.
     func reportSystemProblems() {
         let problems = store.system.problems
         for problem in problems where !systemProblems.contains(problem) { log.logger.warning("\(problem)") }
@@ -43,7 +44,7 @@ extension Engine {
 
     /// Logs a change to the watch mode.
     ///
-    /// The first mode is part of the message that the agent is ready.
+    /// The first mode is part of the message which says that the agent is ready.
     func reportWatchMode() {
         let mode = watcher.status.mode
         defer { watching = mode }
@@ -51,7 +52,7 @@ extension Engine {
         switch mode {
         case .polling: log.logger.warning("\(store.directory.path) is now watched by \(mode)")
         case .inotify: log.logger.notice("\(store.directory.path) is now watched by \(mode)")
-        // The scan for files reports what happened to the directory.
+        // The scan of the directory reports the problem.
         case .waiting: break
         }
     }
@@ -67,7 +68,7 @@ extension Engine {
         }
     }
 
-    /// Logs a problem of the directory once, and plans another scan.
+    /// Logs a problem of the directory, or its end, once, and plans another scan while it lasts.
     func report(_ problem: DefaultsError?) {
         if let problem, directoryProblem == nil { log.logger.warning("\(problem)") }
         if problem == nil, directoryProblem != nil { log.logger.notice("The directory can be read again.") }
@@ -82,7 +83,7 @@ extension Engine {
 
     /// Returns the domains of file names reported by the watcher.
     ///
-    /// Files in the system's directories have absolute paths.
+    /// Files in the system directories are given by absolute paths.
     private func domains(_ names: Set<String>) -> Set<Domain> {
         Set(
             names.flatMap { name in
@@ -92,7 +93,7 @@ extension Engine {
     }
 
     func reload(_ domain: Domain, losses: Store.LossPolicy) {
-        // After many attempts, trust two equal readings, since the writer may never close the file.
+        // After many attempts, accept the contents if two reads are equal, since the writer may never close the file.
         let isLong = schedule.failureCount(of: .reloadOpen(domain)) >= Schedule.maximumOpenReloads
         let outcome = store.reload(
             [domain], openWriters: isLong ? .readAnyway : .wait, losses: losses, afterEvent: true)

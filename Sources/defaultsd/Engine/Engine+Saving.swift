@@ -2,7 +2,7 @@ import DefaultsCore
 import Linux
 import NIOCore
 
-/// Saving edits when they are due, without blocking on obstacles.
+/// The saving of edits when they are due, without blocking on obstacles.
 extension Engine {
     func scheduleSave(_ domain: Domain, _ timing: SaveTiming) {
         switch timing {
@@ -10,7 +10,7 @@ extension Engine {
             delayedSaves.withLock { $0.remove(domain) }
             plan(.save(domain), in: .zero)
         case .delayed:
-            // A directory that refuses writes is retried with its own backoff.
+            // After a failure, the save is retried with its own backoff.
             guard !schedule.hasFailed(.save(domain)), let time = saveTime(domain) else { return }
             schedule.move(.save(domain), to: time)
         }
@@ -36,7 +36,7 @@ extension Engine {
     /// The outcome of an attempt to save a domain's edits.
     private enum SaveAttempt {
         case saved
-        /// An obstacle prevents the save for now; it is retried in a few milliseconds.
+        /// An obstacle currently prevents the save, which is retried in a few milliseconds.
         case blocked(DefaultsError)
         case failed(DefaultsError)
     }
@@ -56,11 +56,11 @@ extension Engine {
         }
     }
 
-    /// Saves the edits of domains, and retries while there is an obstacle.
+    /// Saves the edits of some domains, retrying while there is an obstacle.
     ///
     /// - Parameters:
-    ///   - domains: The domains.
-    ///   - end: The deadline after which blocked saves are given up.
+    ///   - domains: The domains to save.
+    ///   - end: The deadline after which blocked saves are no longer retried.
     /// - Returns: The domains that couldn't be saved, with their errors.
     func save(
         _ domains: [Domain], until end: NIODeadline = .distantFuture
@@ -104,26 +104,27 @@ extension Engine {
             obstacles.remove(domain)
         }
         if failure == nil { schedule.succeed(.save(domain)) } else { fail(.save(domain)) }
-        // A file was displaced just now, so examining starts again with short intervals.
+        // A file was just displaced, so examinations start over with short intervals.
         schedule.succeed(.examineDisplaced)
         plan(.examineDisplaced, in: Self.displacedAge)
         return failure.map { .failed($0) } ?? .saved
     }
 
-    /// The age at which a displaced file is removed: a writer that found it by its name has opened it by then.
+    /// The age at which a displaced file is removed; a writer that resolved the file's name will have opened it by
+    /// then.
     static let displacedAge = TimeAmount.seconds(1)
 
     // MARK: Conditional edits
 
-    /// Applies an edit that expects its domain to hold certain values, and saves it immediately.
+    /// Applies a conditional edit, and saves it immediately.
     ///
-    /// The condition is checked against the file, under its lock. Checked only in memory, it might seem to hold while
-    /// another process (such as a command that found no agent) is replacing the file; the later of the two saves would
-    /// then undo an edit that was reported as done.
+    /// The condition is checked against the file, under the directory's lock. If it were checked only in memory, it
+    /// might seem to hold while another process (such as a command that found no agent) is replacing the file; the
+    /// later of the two saves would then undo an edit that was already confirmed.
     ///
-    /// - Parameter request: The edit.
-    /// - Returns: The revision of its record, as `Store.commit` does.
-    /// - Throws: `locked` if another process has held the lock for ten seconds; otherwise as `Store.commit`.
+    /// - Parameter request: The edit to apply.
+    /// - Returns: The revision of the edit's record, as from `Store.commit`.
+    /// - Throws: `locked` if another process has held the lock for ten seconds, and the errors of `Store.commit`.
     func commit(_ request: EditRequest) async throws(DefaultsError) -> Revision {
         let end = NIODeadline.now() + SaveObstacles.limit
         while true {

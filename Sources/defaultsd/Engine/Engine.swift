@@ -5,20 +5,21 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 
-/// The driver of the agent's store: it reloads files that the watcher reports, and saves edits when they are due.
+/// The driver of the agent's store, which reloads files reported by the watcher and saves edits when they are due.
 ///
-/// It has its own event loop, and therefore its own thread: the only one that waits for the disk to read or save
-/// domains' files.
+/// It has its own event loop, and therefore its own thread, which is the only one that waits for the disk to read or
+/// save domains' files.
 ///
-/// It is an actor, whose executor is that loop, because saves and barriers suspend and because the compiler then keeps
-/// other threads away from its state. The loop's callbacks are inside the actor already, so they enter it with
-/// `assumeIsolated` rather than with another turn of the loop. Outside the actor are only constants, and the state that
-/// other threads use without waiting for the disk: the collected edits and the observers, each under its own lock.
+/// It is an actor, with that loop as its executor, because saves and barriers suspend, and so that the compiler keeps
+/// other threads away from its state. The loop's callbacks already run on the actor's executor, so they enter the actor
+/// with `assumeIsolated` instead of waiting for another turn of the loop. Only constants are outside the actor, and the
+/// state that other threads use without waiting for the disk: the collected edits and the observers, each under its own
+/// lock.
 actor Engine: Service {
     let store: Store
     let watcher: DirectoryWatcher
     let eventLoop: any EventLoop
-    /// An executor that runs tasks on that loop.
+    /// The executor that runs tasks on the event loop.
     let executor: EventLoopExecutor
     let log: AgentLog
     private(set) var settings: AgentSettings
@@ -28,8 +29,8 @@ actor Engine: Service {
     private var timer: (time: NIODeadline, task: Scheduled<Void>)?
     /// The domains with edits that are collected to be saved together.
     ///
-    /// Each domain in the set has a scheduled or imminent save. It is removed before the save begins, so an edit made
-    /// while the file is being written schedules another save.
+    /// Each domain in the set has a scheduled or imminent save. A domain is removed before its save begins, so an edit
+    /// made while the file is being written schedules another save.
     let delayedSaves = ForkSafeMutex(DelayedSaves())
     /// The obstacles to saving.
     var obstacles = SaveObstacles()
@@ -37,7 +38,7 @@ actor Engine: Service {
     private var logKeptAt = NIODeadline.now()
     /// The last reported problem of the directory.
     var directoryProblem: DefaultsError?
-    /// The last reported problems of the system's directories.
+    /// The last reported problems of the system directories.
     var systemProblems: [DefaultsError] = []
     /// The last reported problems of the settings.
     private var settingsProblems: [String] = []
@@ -85,12 +86,12 @@ actor Engine: Service {
         }
     }
 
-    /// Sets the subscribers that are woken for new records.
+    /// Sets the subscribers to wake for new records.
     nonisolated func setSubscribers(_ subscribers: any EngineSubscribers) {
         observers.withLock { $0.subscribers = subscribers }
     }
 
-    /// Sets the checks of the agent's claims, which are requested when the directory has changed.
+    /// Sets the checks of the agent's claims to request when the directory has changed.
     nonisolated func setClaimChecks(_ checks: any EngineClaimChecks) {
         observers.withLock { $0.claimChecks = checks }
     }
@@ -110,7 +111,7 @@ actor Engine: Service {
         reloadDirtyFiles()
         _ = await save(store.pending().map(\.domain), until: .now() + .seconds(5))
         _ = store.examineDisplaced()
-        // What foreign writers wrote to displaced files is now pending.
+        // Changes that foreign writers made to displaced files are now pending.
         for (domain, error) in await save(store.pending().map(\.domain), until: .now() + .seconds(5)) {
             log.logger.error(
                 "Edits of \(domain) were not saved; the change log keeps them for the next agent: \(error)")
@@ -153,7 +154,7 @@ actor Engine: Service {
         }
     }
 
-    /// Starts a new change log file; if that fails, plans another attempt.
+    /// Starts a new change log file, or plans another attempt if that fails.
     private func keepLog() {
         guard store.logProblem != nil else { return }
         guard (try? store.keepLogAgain()) != nil else { return fail(.keepLog) }
@@ -184,7 +185,7 @@ actor Engine: Service {
 protocol EngineSubscribers: AnyObject, Sendable {
     /// Makes every subscription check for new records.
     ///
-    /// May be called on any thread, as often as needed.
+    /// May be called on any thread; frequent calls are cheap.
     func wake()
     /// Applies the limits of changed settings.
     func follow(_ settings: AgentSettings)
@@ -205,7 +206,7 @@ extension Engine: StoreObserver {
     }
 
     nonisolated func storeNeedsSaving(_ domain: Domain, _ timing: SaveTiming) {
-        // If other edits are collected already, the engine checks when they are due, and needn't be woken.
+        // If other edits have already been collected, the engine has a save planned and needn't be woken.
         if timing == .delayed, !delayedSaves.withLock({ $0.add(domain, at: .now()) }) { return }
         onLoop { $0.scheduleSave(domain, timing) }
     }
@@ -222,7 +223,7 @@ extension Engine: StoreObserver {
     nonisolated func storeLostLog(_ error: DefaultsError) {
         log.logger.warning("\(error)")
         onLoop { engine in
-            // On an almost full disk, the log may repeatedly be started and soon given up.
+            // On an almost full disk, the log may repeatedly be started and soon abandoned.
             if NIODeadline.now() - engine.logKeptAt > .minutes(1) { engine.schedule.succeed(.keepLog) }
             engine.fail(.keepLog)
         }

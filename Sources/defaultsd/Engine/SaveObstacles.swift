@@ -1,13 +1,13 @@
 import DefaultsCore
 import NIOCore
 
-/// The obstacles to saving domains, and the time when each one arose.
+/// The obstacles to saving domains, and the time when each arose.
 ///
 /// A pure value; it has no clock.
 struct SaveObstacles {
     /// The time after which a file is replaced even though a program has it open for writing.
     static let openLimit = TimeAmount.seconds(1)
-    /// The same limit for a file that is opened repeatedly.
+    /// The corresponding limit for a file that is repeatedly opened and closed.
     static let reopenedLimit = TimeAmount.seconds(5)
     /// The time after which a blocked save counts as failed.
     static let limit = TimeAmount.seconds(10)
@@ -21,15 +21,15 @@ struct SaveObstacles {
 
     private var obstacles: [Domain: Obstacle] = [:]
 
-    /// Notes a blocked attempt.
+    /// Records a blocked attempt.
     mutating func note(_ error: DefaultsError, of domain: Domain, at now: NIODeadline) {
         var obstacle = obstacles[domain] ?? Obstacle(since: now)
-        // An attempt that failed on the lock did not check the file.
+        // An attempt that failed because of the lock didn't check the file.
         if error.code == .openForWriting { obstacle.openSince = obstacle.openSince ?? now }
         obstacles[domain] = obstacle
     }
 
-    /// Notes that a program has closed or replaced the file, which ends the time that it was open.
+    /// Records that a program has closed or replaced the file, which is then no longer considered open.
     mutating func noteChange(of domain: Domain) {
         obstacles[domain]?.openSince = nil
     }
@@ -45,7 +45,7 @@ struct SaveObstacles {
         return now - openSince >= Self.openLimit || now - obstacle.since >= Self.reopenedLimit ? .override : .report
     }
 
-    /// Returns whether a domain has been blocked for too long.
+    /// Returns whether a domain has been blocked too long.
     func areTooLong(of domain: Domain, at now: NIODeadline) -> Bool {
         obstacles[domain].map { now - $0.since >= Self.limit } ?? false
     }

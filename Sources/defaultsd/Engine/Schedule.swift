@@ -1,7 +1,7 @@
 import DefaultsCore
 import NIOCore
 
-/// The engine's planned work: items with the times at which they are due, and the counts of their failed attempts.
+/// The engine's planned work: items, the times at which they are due, and the numbers of failed attempts.
 ///
 /// A pure value; it has no clock.
 struct Schedule {
@@ -9,15 +9,15 @@ struct Schedule {
     enum Item: Hashable {
         /// Read a domain's file again, because a program had it open for writing.
         case reloadOpen(Domain)
-        /// Read a domain's file again, because it could not be read.
+        /// Read a domain's file again, because it couldn't be read.
         case reloadUnreadable(Domain)
-        /// Read a domain's file again, and believe a loss that it still shows.
+        /// Read a domain's file again, and accept its loss if it is still missing or unusable.
         case confirmLoss(Domain)
         /// Save a domain's edits.
         case save(Domain)
         /// Examine displaced files again, and files that a crash left behind.
         case examineDisplaced
-        /// Reload all files, because the directory could not be listed completely.
+        /// Reload all files, because the directory couldn't be completely listed.
         case reloadAll
         /// Start the change log file again.
         case keepLog
@@ -26,7 +26,7 @@ struct Schedule {
     private var times: [Item: NIODeadline] = [:]
     /// The time at which the next item is due: the earliest of `times`.
     private(set) var next: NIODeadline?
-    /// Consecutive failed attempts; kept while the item isn't planned.
+    /// The numbers of consecutive failed attempts, retained even while an item isn't planned.
     private var failures: [Item: Int] = [:]
 
     // MARK: Times
@@ -43,7 +43,7 @@ struct Schedule {
         plan(item, at: time)
     }
 
-    /// Removes an item, but keeps the count of its failures.
+    /// Removes an item, but not the count of its failures.
     mutating func remove(_ item: Item) {
         if times.removeValue(forKey: item) == next { next = times.values.min() }
     }
@@ -64,14 +64,14 @@ struct Schedule {
 
     // MARK: Failures
 
-    /// Counts a failed attempt, and plans the next one after the item's delay.
+    /// Records a failed attempt, and plans the next one after the item's delay.
     mutating func fail(_ item: Item, at now: NIODeadline) {
         let count = failureCount(of: item)
         plan(item, at: now + Self.delay(of: item, after: count))
         failures[item] = count + 1
     }
 
-    /// Forgets an item's failures; if it is planned, it stays planned.
+    /// Forgets an item's failures; a planned item stays planned.
     mutating func succeed(_ item: Item) {
         failures[item] = nil
     }
@@ -85,13 +85,13 @@ struct Schedule {
     /// The items whose last attempt failed.
     var failedItems: [Item] { Array(failures.keys) }
 
-    /// The number of failures after which a file that is open for writing is read anyway: after about 250 ms.
+    /// The number of failures (over about 250 ms) after which a file that is open for writing is read anyway.
     static let maximumOpenReloads = 10
 
     /// Returns the delay before the next attempt, given the number of consecutive failures before the latest one.
     ///
-    /// Each delay is twice as long as the one before, up to a limit. A file that is open for writing is reloaded at
-    /// short intervals first, and then at longer ones.
+    /// Each delay is twice as long as the previous one, up to a limit. A file that is open for writing is reloaded at
+    /// short intervals first, and at longer ones later.
     static func delay(of item: Item, after failures: Int) -> TimeAmount {
         let (first, limit, doublings): (Int64, Int64, Int) =
             switch item {
@@ -104,15 +104,16 @@ struct Schedule {
     }
 }
 
-/// The domains with edits that are collected to be saved together, with the times of their first and last edits.
+/// The domains with edits collected to be saved together, with the times of their first and last edits.
 ///
-/// A pure value; it has no clock. It isn't part of `Schedule`, since any thread adds to it without waking the engine.
+/// A pure value; it has no clock. It isn't part of `Schedule`, because any thread can add to it without waking the
+/// engine.
 struct DelayedSaves {
     private var times: [Domain: (first: NIODeadline, last: NIODeadline)] = [:]
 
-    /// Notes an edit.
+    /// Records an edit.
     ///
-    /// - Returns: Whether it is the first collected edit of its domain.
+    /// - Returns: Whether this is the domain's first collected edit.
     mutating func add(_ domain: Domain, at now: NIODeadline) -> Bool {
         let first = times[domain]?.first
         times[domain] = (first ?? now, now)
@@ -126,12 +127,12 @@ struct DelayedSaves {
 
     /// Returns the time at which a domain's edits are due to be saved.
     ///
-    /// They are due when `pause` has passed since the last edit, but no later than `limit` after the first.
+    /// Edits are due when `pause` has passed since the last edit, but no later than `limit` after the first.
     ///
     /// - Parameters:
-    ///   - domain: The domain.
-    ///   - pause: The time since the last edit.
-    ///   - limit: The longest time since the first edit.
+    ///   - domain: The domain with collected edits.
+    ///   - pause: The required time since the last edit.
+    ///   - limit: The maximum time since the first edit.
     /// - Returns: The time, or `nil` if no edits are collected.
     func end(of domain: Domain, pause: TimeAmount, limit: TimeAmount) -> NIODeadline? {
         times[domain].map { min($0.last + pause, $0.first + limit) }

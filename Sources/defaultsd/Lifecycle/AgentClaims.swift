@@ -2,28 +2,28 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// The claims that an agent holds while it runs: one on its directory and one on its socket.
+/// The claims that an agent holds while it is running: one on its directory and one on its socket.
 final class AgentClaims: Sendable {
     private let directory: PreferencesDirectory
     private let address: AgentAddress
-    /// The claims that are held.
+    /// The claims currently held.
     ///
     /// The lock is held while claim files are opened and locked. Nothing that could block for long is called under it.
     private let held: ForkSafeMutex<Held>
 
     private struct Held {
-        /// The claim on the directory; `nil` if no file can be created in it.
+        /// The claim on the directory; `nil` if the claim's file can't be created.
         var directory: AgentClaim?
         var socket: AgentClaim?
         /// The reason why the directory isn't claimed.
         var problem: DefaultsError?
     }
 
-    /// The timeout for an agent that hands over: it must save pending edits and exit.
+    /// The timeout for an agent to hand over, which includes saving pending edits and exiting.
     private static let handoverTimeout = Duration.seconds(15)
-    /// The timeout for an agent that does not answer: it must finish starting or exiting.
+    /// The timeout for an agent that doesn't answer to finish starting or exiting.
     private static let silenceTimeout = Duration.seconds(2)
-    /// The time for which a client may hold the lock while it checks for an agent.
+    /// The maximum time for which a client may hold the lock while it checks for an agent.
     private static let probeTimeout = Duration.milliseconds(100)
 
     /// Claims the directory and the socket.
@@ -115,20 +115,21 @@ final class AgentClaims: Sendable {
 
     // MARK: While the agent runs
 
-    /// The reason why the directory isn't claimed, if no file can be created in it.
+    /// The reason why the directory isn't claimed, if the claim's file can't be created.
     var problem: DefaultsError? { held.withLock { $0.problem } }
 
-    /// Whether the files of the claims are still where other agents look for them.
+    /// Whether the claim files are still where other agents look for them.
     var areCurrent: Bool {
         held.withLock { $0.directory?.isCurrent != false && $0.socket?.isCurrent == true }
     }
 
-    /// Claims the directory and the socket again if the claim files aren't where other agents look for them.
+    /// Renews the claims on the directory and the socket if the claim files aren't where other agents look for them.
     ///
-    /// The path may lead to another directory now, a claim file may have been removed, or none could be created before.
+    /// The path may now lead to another directory, a claim file may have been removed, or creating one may have failed
+    /// before.
     ///
     /// - Returns: A log message for each new claim.
-    /// - Throws: `agentRefused` if another agent holds a claim by now.
+    /// - Throws: `agentRefused` if another agent now holds a claim.
     func renew() throws(DefaultsError) -> [String] {
         try held.withLock { held throws(DefaultsError) in
             var news: [String] = []
@@ -153,7 +154,7 @@ final class AgentClaims: Sendable {
         }
     }
 
-    /// Makes a claim again if it is no longer current.
+    /// Renews a claim that is no longer current.
     ///
     /// - Returns: Whether a new claim was made.
     private static func renew(
@@ -175,7 +176,7 @@ final class AgentClaims: Sendable {
             }
         } catch {
             if error.code == .agentRefused { throw error }
-            // There is nothing to claim now. The old claim stands in case the directory comes back.
+            // There is currently nothing to claim. The old claim stands in case the directory comes back.
             if error.errno != ENOENT, error.errno != ENOTDIR { problem = error }
         }
         return false

@@ -4,11 +4,12 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 
-/// A service that keeps the agent discoverable: its claims on the directory and the socket, and the socket's file.
+/// A service that keeps the agent discoverable by maintaining its claims on the directory and the socket, and the
+/// socket's file.
 ///
-/// The directory may be moved away and created again, or another may be mounted over it; files may be removed.
-/// `ClaimChecks` reports when that may have happened. A directory that can't be claimed, because no file can be created
-/// in it, is retried at intervals.
+/// The directory may be moved away and recreated, another may be mounted over it, or files may be removed.
+/// `ClaimChecks` reports when this may have happened. If a directory can't be claimed, because no file can be created
+/// in it, the claim is retried at intervals.
 struct ClaimService: Service {
     let claims: AgentClaims
     let checks: ClaimChecks
@@ -18,11 +19,11 @@ struct ClaimService: Service {
 
     /// The interval between attempts to claim a directory that isn't claimed.
     private static let interval = TimeAmount.seconds(5)
-    /// The delay after a claim file's removal, in which the directory itself may be removed as well.
+    /// The delay after a claim file's removal, in case the directory itself is being removed.
     private static let settling = TimeAmount.milliseconds(500)
-    /// The time for which clients may hold the lock while they check for an agent, and the pause between attempts.
+    /// The maximum time for which clients may hold the lock while they check for an agent.
     private static let checkTimeout = Duration.seconds(2)
-    /// The risk of a directory that isn't claimed.
+    /// The consequence of an unclaimed directory, for log messages.
     static let consequence = "Until it is locked, another agent could start on this directory."
     private static let pause = TimeAmount.milliseconds(20)
 
@@ -65,9 +66,9 @@ struct ClaimService: Service {
     }
 }
 
-/// The requests to check the agent's claims and socket, from everything that notices a possible loss.
+/// The requests to check the agent's claims and socket, from any part that notices a possible loss.
 final class ClaimChecks: EngineClaimChecks {
-    /// A stream with one element for each check that is due; one check may answer several requests.
+    /// A stream with one element for each due check; one check may serve several requests.
     let due: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
     private let claims: AgentClaims
@@ -79,7 +80,7 @@ final class ClaimChecks: EngineClaimChecks {
         (due, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Sets the server whose socket is checked as well.
+    /// Sets the server whose socket is also checked.
     func follow(_ server: Server) { self.server.withLock { $0 = server } }
 
     /// Requests a check.
@@ -87,7 +88,7 @@ final class ClaimChecks: EngineClaimChecks {
 
     /// Requests a check if a claim or the socket is gone.
     ///
-    /// Costs a few system calls; may be called on any thread.
+    /// It costs a few system calls, and may be called on any thread.
     func requestIfNeeded() {
         if !claims.areCurrent || server.withLock({ $0 })?.isFound == false { request() }
     }

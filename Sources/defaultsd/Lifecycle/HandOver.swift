@@ -9,7 +9,7 @@ enum HandOver {
         /// The agent shuts down and releases its claims.
         case granted
         case refused
-        /// No agent listens there, or it doesn't answer.
+        /// No agent is listening there, or the agent doesn't answer.
         case unanswered
     }
 
@@ -19,7 +19,7 @@ enum HandOver {
     /// Asks an agent to hand over, after checking that it is the expected one.
     ///
     /// - Parameters:
-    ///   - holder: The agent named by its claim. Another program may be listening at its socket by now.
+    ///   - holder: The agent named by its claim, although another program may now be listening on its socket.
     ///   - directory: The directory that the agent must serve; `nil` if its claim is on the directory itself.
     /// - Returns: The agent's answer.
     static func request(to holder: AgentClaim.Holder, serving directory: PreferencesDirectory?) -> Answer {
@@ -38,7 +38,7 @@ enum HandOver {
             protocolVersion: Request.protocolVersion, client: AppIdentity.current.executable)
         switch talk.answer(to: greeting) {
         case .welcome(_, let pid, let path, _, _)?:
-            // Both process identifiers are those of the agent's own namespace.
+            // Both process IDs are from the agent's own namespace.
             guard pid == Int64(holder.pid) else { return .unanswered }
             if let directory, !PreferencesDirectory(path: path).isSame(as: directory) { return .refused }
         case .failure?: return .refused
@@ -63,7 +63,7 @@ enum HandOver {
         mutating func answer(to request: Request) -> Message? {
             lastNumber += 1
             let numbered = NumberedRequest(number: lastNumber, request: request)
-            // Requests are short enough for the socket to accept each in one piece.
+            // Requests are short enough that the socket accepts each in one piece.
             guard let frame = try? Frame.encode(numbered.fields),
                 send(socket, frame, frame.count, Int32(MSG_NOSIGNAL)) == frame.count
             else { return nil }

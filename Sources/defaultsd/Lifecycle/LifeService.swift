@@ -7,7 +7,7 @@ import Logging
 import NIOPosix
 import ServiceLifecycle
 
-/// An event in the life of the whole agent.
+/// An event in the agent's life cycle.
 enum LifeEvent {
     /// The agent should shut down.
     case end
@@ -19,8 +19,8 @@ enum LifeEvent {
 
 /// A service that ends the agent on SIGTERM, SIGINT or a client's request, and rescans all files on SIGHUP.
 ///
-/// Further signals don't cut the shutdown short: pending edits are saved, and the socket is removed. Use SIGKILL to
-/// skip that.
+/// Further signals don't cut the shutdown short: pending edits are saved, and the socket is removed. To skip this, use
+/// SIGKILL.
 ///
 /// A thread waits for signals with `sigwait`. (UnixSignals would also work, but starts Dispatch's pool; see
 /// `EventLoopExecutor`.)
@@ -48,7 +48,7 @@ struct LifeService: Service {
         return set
     }
 
-    /// Blocks the signals in all threads but the one that waits for them.
+    /// Blocks the signals in all threads except the one that waits for them.
     ///
     /// Must be called before any other thread starts, since threads inherit the signal mask.
     static func blockSignals() {
@@ -106,19 +106,19 @@ struct ReadyService: Service {
     }
 }
 
-/// The process that started this private agent: `defaults tail`.
+/// The process that started this private agent, which is `defaults tail`.
 enum Parent {
-    /// The signal that reports its exit.
+    /// The signal that reports the parent's exit.
     static let signal = SIGUSR1
 
-    /// Arranges for the signal to be sent when a process exits, which must be the agent's parent.
+    /// Arranges for the signal to be sent when the given process, which must be the agent's parent, exits.
     static func follow(_ parent: pid_t) throws(DefaultsError) {
         linux_signal_at_end_of_parent(signal)
         // The parent may have exited before the line above.
         guard getppid() == parent else {
             throw DefaultsError(.agentRefused, "Process \(parent), which started this agent, has already exited.")
         }
-        // The agent may outlive the parent. Programs that read the parent's output must see it end.
+        // The agent may outlive the parent, and programs that read the parent's output must see it end.
         discard([STDIN_FILENO, STDOUT_FILENO])
     }
 

@@ -3,7 +3,7 @@ import Logging
 import NIOCore
 import NIOPosix
 
-/// The handler of one connection: it reads requests, answers them, and sends the events of its subscriptions.
+/// The handler of one connection, which reads and answers requests, and sends the events of subscriptions.
 ///
 /// Confined to the server's event loop.
 final class ConnectionHandler: ChannelInboundHandler {
@@ -23,7 +23,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var isWanted = false
     /// Answers that refer to a cursor, oldest first.
     ///
-    /// Each is held back until the subscriptions have been sent all events up to its cursor.
+    /// Each answer is held back until the subscriptions have been sent all events up to its cursor.
     private var answers: CircularBuffer<(cursor: Cursor, message: Message, number: UInt64)> = []
     /// The `widen` requests that wait for their subscriptions to catch up, oldest first.
     private var widenings: CircularBuffer<Widening> = []
@@ -31,13 +31,13 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// The number of `synchronize` requests that wait for the disk.
     private var barriers = 0
     private static let maximumBarriers = 64
-    /// The size up to which a request is accepted, however many bytes other clients have sent.
+    /// The size in bytes up to which a request is accepted, however much other clients have sent.
     private static let smallRequest = 1 << 20
-    /// The number of received bytes that are not processed yet.
+    /// The number of bytes received but not yet processed.
     var bufferedBytes: Int { decoder.bufferedBytes }
     /// Whether a conditional edit is being saved; later requests must not overtake it.
     private var hasConditionalEdit = false
-    /// The time at which the last answer was sent, or else the connection was accepted.
+    /// The time at which the last answer was sent, or, before the first, the connection was accepted.
     private(set) var lastAnswer = NIODeadline.now()
     private var context: ChannelHandlerContext?
 
@@ -84,7 +84,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         serveRequests()
     }
 
-    /// Answers received requests while the client reads the answers, so that nothing piles up for a client that
+    /// Answers received requests as long as the client reads the answers, so that nothing piles up for a client that
     /// doesn't.
     private func serveRequests() {
         do throws(DefaultsError) {
@@ -93,7 +93,7 @@ final class ConnectionHandler: ChannelInboundHandler {
                 do throws(DefaultsError) {
                     try answer(NumberedRequest(fields, from: app))
                 } catch {
-                    // An invalid request is answered with an error; one that violates the protocol ends the connection.
+                    // An invalid request is answered with an error; a protocol violation ends the connection.
                     if error.code == .protocolViolation { throw error }
                     send(.failure(error), to: number)
                 }
@@ -211,8 +211,8 @@ final class ConnectionHandler: ChannelInboundHandler {
                 bound.value.hasConditionalEdit = false
                 switch outcome {
                 case .success(let revision): bound.value.confirm(revision, number)
-                // The answer is sent after the changes that made the condition fail, so that the client has them when
-                // it retries.
+                // Send the answer after the changes that made the condition fail, so that the client has them when it
+                // retries.
                 case .failure(let error):
                     bound.value.answers.append((bound.value.server.store.cursor, .failure(error), number))
                 }
@@ -268,10 +268,10 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     // MARK: Sending
 
-    /// Sends the subscriptions' pending events, as far as the connection accepts them.
+    /// Sends as many of the subscriptions' pending events as the connection accepts.
     ///
-    /// Writing and flushing may change whether the connection is writable, and so call this function again. The nested
-    /// call leaves the work to the first one, so that events keep their order.
+    /// Writing and flushing may change whether the connection is writable, which calls this function again. The nested
+    /// call leaves the work to the outer one, so that events stay in order.
     func pump() {
         isWanted = true
         guard let context, !isPumping else { return }
@@ -308,7 +308,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             for snapshot in snapshots { send(.event(.initial(snapshot)), to: next.subscription) }
             send(.event(.bookmark(cursor)), to: next.subscription)
         }
-        // More requests may be accepted now. Not from here, since that would call this function again.
+        // More requests may be accepted now, but not from here, since that would call this function again.
         if isFull, widenings.count < Self.maximumWidenings {
             let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
             context.eventLoop.execute { bound.value.serveRequests() }
@@ -326,11 +326,11 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// Writes the next events of a subscription.
     ///
-    /// - Returns: Whether there may be more.
+    /// - Returns: Whether there may be more events.
     private func writeNext(_ number: UInt64, _ context: ChannelHandlerContext) -> Bool {
         guard var subscription = subscriptions[number] else { return false }
         do throws(DefaultsError) {
-            // Even if nothing is sent, the subscription has moved past records that its filter leaves out.
+            // Even if nothing is sent, the subscription has moved past records that don't pass its filter.
             defer { subscriptions[number] = subscription.hasEnded ? nil : subscription }
             guard let frames = try server.next(for: &subscription, number) else { return false }
             context.write(wrapOutboundOut(frames), promise: nil)

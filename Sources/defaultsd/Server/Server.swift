@@ -9,10 +9,10 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// The agent's socket: accepts connections of its user, and wakes their subscriptions.
+/// The server on the agent's socket, which accepts connections from the agent's user and wakes their subscriptions.
 ///
-/// Connections are confined to one event loop. Nothing on it waits for the disk, with two exceptions: it may `stat` a
-/// domain's file, and it writes the change log file, which is on a disk if the socket's directory is.
+/// Connections are confined to one event loop. Nothing on the loop waits for the disk, with two exceptions: it may
+/// `stat` a domain's file, and it writes the change log file, which is on a disk if the socket's directory is.
 final class Server: Service, EngineSubscribers {
     let store: Store
     let engine: Engine
@@ -28,19 +28,19 @@ final class Server: Service, EngineSubscribers {
     let connections: NIOLoopBoundBox<[ObjectIdentifier: ConnectionHandler]>
     /// The frames shared by several connections; accessed only on the event loop.
     private let batches: NIOLoopBoundBox<SharedBatches>
-    /// The maximum size of all incomplete requests together, in bytes.
+    /// The maximum total size of all incomplete requests, in bytes.
     static let maximumBufferedBytes = 128 << 20
     private let listening = ForkSafeMutex(Listening.notYet)
-    /// The last logged reason why the socket could not be opened again.
+    /// The last logged reason why the socket couldn't be reopened.
     private let obstacle = ForkSafeMutex<String?>(nil)
-    /// Ends a private agent; `nil` for an ordinary one, which no client can end.
+    /// A function that ends a private agent; `nil` for an ordinary agent, which no client can end.
     private let ending: (@Sendable () -> Void)?
     /// Whether the agent ends with its last connection; accessed only on the event loop.
     private let endsWhenAlone: NIOLoopBoundBox<Bool>
     /// The number of permanently open files other than connections; set before the first connection.
     private let otherFiles = Atomic(0)
     private let currentSettings: ForkSafeMutex<AgentSettings>
-    /// Whether a wake-up of the subscriptions is scheduled on the loop: one wake-up serves many records.
+    /// Whether a wake-up of the subscriptions is scheduled on the loop, since one wake-up serves many records.
     private let isWaking = Atomic(false)
 
     init(
@@ -77,7 +77,7 @@ final class Server: Service, EngineSubscribers {
 
     var settings: AgentSettings { currentSettings.withLock { $0 } }
 
-    /// The number of received bytes that are not processed yet; called only on the event loop.
+    /// The number of bytes received but not yet processed; accessed only on the event loop.
     var bufferedBytes: Int { connections.value.values.reduce(0) { $0 + $1.bufferedBytes } }
 
     /// Applies the connection limits of changed settings.
@@ -87,10 +87,10 @@ final class Server: Service, EngineSubscribers {
 
     /// Starts accepting connections.
     ///
-    /// Clients are accepted only once the agent knows everything that happened before they could find it. Until then
-    /// they work on the files directly, and what one of them has saved must be visible to the next.
+    /// Clients are accepted only once the agent knows everything that happened before they could find it. Until then,
+    /// they use the files directly, and whatever one client has saved must be visible to the next.
     func listen() async throws {
-        // One more for the listening socket.
+        // Add one for the listening socket.
         otherFiles.store(OpenFiles.inUse(below: OpenFiles.limit) + 1, ordering: .relaxed)
         let new = try await listener()
         listening.withLock { $0 = .open(new) }
@@ -125,22 +125,23 @@ final class Server: Service, EngineSubscribers {
         }
     }
 
-    /// Whether clients find the socket; also `true` before it is created and during shutdown.
+    /// Whether clients can find the socket; also true before the socket is created and during shutdown.
     var isFound: Bool {
         guard case .open(let listener) = listening.withLock({ $0 }) else { return true }
         return listener.file.isCurrent
     }
 
     private func listener() async throws -> Listener {
-        // `AgentClaims` keeps other agents away. Another program may listen here, or a killed agent may have left a
-        // file.
+        // `AgentClaims` keeps other agents away, but another program may be listening here, or a killed agent may have
+        // left a file.
         try SocketFile.clear(address.socketPath)
         let (socket, file) = try SocketFile.listen(at: address.socketPath)
         await withCheckedContinuation { continuation in
             engine.synchronize([]) { _, _ in continuation.resume() }
         }
         do {
-            // Already bound: if NIO binds a socket, it removes whatever file is at its path when closing it.
+            // Pass NIO a socket that is already bound: when NIO closes a socket that it has bound itself, it removes
+            // any file at the path.
             let channel = try await ServerBootstrap(group: eventLoop)
                 .serverChannelOption(.backlog, value: SocketFile.queueLength)
                 .serverChannelInitializer { channel in
@@ -157,7 +158,7 @@ final class Server: Service, EngineSubscribers {
         }
     }
 
-    /// Keeps the socket until the agent shuts down; then closes it, answers pending requests and closes all
+    /// Keeps the socket open until the agent shuts down; then closes it, answers pending requests, and closes all
     /// connections.
     func run() async throws {
         await waitForEnd()
@@ -173,18 +174,19 @@ final class Server: Service, EngineSubscribers {
     }
 
     private func close(_ listener: Listener) async {
-        // Removed while the socket still listens: as long as it is open, no other file gets its inode number.
+        // Remove the file while the socket is still open, since until then no other file can get its inode number.
         listener.file.remove()
         try? await listener.channel.close()
     }
 
     /// Waits until all received requests are answered, and clients have had time to follow up on their last answers.
     ///
-    /// Counting unanswered requests isn't enough: a command edits, and only after the answer asks for the edit to be
-    /// saved. Waits for about a second at most, since a client may never stop sending requests.
+    /// Counting unanswered requests isn't enough: a command makes an edit, and requests the save only after the answer.
+    /// The wait is limited to about a second, since a client may never stop sending requests.
     private func drainRequests() async {
         let end = NIODeadline.now() + .seconds(1)
-        // By the first check, everything that had arrived has been read, except from clients that don't read answers.
+        // By the first check, everything that has arrived so far has been read, except from clients that don't read
+        // answers.
         var nextCheck: NIODeadline? = .now() + Self.followUpTime
         while let time = nextCheck, time < end {
             nextCheck = try? await eventLoop.scheduleTask(deadline: time) { self.checkDrained() }.futureResult.get()
@@ -194,7 +196,7 @@ final class Server: Service, EngineSubscribers {
     /// The time after an answer for which a client may follow up on it.
     private static let followUpTime = TimeAmount.milliseconds(30)
 
-    /// Returns the time of the next check, or `nil` if the requests are drained; called only on the event loop.
+    /// Returns the time of the next check, or `nil` if all requests are drained; called only on the event loop.
     private func checkDrained() -> NIODeadline? {
         let now = NIODeadline.now()
         let last = connections.value.values.map { $0.hasUnansweredRequests ? now : $0.lastAnswer }.max()
@@ -203,9 +205,9 @@ final class Server: Service, EngineSubscribers {
 
     // MARK: Shutdown of a private agent
 
-    /// Ends a private agent so that another can take over.
+    /// Ends a private agent so that another agent can take over.
     ///
-    /// - Throws: `agentRefused` if this agent is an ordinary one.
+    /// - Throws: `agentRefused` if this is an ordinary agent.
     func handOver() throws(DefaultsError) {
         guard let ending else {
             throw DefaultsError(
@@ -226,7 +228,7 @@ final class Server: Service, EngineSubscribers {
         }
     }
 
-    /// Notes that a connection is gone; called only on the event loop.
+    /// Removes a closed connection; called only on the event loop.
     func remove(_ connection: ConnectionHandler) {
         connections.value[ObjectIdentifier(connection)] = nil
         endIfAlone()
@@ -240,7 +242,7 @@ final class Server: Service, EngineSubscribers {
 
     /// Makes every subscription check for new records.
     ///
-    /// May be called on any thread, as often as needed.
+    /// May be called on any thread; frequent calls are cheap.
     func wake() {
         guard !isWaking.exchange(true, ordering: .acquiringAndReleasing) else { return }
         eventLoop.execute {
@@ -254,7 +256,7 @@ final class Server: Service, EngineSubscribers {
     /// Called only on the event loop.
     func next(for subscription: inout Subscription, _ number: UInt64) throws(DefaultsError) -> ByteBuffer? {
         let end = store.cursor
-        // Most subscriptions that are woken have no events, and skip the lookup.
+        // Most subscriptions that are woken have no events and can skip the lookup.
         if subscription.revision < end.revision,
             let shared = batches.value.next(for: &subscription, number, in: end.epoch)
         {
@@ -263,7 +265,7 @@ final class Server: Service, EngineSubscribers {
         let before = subscription
         let events = store.next(for: &subscription)
         if events.isEmpty { return nil }
-        // Kept for a short time, in which all subscribers but slow ones fetch them.
+        // Retain the frames for a short time, during which all but slow subscribers fetch them.
         let isFirst = batches.value.isEmpty
         defer {
             if isFirst, !batches.value.isEmpty {
@@ -282,7 +284,7 @@ final class Server: Service, EngineSubscribers {
         return frames
     }
 
-    /// Accepts connections of the agent's own user and of root only.
+    /// Accepts connections only from the agent's own user and root.
     private func accept(_ channel: any Channel) -> EventLoopFuture<Void> {
         guard let options = channel as? any SocketOptionProvider else {
             return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)

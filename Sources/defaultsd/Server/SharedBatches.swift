@@ -1,12 +1,12 @@
 import DefaultsCore
 import NIOCore
 
-/// The last batches of records that were sent, shared by all subscribers with the same filter and position.
+/// The batches of records sent last, which all subscribers with the same filter and position share.
 ///
-/// A record that is in different batches, such as one of the global domain, is encoded once. A batch of records stays
-/// valid while the log grows: it holds the records after its position, and a subscriber that was sent it continues
-/// after them. Only such batches are kept, because net changes and bookmarks are valid only briefly. Confined to the
-/// server's event loop.
+/// A record in several batches, such as one of the global domain, is encoded only once. A batch of records stays valid
+/// while the log grows: it holds the records after a position, and a subscriber that gets the batch continues after
+/// them. Only such batches are retained, because net changes and bookmarks are valid only briefly. This value is
+/// confined to the server's event loop.
 struct SharedBatches {
     private struct BatchKey: Hashable {
         var epoch: Epoch
@@ -20,7 +20,7 @@ struct SharedBatches {
         var frames: ByteBuffer
     }
 
-    /// The maximum size of the kept frames, in bytes.
+    /// The maximum total size of the retained frames, in bytes.
     private static let capacity = 4 << 20
 
     private struct FrameKey: Hashable {
@@ -50,7 +50,8 @@ struct SharedBatches {
         return frame
     }
 
-    /// Returns the frames of the next events of a subscription, and moves it past them; `nil` if none are kept.
+    /// Returns the frames of a subscription's next events and moves the subscription past them; `nil` if there are no
+    /// such frames.
     func next(for subscription: inout Subscription, _ number: UInt64, in epoch: Epoch) -> ByteBuffer? {
         guard let batch = batches[BatchKey(epoch: epoch, subscription: subscription, number: number)] else {
             return nil
@@ -59,7 +60,7 @@ struct SharedBatches {
         return batch.frames
     }
 
-    /// Keeps the frames of a subscription's next events if they are records only.
+    /// Retains the frames of a subscription's next events if all of these are records.
     mutating func keep(
         _ frames: ByteBuffer, of events: [StreamEvent], for before: Subscription, _ number: UInt64,
         until after: Subscription

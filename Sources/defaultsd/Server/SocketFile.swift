@@ -3,13 +3,13 @@ import Glibc
 import Linux
 import NIOCore
 
-/// The file of the socket that this agent has bound: the only one that it removes.
+/// The file of the socket that this agent has bound.
 struct SocketFile {
     private let path: String
     private let device: dev_t
     private let number: ino_t
 
-    /// Finds the file at a path; `nil` if there is none.
+    /// Finds the file at a path; fails if there is none.
     init?(at path: String) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
@@ -17,7 +17,7 @@ struct SocketFile {
         (device, number) = (status.st_dev, status.st_ino)
     }
 
-    /// Removes the file, unless another has replaced it.
+    /// Removes the file, unless another file has replaced it.
     func remove() {
         if isCurrent { unlink(path) }
     }
@@ -27,7 +27,7 @@ struct SocketFile {
         SocketFile(at: path).map { ($0.device, $0.number) == (device, number) } ?? false
     }
 
-    /// Creates a socket that listens at a path, for the agent's user only.
+    /// Creates a listening socket at a path, accessible only to the agent's user.
     static func listen(at path: String) throws(DefaultsError) -> (socket: Int32, file: SocketFile) {
         let socket = FileDescriptor(
             owning: Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
@@ -35,7 +35,7 @@ struct SocketFile {
         guard number >= 0, UnixAddress(path: path)?.with({ Glibc.bind(number, $0, $1) }) == 0 else {
             throw failure(path, errno)
         }
-        // The umask has kept other users out from the beginning; the user needs no execute permission on a socket.
+        // The umask already keeps other users out; this only removes the user's needless execute permission.
         chmod(path, 0o600)
         guard let file = SocketFile(at: path) else { throw failure(path, errno) }
         guard Glibc.listen(number, queueLength) == 0 else {
@@ -46,17 +46,17 @@ struct SocketFile {
         return (socket.release(), file)
     }
 
-    /// The number of clients that may wait to be accepted.
+    /// The maximum number of clients waiting to be accepted.
     static let queueLength: Int32 = 1_024
 
-    /// Returns the error of a socket that can't be used.
+    /// Returns the error for a socket that can't be used.
     static func failure(_ path: String, _ number: Int32) -> DefaultsError {
         DefaultsError(.directory, errno: number, "Can't listen on the socket \(path)")
     }
 
-    /// Removes a socket that no program listens on.
+    /// Removes the file of a socket on which no program is listening.
     ///
-    /// - Throws: `directory` if the file is not a socket, or a program listens on it.
+    /// - Throws: `directory` if the file isn't a socket, or a program is listening on it.
     static func clear(_ path: String) throws(DefaultsError) {
         var status = stat()
         guard let file = SocketFile(at: path), lstat(path, &status) == 0 else { return }
@@ -68,8 +68,8 @@ struct SocketFile {
         let socket = FileDescriptor(owning: Glibc.socket(AF_UNIX, kind, 0))
         let number = socket.number
         let result = UnixAddress(path: path)?.with { connect(number, $0, $1) }
-        // Refused: the program has exited. Any other failure, such as a full queue or a socket of another type, means
-        // that a program is still running.
+        // ECONNREFUSED means that the program has exited. Any other failure, such as a full queue or a socket of
+        // another type, means that a program is still running.
         guard result == -1, errno == ECONNREFUSED || errno == ENOENT else {
             throw DefaultsError(
                 .directory, "Another program is listening on \(path). Stop it, or choose another socket with --socket.")
@@ -78,10 +78,10 @@ struct SocketFile {
     }
 }
 
-/// A handler that pauses accepting for a second after a connection failed for lack of file descriptors.
+/// A handler that stops accepting for a second after a connection has failed for lack of file descriptors.
 ///
-/// NIO's `AcceptBackoffHandler` skips the next read, but leaves the socket registered: as long as a connection is
-/// waiting, the loop would spin.
+/// NIO's `AcceptBackoffHandler` skips the next read but leaves the socket registered, so the loop would spin as long as
+/// a connection is waiting.
 final class AcceptBackoff: ChannelInboundHandler {
     typealias InboundIn = any Channel
 

@@ -1,17 +1,17 @@
 import DefaultsCore
 
-/// The limits of one connection's subscription filters, which bound what they cost other clients.
+/// The limits of one connection's subscription filters, which bound their cost to other clients.
 enum SubscriptionLimits {
     /// The maximum number of patterns in a subscription's filter, and their maximum total size in bytes.
     private static let patterns = 1_000
     private static let patternBytes = 64 << 10
-    /// The maximum size of a pattern with wildcards, in bytes: matching takes time in proportion to it.
+    /// The maximum size of a pattern with wildcards, in bytes, to which the time for matching is proportional.
     private static let wildcardPatternBytes = 1 << 10
-    /// The maximum number of names in all filters of a connection: looking one up takes almost no time, but names take
-    /// memory.
+    /// The maximum number of names in all filters of a connection; looking up a name takes almost no time, but names
+    /// take memory.
     private static let names = 1 << 16
 
-    /// Checks the filter of another subscription.
+    /// Checks the filter of an additional subscription.
     static func check(
         _ filter: SubscriptionFilter, beside others: some Collection<Subscription>
     ) throws(DefaultsError) {

@@ -33,8 +33,8 @@ final class AgentLog: Sendable {
     }
 }
 
-/// A log handler that writes each message to standard error on one line, even if a file name in it has control
-/// characters.
+/// A log handler that writes each message to standard error on one line, even if it includes control characters from a
+/// file name.
 struct LineLogHandler: LogHandler {
     private var stream: StreamLogHandler
 

@@ -3,9 +3,9 @@ import ServiceLifecycle
 
 /// A task executor that runs tasks on an event loop.
 ///
-/// All of the agent's tasks run this way. Swift's default pool of threads is Dispatch's, which on Linux wakes up once a
-/// second, for as long as the process lives, to check whether it has enough threads (`_dispatch_workq_monitor_pools` in
-/// libdispatch's `workqueue.c`). An idle agent should not wake up at all.
+/// All of the agent's tasks run this way. Swift's default thread pool is Dispatch's, which on Linux wakes up once a
+/// second for the life of the process to check whether it has enough threads (`_dispatch_workq_monitor_pools` in
+/// libdispatch's `workqueue.c`). An idle agent shouldn't wake up at all.
 final class EventLoopExecutor: TaskExecutor {
     private let eventLoop: any EventLoop
 
@@ -32,7 +32,7 @@ extension Service {
     /// Waits until the agent shuts down.
     ///
     /// `gracefulShutdown()` would also work, but starts Dispatch's pool (see `EventLoopExecutor`), which aborts the
-    /// process when no file descriptors are left.
+    /// process if no file descriptors are left.
     func waitForEnd() async {
         let (end, continuation) = AsyncStream<Never>.makeStream()
         await withGracefulShutdownHandler {

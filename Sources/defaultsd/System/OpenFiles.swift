@@ -4,17 +4,17 @@ import Linux
 
 /// The limit of open files (`RLIMIT_NOFILE`), and its division between connections and other files.
 ///
-/// A connection is an open file. Connections must never use up the limit, or no preferences could be read.
+/// A connection is an open file. Connections must never exhaust the limit, or preferences could no longer be read.
 enum OpenFiles {
-    /// The agent's permanent files, a few for files that it reads and saves, and a few connections.
+    /// The minimum limit: the agent's permanent files, a few files that it reads and saves, and a few connections.
     private static let minimum = 32
     /// The reserve for files that the agent reads and saves.
     private static let reserve = 12
 
     /// Raises the limit as far as possible, and checks that it is high enough to start.
     ///
-    /// The soft limit that programs start with is low because of `select`. Only libinotifytools uses that here, and its
-    /// descriptor is one of the first.
+    /// The soft limit that programs start with is low because of `select`. In the agent, only libinotifytools uses
+    /// `select`, and its descriptor is one of the first.
     ///
     /// - Throws: A `DefaultsError` if the limit is too low.
     static func prepare() throws(DefaultsError) {
@@ -39,7 +39,7 @@ enum OpenFiles {
         return Int(clamping: limits.rlim_cur)
     }
 
-    /// Returns the number of connections that are allowed beside a number of other open files.
+    /// Returns the number of connections allowed in addition to some number of other open files.
     static func connections(beside others: Int) -> Int {
         let limit = limit
         return max(1, limit - others - max(reserve, limit / 4))

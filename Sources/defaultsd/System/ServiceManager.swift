@@ -2,7 +2,7 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// The service manager that wants to know the agent's state: systemd, or any other that sets `NOTIFY_SOCKET`.
+/// The service manager to notify of the agent's state: systemd, or any other that sets `NOTIFY_SOCKET`.
 ///
 /// The protocol is `man 3 sd_notify`: a datagram of `KEY=value` lines.
 struct ServiceManager {
@@ -14,7 +14,7 @@ struct ServiceManager {
 
     /// Sends the manager a message.
     ///
-    /// A missing or unresponsive manager is not an error.
+    /// It isn't an error if the manager is missing or unresponsive.
     func notify(_ message: String) {
         guard let address else { return }
         let socket = FileDescriptor(
