@@ -19,7 +19,9 @@ extension ClientState {
         var isAtRest: Bool { isLoaded && snapshot == nil && waiters.isEmpty }
     }
 
-    /// Adds a user of a name. While a name has users, its domains stay in memory once they are loaded.
+    /// Adds a user of a name.
+    ///
+    /// While a name has users, its domains stay in memory once they are loaded.
     mutating func hold(_ name: DomainName) {
         users[name, default: 0] += 1
         idle.remove(name)

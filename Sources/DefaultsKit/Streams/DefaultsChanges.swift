@@ -2,17 +2,17 @@ import DefaultsClient
 import DefaultsCore
 import Synchronization
 
-/// A stream of everything that happens to some domains while it is iterated: every change set, in order.
+/// A stream of everything that happens to some domains during an iteration, including every change set, in order.
 ///
-/// Nothing is dropped silently: changes that couldn't be kept for a slow consumer are reported as a `gap`. Each
-/// iteration has a queue of its own, with up to 1,024 change sets. The stream ends when its task is canceled.
+/// Nothing is dropped silently: if changes have to be dropped for a slow consumer, a `gap` reports that. Each iteration
+/// has its own queue of up to 1,024 change sets. The stream ends when its task is canceled.
 ///
-/// An iteration starts when the domains' values are here: immediately if this process uses them already, and otherwise
-/// during the first call of `next()`, which suspends until they have arrived.
+/// An iteration starts when the domains' values are loaded: immediately if this process already uses them, and
+/// otherwise during the first call of `next()`, which suspends until they have arrived.
 public struct DefaultsChanges: AsyncSequence, Sendable {
     /// An event of a domain.
     public typealias Element = DefaultsEvent
-    /// The error of a stream whose name can't be a domain's in a file.
+    /// The error of a stream with a name that can't be that of a domain in a file.
     public typealias Failure = DefaultsProblem
 
     private let source: Result<Source, DefaultsProblem>
@@ -74,7 +74,7 @@ public struct DefaultsChanges: AsyncSequence, Sendable {
     final class Following: Sendable {
         let source: Source
         let follower: ChangeFollower
-        /// Whether the follower has been added; set by the consumer's task alone.
+        /// Whether the follower has been added; set only by the consumer's task.
         private let isAdded: Atomic<Bool>
 
         init(_ source: Source) {
@@ -87,7 +87,7 @@ public struct DefaultsChanges: AsyncSequence, Sendable {
             if isAdded.load(ordering: .relaxed) { source.client.remove(follower) }
         }
 
-        /// Begins to follow, if that had to wait until the domains are loaded.
+        /// Begins to follow the domains, if this had to wait until they are loaded.
         ///
         /// - Returns: False if the task was canceled first.
         func start() async -> Bool {
@@ -106,7 +106,7 @@ extension DefaultsEvent {
         case .record(let record, let cursor, let isOwn):
             switch record.event {
             case .change(let changeSet):
-                // A change set that only reports overruled values has changed nothing.
+                // Skip a change set that only reports overruled values and changes nothing.
                 if changeSet.changes.isEmpty { return nil }
                 let domain = source.domain(changeSet.domain)
                 self = .change(DefaultsChange(changeSet, at: record.time, cursor, isOwn: isOwn, domain: domain))
@@ -125,7 +125,7 @@ extension UserDefaults {
     public enum ChangeScope: Hashable, Sendable {
         /// The application's or the suite's own domain.
         case application
-        /// The domains of a name.
+        /// The domains with the given name.
         case domain(String)
         /// All domains of the search list.
         case searchList
@@ -134,8 +134,8 @@ extension UserDefaults {
     /// Returns a stream of every change set of some domains, in order, with each key's old and new value.
     ///
     /// It includes changes by this process, by other processes and by programs that write the files. A change set is
-    /// reported even if a domain earlier in the search list hides the values. If the scope names a domain that is in no
-    /// file, the stream throws a `DefaultsProblem` with the code `name`.
+    /// reported even if a domain earlier in the search list hides the values. If the scope names a domain that isn't
+    /// stored in a file, the stream throws a `DefaultsProblem` with the code `name`.
     ///
     /// ```swift
     /// for try await case .change(let changeSet) in defaults.changes(in: .application) {

@@ -36,8 +36,7 @@ struct Contender {
         Contender(name: name, role: .unmeasured(why)) { nil }
     }
 
-    /// Returns the contender in whose place an error stands; rethrows it if the contender isn't a peer's, whose failures
-    /// aren't ours.
+    /// Returns an unmeasured contender for a peer that failed; rethrows the error of any other contender.
     func failed(_ error: any Error) throws -> Contender {
         guard case .peer = role else { throw error }
         return .unmeasured(name, why: "\(error)")
