@@ -3,11 +3,11 @@ package import DefaultsKit
 package import PropertyList
 
 extension UserDefaultsController {
-    /// A binding between a property of an object and a key: each follows the other as long as the binding exists.
+    /// A binding between an object's property and a key, which follow each other as long as the binding exists.
     ///
-    /// The binding belongs to the actor that created it, as the object does: the property is read and set only there,
-    /// and all methods must be called there. The object is held weakly, so it may keep its bindings itself. The binding
-    /// ends on `unbind()`, when its last reference is released, or when the object is gone.
+    /// The binding, like the object, belongs to the actor that created it: the property is read and set only there, and
+    /// all methods must be called there. The object is held weakly, so it may own its bindings. The binding ends on
+    /// `unbind()`, when its last reference is released, or when the object is gone.
     ///
     /// ```swift
     /// title = controller.bind(self, \.title, to: .title)
@@ -17,7 +17,7 @@ extension UserDefaultsController {
         public enum Commit: Hashable, Sendable {
             /// On the actor's next turn, if the property is observable (`@Observable`), and on `commit()`.
             case continuously
-            /// On `commit()` only.
+            /// Only on `commit()`.
             case onDemand
         }
 
@@ -43,16 +43,16 @@ extension UserDefaultsController {
             }
         }
 
-        /// Passes the property's value to the controller now, if it was edited.
+        /// Immediately passes the property's value to the controller, if it was edited.
         ///
-        /// An edit of an observable property goes there by itself on the actor's next turn. Call this method for other
-        /// properties, and before a `save()` that must include an edit of the same turn. It has no effect after
-        /// `unbind()`.
+        /// Edits of an observable property are passed automatically on the actor's next turn. Call this method for
+        /// other properties, and before a `save()` that must include an edit made in the same turn. It has no effect
+        /// after `unbind()`.
         public func commit() {
             if task != nil { property.commit() }
         }
 
-        /// Ends the binding: the property and the key keep their values.
+        /// Ends the binding; the property and the key retain their values.
         ///
         /// Further calls have no effect.
         public func unbind() {
@@ -62,7 +62,7 @@ extension UserDefaultsController {
     }
 }
 
-/// A key that a property is bound to, for transformers that report values that they can't convert.
+/// A key that a property is bound to, for transformers that report unconvertible values.
 package final class BoundKey {
     private let name: String
     private let defaults: UserDefaults
@@ -73,11 +73,12 @@ package final class BoundKey {
         self.defaults = defaults
     }
 
-    /// Reports a value, unless it was the last one reported, since each `revert()` presents it again.
+    /// Reports a problem with a value, unless that value was the last one reported, since each `revert()` presents it
+    /// again.
     ///
     /// - Parameters:
     ///   - value: The key's value.
-    ///   - problem: Returns the problem, given the key's description.
+    ///   - problem: A closure that returns the problem, given the key's description.
     package func report(_ value: PropertyListValue?, _ problem: (String) -> DefaultsProblem) {
         guard let value else { return ProblemHandler.report(problem("\"\(name)\"")) }
         if value == lastReported { return }

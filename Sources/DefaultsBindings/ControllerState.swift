@@ -3,7 +3,7 @@ import DefaultsCore
 import DefaultsKit
 import PropertyList
 
-/// The state of a controller beside its defaults: the pure part, without locks or calls.
+/// The state of a controller apart from its defaults: the pure part, without locks or calls.
 struct ControllerState: Sendable {
     /// A side effect requested by a transition, performed after the lock is released.
     enum Consequence: Sendable {
@@ -23,14 +23,14 @@ struct ControllerState: Sendable {
         var buffer: Difference = [:]
         var initialValues: DomainValues = [:]
         var appliesImmediately = true
-        /// The number of times that edits were discarded, which discards the edits of bound properties, too.
+        /// The number of times that edits were discarded; each time also discards edits of bound properties.
         var discards = 0
     }
 
     private(set) var contents = Contents()
     /// Whether a thread is passing the buffer to the defaults.
     private var isSaving = false
-    /// Whether that thread must save again, as another has called `save()` in the meantime.
+    /// Whether that thread must save again because another has called `save()` in the meantime.
     private var mustSaveAgain = false
 
     /// The observers of changes.

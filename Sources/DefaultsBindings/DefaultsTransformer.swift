@@ -1,11 +1,10 @@
 public import DefaultsKit
 package import PropertyList
 
-/// A conversion between the value that is stored and the one that a bound property presents.
+/// A conversion between the stored value and the value that a bound property presents.
 ///
-/// It may work in one direction only, from stored to presented. A transformer is a plain value. Its closures are called
-/// on the actor of the binding, and must not block. For values stored as data, such as archives, make `Stored` a
-/// `Data?`.
+/// It may work in only one direction, from stored to presented. A transformer is a plain value. Its closures are called
+/// on the binding's actor, and must not block. For values stored as data, such as archives, make `Stored` a `Data?`.
 ///
 /// ```swift
 /// let percent = DefaultsTransformer<Double, Int>(
@@ -15,8 +14,7 @@ package import PropertyList
 public struct DefaultsTransformer<Stored: DefaultsValue, Presented>: Sendable {
     /// The conversion from a stored value to the presented one.
     public let present: @Sendable (Stored) -> Presented
-    /// The conversion from a presented value to the stored one; `nil` for a transformer that works in one direction
-    /// only.
+    /// The conversion from a presented value to the stored one; `nil` for a one-way transformer.
     public let store: (@Sendable (Presented) throws -> Stored)?
     /// The conversion from a bound key's value to the presented one, which can report problems with it, unlike
     /// `present`.
@@ -25,8 +23,8 @@ public struct DefaultsTransformer<Stored: DefaultsValue, Presented>: Sendable {
     /// Creates a transformer.
     ///
     /// - Parameters:
-    ///   - present: Converts a stored value to the presented one.
-    ///   - store: Converts a presented value to the stored one. An error is reported to the handler of
+    ///   - present: A closure that converts a stored value to the presented one.
+    ///   - store: A closure that converts a presented value to the stored one. An error is reported to the handler of
     ///     `UserDefaults.setProblemHandler(_:)`, and nothing is set. Without this closure, a bound property only
     ///     follows its key.
     public init(
@@ -37,7 +35,7 @@ public struct DefaultsTransformer<Stored: DefaultsValue, Presented>: Sendable {
         presentBound = nil
     }
 
-    /// Creates a transformer that reports values that it can't convert.
+    /// Creates a transformer that reports unconvertible values.
     package init(
         present: @escaping @Sendable (Stored) -> Presented,
         presentBound: @escaping @Sendable (Stored, PropertyListValue?, BoundKey) -> Presented,
@@ -55,9 +53,9 @@ extension DefaultsTransformer where Stored == Bool, Presented == Bool {
 }
 
 extension DefaultsTransformer where Stored: ExpressibleByNilLiteral, Presented == Bool {
-    /// A transformer that presents whether there is no value, in one direction only.
+    /// A one-way transformer that presents whether there is no value.
     public static var isNil: Self { Self(present: { ($0 as? any OptionalValue)?.wrapped == nil }) }
 
-    /// A transformer that presents whether there is a value, in one direction only.
+    /// A one-way transformer that presents whether there is a value.
     public static var isNotNil: Self { Self(present: { ($0 as? any OptionalValue)?.wrapped != nil }) }
 }

@@ -5,10 +5,10 @@ import Observation
 import PropertyList
 import Synchronization
 
-/// A property of an object of a known type, and its key.
+/// A property of an object of a known type, together with its key.
 ///
-/// It remembers the last common value of both sides, each in its stored form. So a value that one side just took from
-/// the other isn't mistaken for an edit, and nothing goes in circles.
+/// It remembers the last value that both sides shared, in the stored form of each side. So a value that one side has
+/// just received from the other isn't mistaken for an edit, and updates don't go in circles.
 final class ObjectProperty<Object: AnyObject, Value>: BoundProperty {
     /// The conversions between the key's value and the property's.
     struct Conversion {
@@ -101,13 +101,13 @@ final class ObjectProperty<Object: AnyObject, Value>: BoundProperty {
         conversion.store != nil && stored(object) != shown
     }
 
-    /// Returns the value to store for the property; `nil` also when it can't be stored.
+    /// Returns the value to store for the property; `nil` if there is none or it can't be stored.
     private func stored(_ object: Object) -> PropertyListValue? {
         guard let store = conversion.store else { return nil }
         return (try? store(object[keyPath: keyPath])) ?? nil
     }
 
-    /// Tracks the next edit, unless one is tracked already.
+    /// Tracks the next edit, unless it is already being tracked.
     ///
     /// - Returns: Whether an edit was reported since the last call.
     @discardableResult

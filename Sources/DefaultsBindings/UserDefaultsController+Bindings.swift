@@ -60,8 +60,8 @@ extension UserDefaultsController {
 
     /// Binds a property of an object to a typed key, with a transformer between the stored and the presented value.
     ///
-    /// If the transformer works in one direction only, like `isNil`, the property follows the key, and edits of the
-    /// property go nowhere.
+    /// If the transformer works in only one direction, like `isNil`, the property follows the key, and edits of the
+    /// property have no effect.
     ///
     /// ```swift
     /// let binding = controller.bind(button, \.isHidden, to: .showsButton, transformer: .negateBoolean)
@@ -85,7 +85,7 @@ extension UserDefaultsController {
             ObjectProperty<Object, Presented>.Conversion(
                 present: transformer.presenting(BoundKey(key.name, of: defaults)) { [defaults] value in
                     if transformer.presentBound == nil { return key.read(value, in: defaults) }
-                    // Such a transformer reports a value of another type itself.
+                    // Such a transformer itself reports values of another type.
                     return value.flatMap { Stored(propertyListValue: $0) } ?? key.defaultValue
                 },
                 store: transformer.storing(forKey: key.name)),
@@ -127,7 +127,7 @@ extension UserDefaultsController {
         _ conversion: ObjectProperty<Object, Value>.Conversion, _ commit: Binding.Commit,
         isolation: isolated any Actor
     ) -> Binding {
-        // Registered before the first read, so that no change is missed.
+        // Register before the first read, so that no change is missed.
         let observed = ObservedKeys(defaults, [key], and: self)
         let property = ObjectProperty(
             object, property, self, key, conversion, wakeUp: commit == .continuously ? observed.wakeUp : nil)
@@ -150,8 +150,7 @@ extension DefaultsTransformer {
         }
     }
 
-    /// Returns the conversion from the property's value to the key's; `nil` for a transformer that works in one
-    /// direction only.
+    /// Returns the conversion from the property's value to the key's; `nil` for a one-way transformer.
     fileprivate func storing(
         forKey key: String
     ) -> ((Presented) throws(DefaultsError) -> PropertyListValue?)? {

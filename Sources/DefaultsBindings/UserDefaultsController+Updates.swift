@@ -2,7 +2,7 @@ public import DefaultsKit
 import PropertyList
 
 extension UserDefaultsController {
-    /// Returns a stream of a key's value, as `values` has it: the current value immediately, then the newest after each
+    /// Returns a stream of a key's value as in `values`: the current value immediately, then the newest after each
     /// change.
     ///
     /// It includes changes that aren't applied yet, and changes by all processes. A slow consumer receives only the

@@ -4,16 +4,17 @@ public import DefaultsKit
 import Linux
 public import PropertyList
 
-/// The model of a preferences window: the values of defaults, whose edits it can hold back until they are applied.
+/// The model of a preferences window, which can hold back edits of defaults until they are applied.
 ///
-/// A value is looked up in the controller's buffer, then in the defaults, then in the initial values. When
-/// `appliesImmediately` is false, edits stay in the buffer until `save()` applies them as one change set, or `revert()`
+/// Values are looked up in the controller's buffer, then in the defaults, then in the initial values. If
+/// `appliesImmediately` is false, edits stay in the buffer until `save()` applies them as one change set or `revert()`
 /// discards them. The initial values are the factory defaults that `revertToInitialValues()` restores. They don't
-/// replace `register(defaults:)`: the defaults don't see them.
+/// replace `register(defaults:)`, since reads of the defaults don't find them.
 ///
-/// A controller is thread-safe. An edit is visible in `values` when the call returns and, if it applies immediately, in
-/// the defaults as well. No lock is held while other code is called. Streams (`updates(of:)`) and Observation report
-/// changes to the values and to the controller's own properties; Observation does so on a task, after the change.
+/// A controller is thread-safe. When the call that makes an edit returns, the edit is visible in `values` and, if
+/// applied immediately, also in the defaults. No lock is held while other code is called. Streams (`updates(of:)`) and
+/// Observation report changes to the values and to the controller's own properties; Observation does so in a task,
+/// after the change.
 ///
 /// ```swift
 /// let controller = UserDefaultsController(initialValues: ["quality": 0.8])
@@ -49,8 +50,8 @@ public final class UserDefaultsController: Sendable {
     /// The values by key: `values[.quality]`, `values["quality"]`, `values.quality`.
     public var values: Values { Values(self) }
 
-    /// The factory defaults: the values of keys that are neither in the buffer nor in the defaults, which
-    /// `revertToInitialValues()` sets.
+    /// The factory defaults, which are the values of keys found in neither the buffer nor the defaults, and which
+    /// `revertToInitialValues()` restores.
     public var initialValues: [String: PropertyListValue] {
         get { read(.initialValues, \.initialValues) }
         set { change { $0.setInitialValues(newValue) } }
@@ -79,7 +80,7 @@ public final class UserDefaultsController: Sendable {
     /// Applies the edits in the buffer, including removals, as one change set.
     ///
     /// Without such edits, it has no effect. The edits are in the defaults when the call returns, unless another thread
-    /// is saving at the same time; then that thread saves them as well.
+    /// is already saving; that thread then also saves these edits.
     public func save() {
         var next = change { $0.beginSaving() }
         // The edits stay in the buffer until the defaults have them, so that no reader sees an old value in between.
@@ -91,8 +92,8 @@ public final class UserDefaultsController: Sendable {
 
     /// Discards the edits in the buffer, and the uncommitted edits of bound properties.
     ///
-    /// Bound properties are updated on their actor's next turn. Edits made before then are discarded as well, unless
-    /// the binding's `commit()` is called.
+    /// Bound properties are updated on their actor's next turn. Edits made before then are also discarded, unless the
+    /// binding's `commit()` is called.
     public func revert() {
         change { $0.revert() }
     }
@@ -109,8 +110,8 @@ public final class UserDefaultsController: Sendable {
 
     /// Returns a key's value in the buffer, the defaults or the initial values.
     ///
-    /// For a removal in the buffer, it returns the value that will show through once the removal is applied. That value
-    /// is looked up when it is read: observers aren't notified when it changes.
+    /// For a removal in the buffer, it returns the value that will be found once the removal is applied. That value is
+    /// looked up on each read, so observers aren't notified when it changes.
     func propertyListValue(forKey key: String) -> PropertyListValue? {
         let (buffered, initial) = state.withLock { ($0.contents.buffer[key], $0.contents.initialValues[key]) }
         switch buffered {
@@ -120,7 +121,7 @@ public final class UserDefaultsController: Sendable {
         }
     }
 
-    /// Returns a key's value in the defaults' other domains than the one that edits go to.
+    /// Returns a key's value in the domains of the defaults other than the one that edits go to.
     private func beneath(_ key: String) -> PropertyListValue? {
         if defaults.propertyListValue(forKey: key) == nil { return nil }
         return defaults.client.holders(of: key, in: defaults.list)
@@ -159,7 +160,7 @@ public final class UserDefaultsController: Sendable {
         return state.withLock { value($0.contents) }
     }
 
-    /// Changes the state, and notifies the observers concerned.
+    /// Changes the state, and notifies the affected observers.
     private func change<Result: Sendable>(_ body: (inout ControllerState) -> Result) -> Result {
         let (result, concerned) = state.withLock { state in
             let old = state.contents

@@ -7,8 +7,8 @@ extension UserDefaultsController {
     /// A controller's values by key.
     ///
     /// They are read from the controller's buffer, then from its defaults, then from its initial values. They are set
-    /// in the buffer or, when the controller applies immediately, in the defaults. Observation tracks reads. Any thread
-    /// may use the values.
+    /// in the buffer or, if edits apply immediately, in the defaults. Observation tracks reads. Any thread may use the
+    /// values.
     ///
     /// ```swift
     /// controller.values[.quality] = 0.5

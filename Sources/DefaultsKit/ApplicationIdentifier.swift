@@ -5,9 +5,9 @@ import Synchronization
 
 /// The name of the program's own domain.
 ///
-/// It is fixed as soon as it is used, since files and searches depend on it.
+/// The name is fixed on first use, since files and searches depend on it.
 package enum ApplicationIdentifier {
-    /// The name that the program set or that was suggested; `nil` for the executable's.
+    /// The name that the program has set or that was suggested; `nil` for the executable's name.
     private static let chosen = ForkSafeMutex<DomainName?>(nil)
     /// Whether the name has been read, so that it can no longer change.
     private static let isUsed = Atomic(false)
@@ -17,7 +17,7 @@ package enum ApplicationIdentifier {
         return current
     }
 
-    /// The name that would be used now; reading it doesn't fix it.
+    /// The name that would currently be used; reading this property doesn't fix it.
     static var current: DomainName { chosen.withLock { $0 } ?? ofExecutable }
 
     /// Sets the name, unless another is already in use.
@@ -39,13 +39,13 @@ package enum ApplicationIdentifier {
         chosen.withLock { if $0 == nil { $0 = name } }
     }
 
-    /// The executable's name, which Foundation uses as well where there is no bundle.
+    /// The executable's name, which Foundation also uses if there is no bundle.
     private static let ofExecutable: DomainName = {
         let deleted = " (deleted)"
         var path = AppIdentity.current.executable
         if path.hasSuffix(deleted) { path.removeLast(deleted.count) }
         let name = Path.lastName(of: path)
-        // A file's name may begin with a dot or be longer than a domain's name.
+        // A file's name may begin with a dot or be too long for a domain's name.
         let bytes = String(name.drop { $0 == "." }).utf8.prefix(200)
         return (try? DomainName(String(decoding: bytes, as: UTF8.self))) ?? unknown
     }()

@@ -26,21 +26,21 @@ public struct DefaultsKey<Value: DefaultsValue>: Sendable {
     ///
     /// - Parameters:
     ///   - name: The key's name in the property list.
-    ///   - default: The value of a read when the key has no value, or one that isn't a `Value`. It is evaluated at each
-    ///     such read, so it may depend on the time.
+    ///   - default: The value to return if the key has no value, or a value that isn't a `Value`. It is evaluated for
+    ///     each such read, so it may depend on the time.
     public init(_ name: String, default: @autoclosure @escaping @Sendable () -> Value) {
         self.name = name
         self.makeDefault = `default`
     }
 
-    /// Creates a key whose value is `nil` when it isn't set; setting `nil` removes it.
+    /// Creates a key whose value is `nil` when it isn't set; setting it to `nil` removes it.
     ///
     /// - Parameter name: The key's name in the property list.
     public init<Wrapped>(_ name: String) where Value == Wrapped? {
         self.init(name, default: nil)
     }
 
-    /// The value of a read when the key has no value, or one that isn't a `Value`.
+    /// The value to return if the key has no value, or a value that isn't a `Value`.
     public var defaultValue: Value { makeDefault() }
 }
 
@@ -53,8 +53,8 @@ public struct DefaultsKey<Value: DefaultsValue>: Sendable {
 /// defaults.reset(appearance)
 /// ```
 ///
-/// Two keys are equal when their names and value types are. Defaults aren't compared, since each evaluation may give
-/// another value.
+/// Two keys are equal if their names and value types are. Defaults aren't compared, since each evaluation may give a
+/// different value.
 public struct AnyDefaultsKey: Sendable {
     /// The key's name in the property list.
     public let name: String
@@ -65,7 +65,7 @@ public struct AnyDefaultsKey: Sendable {
 
     /// Erases a key's type.
     ///
-    /// - Parameter key: The key.
+    /// - Parameter key: The typed key.
     public init<Value>(_ key: DefaultsKey<Value>) {
         name = key.name
         valueType = Value.self

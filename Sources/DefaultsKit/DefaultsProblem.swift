@@ -14,33 +14,33 @@ public struct DefaultsProblem: Error, Hashable, Sendable, CustomStringConvertibl
 
         /// A value that no property list can hold; nothing was set.
         public static let value = Code(kind: .value)
-        /// A stored value that isn't of its key's type; the key's default is used, and the stored value stays.
+        /// A stored value that doesn't have its key's type; the key's default is used, and the stored value stays.
         public static let type = Code(kind: .type)
-        /// An edit that was refused, such as one of a read-only domain.
+        /// An edit that was refused, such as an edit of a read-only domain.
         public static let edit = Code(kind: .edit)
         /// A file that is damaged or unreadable; the values stay as they were, or there are none.
         public static let file = Code(kind: .file)
-        /// Edits that aren't durable; they are kept, and saving is retried.
+        /// Edits that aren't durable yet; they stay in effect, and saving is retried.
         public static let saving = Code(kind: .saving)
         /// An agent that isn't available; the process continues without it.
         public static let agent = Code(kind: .agent)
         /// A name that can't be a domain's.
         public static let name = Code(kind: .name)
-        /// A directory of preferences that can't be read.
+        /// A preferences directory that can't be read.
         public static let directory = Code(kind: .directory)
         /// An object that can't be archived, or a stored one that can't be unarchived.
         public static let archive = Code(kind: .archive)
 
-        /// A wait that ended because its task was canceled; what was set is saved all the same.
+        /// A wait that ended because its task was canceled; the edits are saved anyway.
         public static let cancellation = Code(kind: .cancellation)
 
-        /// The code in a word.
+        /// The code as a single word.
         public var description: String { kind.rawValue }
     }
 
     /// The kind of the problem.
     public let code: Code
-    /// A full sentence for people: what happened, where, and the remedy.
+    /// A complete sentence for people: what happened, where, and the remedy.
     public let description: String
     /// The system's error number, if a system call failed.
     public let errno: Int32?
@@ -49,7 +49,7 @@ public struct DefaultsProblem: Error, Hashable, Sendable, CustomStringConvertibl
         self.init(Problem(code.kind, error))
     }
 
-    /// Creates a problem that has no error number, found by a library above this one.
+    /// Creates a problem, found by a library above this one, that has no error number.
     package init(_ code: Code, describedBy description: String) {
         self.init(Problem(code.kind, describedBy: description))
     }
@@ -71,10 +71,10 @@ extension ProblemHandler {
 extension UserDefaults {
     /// Sets the handler for problems that calls can't throw, which otherwise go to standard error.
     ///
-    /// The process has one handler; a new one replaces it, and `nil` restores standard error. The handler is called
-    /// with no lock held, and may read and write defaults. A refused call reports its problem on its own thread, before
-    /// it returns. Problems in the background, such as a file that can't be saved, are reported soon afterwards, one at
-    /// a time and in order, on a thread of the library.
+    /// The process has one handler; a new handler replaces it, and `nil` restores standard error. The handler is called
+    /// with no lock held, and may read and write defaults. A refused call reports its problem on the calling thread,
+    /// before it returns. Background problems, such as a file that can't be saved, are reported soon after they occur,
+    /// one at a time and in order, on a thread of the library.
     ///
     /// ```swift
     /// UserDefaults.setProblemHandler { problem in logger.warning("\(problem)") }

@@ -4,14 +4,14 @@ public import PropertyList
 
 /// The values that a transaction reads and sets.
 ///
-/// The body of `UserDefaults.withTransaction(_:)` receives one. Its edits are made when the body returns, as one change
-/// set.
+/// The body of `UserDefaults.withTransaction(_:)` receives a transaction, whose edits are made as one change set when
+/// the body returns.
 public struct DefaultsTransaction {
     private let defaults: UserDefaults
     private(set) var values = Difference()
     private let reads = Reads()
 
-    /// The values that the edited domain had for the keys that were read; `nil` for none.
+    /// The values that the edited domain had for the keys read so far; `nil` for no value.
     private final class Reads {
         var expected = Difference()
     }
@@ -23,10 +23,10 @@ public struct DefaultsTransaction {
     /// Whether the body read a key that it hadn't set itself.
     var hasRead: Bool { !reads.expected.isEmpty }
 
-    /// The values that the domain must still hold; `nil` for none.
+    /// The values that the domain must still have, by key; `nil` for no value.
     var expected: Difference { reads.expected }
 
-    /// A typed key's value: the one set in this transaction, or else the current one.
+    /// A typed key's value: the value set in this transaction, or else the current one.
     ///
     /// A value that can't be stored is reported to the handler of `UserDefaults.setProblemHandler(_:)`, and the key
     /// keeps its value.
@@ -41,10 +41,11 @@ public struct DefaultsTransaction {
         }
     }
 
-    /// Returns a key's value: the one set in this transaction, or else the one that the search finds.
+    /// Returns a key's value: the value set in this transaction, or else the one that the search finds.
     public func propertyListValue(forKey key: String) -> PropertyListValue? {
         if let value = values[key] { return value }
-        // Recorded before the search: a change between the two then fails the edit instead of going unnoticed.
+        // Record the value before the search, so that a change in between makes the edit fail instead of going
+        // unnoticed.
         if reads.expected[key] == nil { reads.expected[key] = .some(defaults.ownValue(forKey: key)) }
         return defaults.propertyListValue(forKey: key)
     }

@@ -19,15 +19,15 @@ enum MistypedValues {
 
     /// The maximum number of readings remembered.
     ///
-    /// Later ones aren't reported, so that a program that generates keys can't exhaust memory.
+    /// Additional readings aren't reported, so that a program that generates keys can't exhaust memory.
     private static let capacity = 1_024
 
     /// Reports a value, unless it was the last one reported for this key, type and domain.
     ///
     /// - Parameters:
-    ///   - value: The value.
+    ///   - value: The stored value.
     ///   - key: The key's name.
-    ///   - type: The type that the value isn't of.
+    ///   - type: The type that the value should have had.
     ///   - defaults: The instance that found the value, if known.
     static func report(
         _ value: PropertyListValue, of key: String, notOf type: any DefaultsValue.Type, in defaults: UserDefaults?
@@ -51,7 +51,7 @@ enum MistypedValues {
 }
 
 extension DefaultsKey {
-    /// Converts a stored value; reports one of another type, once, and returns the default for it.
+    /// Converts a stored value; if it has another type, reports that once, and returns the default.
     package func read(_ value: PropertyListValue?, in defaults: UserDefaults? = nil) -> Value {
         guard let value else { return defaultValue }
         if let read = Value(propertyListValue: value) { return read }
@@ -62,7 +62,7 @@ extension DefaultsKey {
     /// Converts a stored value without reporting anything.
     func convert(_ value: PropertyListValue?) -> Value? { value.flatMap { Value(propertyListValue: $0) } }
 
-    /// Reports a stored value of another type, once.
+    /// Reports, once, a stored value that has another type.
     func check(_ value: PropertyListValue?, in defaults: UserDefaults) {
         guard let value, Value(propertyListValue: value) == nil else { return }
         MistypedValues.report(value, of: name, notOf: Value.self, in: defaults)
@@ -70,8 +70,7 @@ extension DefaultsKey {
 }
 
 extension UserDefaults {
-    /// Returns a key's name for a problem's description, with the domain that its value comes from, if it comes from
-    /// one.
+    /// Returns a key's name for a problem's description, with the domain, if any, that the value comes from.
     package func describe(_ key: String, having value: PropertyListValue) -> String {
         client.search(list)
         guard let holder = client.holders(of: key, in: list).first, holder.value == value else { return "\"\(key)\"" }

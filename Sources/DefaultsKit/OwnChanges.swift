@@ -1,13 +1,13 @@
 import Linux
 import Synchronization
 
-/// The notification of calls that changed preferences, on the threads that made them.
+/// The notification of calls in this process that change preferences, on the calling threads.
 ///
 /// `didChangeNotification` is built on this.
 package enum OwnChanges {
     /// The handler; it is not called under the lock.
     private static let handler = ForkSafeMutex<Handler?>(nil)
-    /// Whether there is a handler, so that a set without one takes no lock.
+    /// Whether there is a handler; without one, an edit needs no lock.
     private static let hasHandler = Atomic(false)
 
     /// A wrapper of the closure: a bare closure in a generic type would gain another thunk with each access, and be
@@ -16,7 +16,7 @@ package enum OwnChanges {
         let handle: @Sendable (OwnChange) -> Void
     }
 
-    /// Sets the closure that is called for each edit from now on, in place of an earlier one.
+    /// Sets the closure to call for each edit from now on, replacing any earlier closure.
     package static func observe(with new: @escaping @Sendable (OwnChange) -> Void) {
         handler.withLock { $0 = Handler(handle: new) }
         hasHandler.store(true, ordering: .releasing)
@@ -28,7 +28,7 @@ package enum OwnChanges {
     }
 }
 
-/// A call in this process that changed preferences, or set the values that they already had.
+/// A call in this process that changed preferences, or set them to the values that they already had.
 package struct OwnChange {
     /// The instance whose method was called.
     package let defaults: UserDefaults

@@ -5,8 +5,8 @@ package import PropertyList
 extension UserDefaults {
     /// Registers fallback values for keys that no other domain of the search list has.
     ///
-    /// The values belong to the process: all instances find them, and they are never saved. A value replaces one that
-    /// was registered for the same key before. One that can't be stored is left out, and reported to the handler of
+    /// The values belong to the process: all instances find them, and they are never saved. A value replaces any value
+    /// previously registered for the same key. A value that can't be stored is left out and reported to the handler of
     /// `setProblemHandler(_:)`.
     public func register(defaults registrationDictionary: [String: Any]) {
         let values = Self.stored(registrationDictionary)
@@ -50,16 +50,16 @@ extension UserDefaults {
     /// The names of the volatile domains, which exist only in this process.
     public var volatileDomainNames: [String] { client.volatileNames(of: list) }
 
-    /// Returns the values of a volatile domain; empty when there is none of that name.
+    /// Returns the values of a volatile domain; empty if there is none with that name.
     public func volatileDomain(forName domainName: String) -> [String: Any] {
         client.volatile(domainName, of: list)?.mapValues(\.anyValue) ?? [:]
     }
 
     /// Replaces the values of a volatile domain, which exists only in this process.
     ///
-    /// Searches include the argument and the registration domain and, where they are in use, the language domains. A
-    /// volatile domain with the name of a language replaces that language's values until it is removed. Volatile
-    /// domains of other names aren't searched.
+    /// Searches include the argument and registration domains and, if they are in use, the language domains. A volatile
+    /// domain with the name of a language replaces that language's values until it is removed. Volatile domains with
+    /// other names aren't searched.
     public func setVolatileDomain(_ domain: [String: Any], forName domainName: String) {
         let values = Self.stored(domain)
         let old = client.volatile(domainName, of: list) ?? [:]
@@ -76,20 +76,20 @@ extension UserDefaults {
 
     // MARK: Persistent domains
 
-    /// Returns the values of the user's domain of a name, for any host; `nil` when it has none.
+    /// Returns the values of the user's domain with a name, for any host; `nil` if it has none.
     public func persistentDomain(forName domainName: String) -> [String: Any]? {
         guard let suite = suite(named: domainName) else { return nil }
         let values = suite.client.currentValues(of: Domain(suite.name))
         return values.isEmpty ? nil : values.mapValues(\.anyValue)
     }
 
-    /// Replaces all keys of the user's domain of a name, as one change set.
+    /// Replaces all keys of the user's domain with a name, as one change set.
     public func setPersistentDomain(_ domain: [String: Any], forName domainName: String) {
         guard let suite = suite(named: domainName) else { return }
         replace(Domain(suite.name), of: suite.client, with: Self.stored(domain))
     }
 
-    /// Removes all keys of the user's domain of a name, as one change set.
+    /// Removes all keys of the user's domain with a name, as one change set.
     public func removePersistentDomain(forName domainName: String) {
         guard let suite = suite(named: domainName) else { return }
         replace(Domain(suite.name), of: suite.client, with: [:])
@@ -105,9 +105,9 @@ extension UserDefaults {
             OwnChange(defaults: self, domain: domain.name.description, keys: old.merging(values) { $1 }.keys))
     }
 
-    /// Has no effect: instances share their values, so there is nothing to reset.
+    /// Does nothing: instances share their values, so there is nothing to reset.
     ///
-    /// It exists because Foundation has it.
+    /// It exists for compatibility with Foundation.
     public static func resetStandardUserDefaults() {}
 
     // MARK: Conversions
@@ -132,9 +132,9 @@ extension UserDefaults {
     /// DefaultsKit has no language data. DefaultsFoundation gets it from ICU, and only when a program requests it. Only
     /// the first call sets the source.
     ///
-    /// - Parameter source: Returns the values of a language, named as in `AppleLanguages`; `nil` when there is no such
-    ///   language. It is called on any thread, with no lock held, when a search list first needs a language that no
-    ///   other list uses. Two threads that need a language at the same time may both call it.
+    /// - Parameter source: A closure that returns the values of a language, named as in `AppleLanguages`, or `nil` for
+    ///   an unknown language. It is called on any thread, with no lock held, when a search list first needs a language
+    ///   that no other list uses. Two threads that need a language at the same time may both call it.
     package func useLanguages(from source: @escaping @Sendable (String) -> [String: PropertyListValue]?) {
         client.useLanguages(from: source)
     }

@@ -3,11 +3,11 @@ import DefaultsCore
 import PropertyList
 
 extension UserDefaults {
-    /// Registers the defaults of keys, so that untyped reads and other libraries find them, too.
+    /// Registers the defaults of keys, so that untyped reads and other libraries find them too.
     ///
-    /// Each default is evaluated once, by this call; typed reads go on evaluating the key's own. A default that is
-    /// `nil` isn't registered, and one that can't be stored is reported to the handler of `setProblemHandler(_:)`. The
-    /// values belong to the process, as with `register(defaults:)`.
+    /// Each default is evaluated once, by this call; typed reads continue to evaluate the key's own default. A default
+    /// that is `nil` isn't registered, and a default that can't be stored is reported to the handler of
+    /// `setProblemHandler(_:)`. The values belong to the process, as with `register(defaults:)`.
     ///
     /// ```swift
     /// defaults.register(.quality, .theme)
@@ -19,9 +19,9 @@ extension UserDefaults {
         register(keys)
     }
 
-    /// Registers the defaults of keys of different types, so that untyped reads and other libraries find them, too.
+    /// Registers the defaults of keys of different types, so that untyped reads and other libraries find them too.
     ///
-    /// A default that is `nil` isn't registered, and one that can't be stored is reported to the handler of
+    /// A default that is `nil` isn't registered, and a default that can't be stored is reported to the handler of
     /// `setProblemHandler(_:)`.
     public func register(_ keys: some Sequence<AnyDefaultsKey>) {
         var values: [String: Any] = [:]

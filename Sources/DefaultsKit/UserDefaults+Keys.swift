@@ -5,9 +5,9 @@ import PropertyList
 extension UserDefaults {
     /// A typed key's value; setting it sets the key in the application's or the suite's domain.
     ///
-    /// A key that no domain has reads as its default. So does a key whose value can't be read as its type; the value is
-    /// left as it is and reported once to the handler of `setProblemHandler(_:)`. Setting an `Optional` key to `nil`
-    /// removes it.
+    /// A key that isn't set in any domain reads as its default. So does a key whose value can't be read as its type;
+    /// that value is left as it is, and reported once to the handler of `setProblemHandler(_:)`. Setting an `Optional`
+    /// key to `nil` removes it.
     ///
     /// ```swift
     /// extension DefaultsKey where Value == Double {
@@ -16,14 +16,14 @@ extension UserDefaults {
     /// defaults[.quality] += 0.1
     /// ```
     ///
-    /// Observation tracks the read: `withObservationTracking` and `Observations` see later changes, including those of
-    /// other processes. They are notified on a task, after the change, and possibly twice if the value was read less
-    /// than a tenth of a second before it.
+    /// Observation tracks reads: `withObservationTracking` and `Observations` see later changes, including those by
+    /// other processes. They are notified in a task, after the change, and possibly twice if the value was read less
+    /// than a tenth of a second before the change.
     ///
-    /// `+=` and other changes in place are atomic among the threads of this process that change the key in place or by
-    /// `update(_:_:)`. Another process may still change the value in between; use `update(_:_:)` to rule that out. A
-    /// change in place holds a lock until it ends: don't wait for another thread in it, and don't pass the value as
-    /// `inout` to an asynchronous function.
+    /// `+=` and other in-place changes are atomic among the threads of this process that change the key in place or
+    /// with `update(_:_:)`. Another process may still change the value in between; use `update(_:_:)` to prevent that.
+    /// An in-place change holds a lock until it ends: don't wait for another thread during it, and don't pass the value
+    /// as `inout` to an asynchronous function.
     public subscript<Value>(key: DefaultsKey<Value>) -> Value {
         get {
             list.track(key.name).access()
@@ -39,7 +39,7 @@ extension UserDefaults {
             defer {
                 let outcome = Result { () throws(DefaultsError) in try store(value, for: key) }
                 client.modifications.unlock()
-                // Handlers may call anything, so they are called without the lock.
+                // Handlers may run any code, so call them without the lock.
                 key.check(stored, in: self)
                 finish(key, outcome)
             }

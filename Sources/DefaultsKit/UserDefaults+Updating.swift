@@ -5,22 +5,23 @@ import Linux
 import PropertyList
 
 extension UserDefaults {
-    /// Changes a key's value based on its current value, and loses no change by another thread or process.
+    /// Changes a key's value based on its current value, without losing changes by other threads or processes.
     ///
     /// ```swift
     /// try defaults.update(.launches) { $0 += 1 }
     /// ```
     ///
-    /// The value is set only if the application's or the suite's domain still holds what the body received; otherwise
-    /// the body runs again with the new value. The call blocks until the change is saved, about a millisecond, so don't
-    /// use it where blocking isn't allowed. A change that can't be saved stays in effect, and saving is retried.
+    /// The value is set only if the application's or the suite's domain still has the value that the body received;
+    /// otherwise, the body runs again with the new value. The call blocks until the change is saved, which takes about
+    /// a millisecond, so don't use it where blocking isn't allowed. A change that can't be saved stays in effect, and
+    /// saving is retried.
     ///
-    /// Other threads' updates and changes in place, such as `+=`, wait until this one ends. In the body, don't wait for
-    /// another thread, and don't change the same key.
+    /// Other threads' updates and in-place changes, such as `+=`, wait until this update ends. In the body, don't wait
+    /// for another thread, and don't change the same key.
     ///
     /// - Parameters:
-    ///   - key: The key.
-    ///   - body: Changes the value. It may run several times. When it throws, nothing is set.
+    ///   - key: The key to update.
+    ///   - body: A closure that changes the value. It may run several times. If it throws, nothing is set.
     /// - Returns: The body's result.
     /// - Throws: The body's error; or a `DefaultsProblem` if the value can't be stored, the edit is refused, the agent
     ///   ends before it answers, or other programs keep changing the key for a minute.
@@ -29,7 +30,7 @@ extension UserDefaults {
         _ key: DefaultsKey<Value>, _ body: (inout Value) throws -> Outcome
     ) throws -> Outcome {
         let (outcome, stored) = try client.modifications.withLock { try commit(key, body) }
-        // Handlers may call anything, so they are called without the lock.
+        // Handlers may run any code, so call them without the lock.
         key.check(stored, in: self)
         publishEdit(of: [key.name])
         return outcome
@@ -37,7 +38,7 @@ extension UserDefaults {
 
     /// Runs the body until its value is set.
     ///
-    /// - Returns: The body's result when its value was set, and the stored value that it received.
+    /// - Returns: The body's result from the run whose value was set, and the stored value that it received.
     private func commit<Value, Outcome>(
         _ key: DefaultsKey<Value>, _ body: (inout Value) throws -> Outcome
     ) throws -> (Outcome, PropertyListValue?) {
@@ -68,17 +69,17 @@ extension UserDefaults {
     /// }
     /// ```
     ///
-    /// A transaction that only sets values returns without waiting. One that reads values through its argument blocks
-    /// until it is saved, as `update(_:_:)` does, and is checked: if the application's or the suite's domain no longer
-    /// holds the values that were read, the body runs again.
+    /// A transaction that only sets values returns without waiting. A transaction that reads values through its
+    /// argument blocks until it is saved, like `update(_:_:)`, and is checked: if the application's or the suite's
+    /// domain no longer has the values that were read, the body runs again.
     ///
     /// If the agent ends before it answers, and no other agent knows from its log whether the edit was made, the body
     /// runs again: a count may be incremented twice. If the edit is refused, or other programs keep changing the keys
     /// for a minute, the problem is reported to the handler of `setProblemHandler(_:)`, and the values are set without
     /// the check.
     ///
-    /// - Parameter body: Sets the values. A read in it returns the value that it has set, or else the current one. It
-    ///   may run several times. When it throws, nothing is set.
+    /// - Parameter body: A closure that sets the values. Its reads return the value that it has set, or else the
+    ///   current one. It may run several times. If it throws, nothing is set.
     /// - Returns: The body's result.
     /// - Throws: The body's error.
     public func withTransaction<Outcome, Failure>(
@@ -95,7 +96,7 @@ extension UserDefaults {
                     publishEdit(of: transaction.values.keys)
                     return outcome
                 } catch {
-                    // The edit may have been made. Setting the values unchecked could undo what others have changed
+                    // The edit may have been made, so setting the values unchecked could undo what others have changed
                     // since.
                     let isLost = error.code == .agentUnavailable
                     if isLost || Self.isWorthRepeating(error), backoff.wait() { continue }

@@ -72,10 +72,10 @@ extension UserDefaults {
 
     /// Waits until earlier edits are durable and earlier changes by others are visible here.
     ///
-    /// Calling it is optional: edits are saved within a second, and when the process ends normally.
+    /// Calling this is optional: edits are saved within a second, or when the process ends normally.
     ///
-    /// - Returns: False when an edit can't be saved. The reason is reported to the handler of `setProblemHandler(_:)`;
-    ///   the edit is kept, and saving is retried.
+    /// - Returns: False if an edit can't be saved. The reason is reported to the handler of `setProblemHandler(_:)`;
+    ///   the edit stays in effect, and saving is retried.
     @discardableResult
     public func synchronize() -> Bool {
         (try? save()) != nil
@@ -83,21 +83,20 @@ extension UserDefaults {
 
     /// Waits until earlier edits are durable and earlier changes by others are visible here.
     ///
-    /// It is `synchronize()` with an error instead of a Boolean result.
+    /// This is `synchronize()` with an error instead of a Boolean result.
     ///
-    /// - Throws: The reason why an edit can't be saved; the edit is kept, and saving is retried.
+    /// - Throws: The reason why an edit can't be saved; the edit stays in effect, and saving is retried.
     public func save() throws(DefaultsProblem) {
         client.prepare(client.names(of: list))
         if let failure = client.synchronize().first { throw DefaultsProblem(.saving, failure) }
     }
 
-    /// Suspends until everything that was set before is durable, and everything that others changed before is visible
-    /// here.
+    /// Suspends until earlier edits are durable and earlier changes by others are visible here.
     ///
-    /// It blocks no thread. If the task is canceled, the wait ends; what was set is saved all the same.
+    /// It doesn't block a thread. If the task is canceled, the wait ends, but the edits are still saved.
     ///
-    /// - Throws: A `DefaultsProblem` with the reason why something can't be saved, or with the code `cancellation` if
-    ///   the task was canceled first; edits are kept, and saving is retried.
+    /// - Throws: A `DefaultsProblem` with the reason why an edit can't be saved, or with the code `cancellation` if the
+    ///   task was canceled first; edits stay in effect, and saving is retried.
     public func save() async throws(DefaultsProblem) {
         guard await client.load(client.names(of: list)), let failures = await client.synchronized() else {
             throw DefaultsProblem(.cancellation, describedBy: "The wait for \(domain.name) to be saved was canceled.")

@@ -2,17 +2,18 @@ package import DefaultsClient
 package import DefaultsCore
 public import PropertyList
 
-/// A program's preferences: values by key, searched in several domains and shared live with other programs.
+/// A program's preferences: values by key, which are searched for in several domains and shared live with other
+/// programs.
 ///
-/// It has the API and the behavior of Foundation's class, and adds what that class lacks on Linux. With an agent, a
+/// This class has the API and behavior of Foundation's, and adds what that class lacks on Linux. With an agent, a
 /// change by another process or an editor is visible immediately. No value is ever lost to another writer. Arguments,
 /// suites, the global domain, per-host, system-wide and managed domains take part in every search.
 ///
 /// A read is a lookup in this process's memory. An edit is in effect when the call returns, and reaches the agent in
 /// order. It is durable after `synchronize()`, within a second, or when the process ends normally.
 ///
-/// Instances are thread-safe, and instances of one name share their values. No lock is held while your code is called,
-/// except in changes in place and `update(_:_:)`, whose bodies run under one.
+/// Instances are thread-safe, and instances with the same name share their values. No lock is held while your code is
+/// called, except during in-place changes and `update(_:_:)`.
 ///
 /// ```swift
 /// import class DefaultsKit.UserDefaults
@@ -69,7 +70,7 @@ public final class UserDefaults: Sendable {
         self.init(.shared, ApplicationIdentifier.name)
     }
 
-    /// Creates the preferences of a suite among the domains of a client other than the process's own.
+    /// Creates the preferences of a suite from a given client, which need not be the process's own.
     package convenience init?(suiteName: String?, in client: Client) {
         guard let suiteName else {
             self.init(client, ApplicationIdentifier.name)
@@ -94,7 +95,7 @@ public final class UserDefaults: Sendable {
 }
 
 extension UserDefaults {
-    /// Returns the domain that a name refers to, and reports a name whose domain isn't stored in a file.
+    /// Returns the domain that a name refers to; if that domain isn't stored in a file, reports it and returns `nil`.
     func suite(named text: String) -> (client: Client, name: DomainName)? {
         do throws(DefaultsProblem) {
             return try resolveSuite(named: text)
@@ -104,7 +105,7 @@ extension UserDefaults {
         }
     }
 
-    /// Loads the domain that a name means, and waits until its values are here.
+    /// Loads the domain that a name refers to, and waits until its values have arrived.
     ///
     /// - Throws: A `DefaultsProblem` for a name whose domain isn't stored in a file.
     package func loadSuite(named text: String) throws(DefaultsProblem) {
@@ -112,7 +113,7 @@ extension UserDefaults {
         suite.client.with([suite.name]) {}
     }
 
-    /// Returns the domain that a name means.
+    /// Returns the domain that a name refers to.
     ///
     /// The name is resolved as for the process's own client, even if this instance's domain is a file named by path.
     ///
@@ -129,8 +130,8 @@ extension UserDefaults {
 extension UserDefaults {
     /// Creates preferences that exist only in memory, for tests and previews.
     ///
-    /// They have no file, see no arguments, and share nothing with other instances. Everything else works as usual:
-    /// searches, streams, transactions, volatile domains.
+    /// They have no file, ignore the command line, and share nothing with other instances. Everything else works as
+    /// usual: searches, streams, transactions, volatile domains.
     ///
     /// ```swift
     /// let defaults = UserDefaults(inMemory: ["quality": 0.5])
@@ -145,7 +146,7 @@ extension UserDefaults {
 
 /// Two instances are equal when they are the same instance, as with Foundation's class.
 ///
-/// Instances of one name share their values, but each has suites of its own.
+/// Instances with the same name share their values, but each has its own suites.
 extension UserDefaults: Hashable {
     /// Returns whether both are the same instance.
     public static func == (first: UserDefaults, second: UserDefaults) -> Bool { first === second }
@@ -158,7 +159,7 @@ extension UserDefaults: Hashable {
 extension UserDefaults {
     /// Returns a key's value, as `object(forKey:)` does.
     ///
-    /// It is part of key-value coding, which Foundation on Linux lacks.
+    /// This is part of key-value coding, which Foundation lacks on Linux.
     public func value(forKey key: String) -> Any? { object(forKey: key) }
 
     /// Sets a key, as `set(_:forKey:)` does; `nil` removes it.

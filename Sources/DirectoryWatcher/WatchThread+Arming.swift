@@ -112,7 +112,8 @@ extension WatchThread {
 
     /// Watches the nearest directory above the main one that can be opened.
     ///
-    /// - Returns: The path one step down from that directory toward the main one; `nil` if no directory can be watched.
+    /// - Returns: The path one step down from that directory toward the main one; `nil` if no such directory can be
+    ///   opened.
     private func armAncestor() -> String? {
         var next = directory
         while next != "/", Path.hasSeparator(next) {

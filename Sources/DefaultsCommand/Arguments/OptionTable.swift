@@ -15,7 +15,7 @@ enum OptionTable {
         Option(name: "--help", hasValue: false),
     ]
 
-    /// The verbs; "help" is one as well.
+    /// The verbs, including "help".
     static let verbs: [Verb] = [
         Verb(names: ["read"], domains: .one, isPassthrough: false, options: [
             Option(name: "--json", hasValue: false),

@@ -2,7 +2,7 @@ import CLinux
 import DefaultsCore
 import Glibc
 
-/// A program in a process group of its own, which ends or stops together with this process.
+/// A program in its own process group, which ends or stops together with this process.
 ///
 /// The group stops when Ctrl-Z (SIGTSTP) stops this process. SIGSTOP can't be caught and stops only this process.
 struct ProgramGroup {

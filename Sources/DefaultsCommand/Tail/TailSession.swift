@@ -111,7 +111,7 @@ struct TailSession {
         }
     }
 
-    /// The delay before this command starts an agent of its own, so that another one can start first.
+    /// The delay before this command starts its own agent, so that another agent can start first.
     ///
     /// An agent that was killed is usually restarted by its supervisor. One that exited did so on purpose; if a regular
     /// agent is about to replace it, the agent of this command hands over to that one.

@@ -60,7 +60,8 @@ package struct FileContents: Sendable {
     package var version: FileVersion
     /// Whether a dictionary has keys that differ only in Unicode normalization; `values` has only one of them.
     package var hasEquivalentKeys = false
-    /// The mark set by the store that saved the file; `nil` for a foreign writer's file.
+    /// The mark set by the store that saved the file; `nil` if the file has no valid mark, like a foreign writer's
+    /// file.
     package var saveMark: SaveMark?
 
     /// The time of the newest edit if a store saved the contents, or else of the file's last change.

@@ -175,7 +175,7 @@ package struct Merge: Sendable {
         }
     }
 
-    /// Returns the part of a late edit that still applies: the keys that others haven't changed since.
+    /// Returns the part of a late edit that still applies: the keys that haven't been set or written since.
     ///
     /// - Parameters:
     ///   - values: The keys that the edit sets or removes.

@@ -2,7 +2,7 @@ import DefaultsClient
 import DefaultsCore
 public import PropertyList
 
-/// A single domain, without a search: a name, for one user or for all, on one host or on any.
+/// A single domain, used without a search: a name, for one user or all users, on one host or any host.
 ///
 /// `UserDefaults.domain(_:user:host:)` returns one. The scopes are those of CFPreferences. Only the current user's
 /// domains can be changed.
@@ -26,7 +26,7 @@ public struct PreferencesDomain: Hashable, Sendable, CustomStringConvertible {
         self.client = client ?? defaults.client
     }
 
-    /// Returns whether both are the same domain in the same location, regardless of the instances that returned them.
+    /// Returns whether both are the same domain in the same directory, regardless of the instances that returned them.
     public static func == (first: PreferencesDomain, second: PreferencesDomain) -> Bool {
         first.domain == second.domain && first.client === second.client
     }
@@ -40,10 +40,10 @@ public struct PreferencesDomain: Hashable, Sendable, CustomStringConvertible {
     /// The user whose values the domain holds.
     public var user: PreferencesUser { PreferencesUser(domain.user) }
 
-    /// The identifier of the host on which the values apply; `nil` for any.
+    /// The identifier of the host on which the values apply; `nil` for any host.
     public var host: String? { domain.host.identifier }
 
-    /// The name, followed by the host unless it is any, and the user unless it is the current one.
+    /// The name, followed by the host unless that is any host, and by the user unless that is the current user.
     public var description: String { domain.description }
 
     // MARK: Values
@@ -54,7 +54,7 @@ public struct PreferencesDomain: Hashable, Sendable, CustomStringConvertible {
     /// The keys that have a value in this domain, sorted.
     public var keys: [String] { values.keys.sorted() }
 
-    /// Returns a key's value in this domain alone; `nil` when it has none.
+    /// Returns a key's value in this domain, without a search; `nil` if the domain doesn't have the key.
     public func propertyListValue(forKey key: String) -> PropertyListValue? { values[key] }
 
     /// Sets a key in this domain; `nil` removes it.
@@ -81,14 +81,14 @@ public struct PreferencesDomain: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension UserDefaults {
-    /// Returns a single domain, whether it has values or not.
+    /// Returns a single domain, whether or not it has values.
     ///
     /// - Parameters:
     ///   - name: The application's or the suite's name, or `UserDefaults.globalDomain`. It is escaped as by
     ///     `UserDefaults(suiteName:)`, except that an absolute path is an error.
     ///   - user: The user whose values the domain holds.
     ///   - host: The host on which the values apply.
-    /// - Returns: The domain, in this instance's directory or, for values in memory, among those.
+    /// - Returns: The domain, in this instance's directory or, for an in-memory instance, among its values.
     /// - Throws: A `DefaultsProblem` when the name or the host's identifier isn't valid.
     public func domain(
         _ name: String, user: PreferencesUser = .current, host: PreferencesHost = .any
@@ -131,7 +131,7 @@ public enum PreferencesHost: Hashable, Sendable {
     case any
     /// This host, by its machine ID; the same as `any` on a machine that has none.
     case current
-    /// A host by its identifier: its machine ID as an upper-case UUID.
+    /// A host given by its identifier: its machine ID as an uppercase UUID.
     case identifier(String)
 
     var host: DomainHost {
@@ -149,9 +149,9 @@ public enum PreferencesHost: Hashable, Sendable {
 public enum PreferencesUser: Hashable, Sendable {
     /// The current user.
     case current
-    /// All users of this system: a domain in one of the system's directories, given by its absolute path.
+    /// All users of this system, for a domain in one of the system directories, given by its absolute path.
     case any(directory: String)
-    /// All users of this system: a domain that the administrator forces.
+    /// All users of this system, for a domain whose values the administrator forces.
     case managed
 
     init(_ user: DomainUser) {

@@ -2,7 +2,7 @@ import DefaultsClient
 import DefaultsCore
 public import PropertyList
 
-/// A domain of a search list that has a key, and the value that it has for it.
+/// A domain in a search list that has some key, with the key's value there.
 ///
 /// `UserDefaults.layers(holding:)` returns them.
 public struct ExplainedLayer: Hashable, Sendable, CustomStringConvertible {
@@ -10,7 +10,8 @@ public struct ExplainedLayer: Hashable, Sendable, CustomStringConvertible {
     public enum Kind: Hashable, Sendable {
         /// A domain in a file, with the file's path.
         case persistent(PreferencesDomain, path: String?)
-        /// A domain of this process alone, by its name: the arguments, the registered defaults or a language.
+        /// A domain that exists only in this process, by its name: the arguments, the registered defaults or a
+        /// language.
         case volatile(String)
     }
 

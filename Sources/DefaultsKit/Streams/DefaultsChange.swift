@@ -8,7 +8,7 @@ public struct DefaultsChange: Hashable, Sendable {
     public enum Source: Hashable, Sendable {
         /// This process.
         case thisProcess
-        /// Another process, by its process ID and the path of its executable.
+        /// Another process, given by its process ID and the path of its executable.
         case process(Int, executable: String)
         /// A foreign writer, which wrote the file directly.
         case file
@@ -41,7 +41,7 @@ public struct DefaultsChange: Hashable, Sendable {
     public let source: Source
     /// The changes to this domain's keys, each key once, sorted by name.
     public let changes: [KeyChange<PropertyListValue?>]
-    /// The time of the change, for display only: the stream's order is authoritative, as clocks may step.
+    /// The time of the change, for display only: the stream's order is authoritative, since clocks may be set.
     public let time: Date
     /// The position after this change set in the agent's log.
     public let cursor: Cursor
@@ -72,7 +72,7 @@ public enum DefaultsEvent: Hashable, Sendable {
     case damaged(PreferencesDomain, reason: String)
     /// A domain's edits, from any process, can't be saved, for the given reason.
     ///
-    /// They are in effect and kept, and saving is retried.
+    /// The edits stay in effect, and saving is retried.
     case unsaved(PreferencesDomain, reason: String)
     /// A domain is no longer damaged or unsaved.
     case recovered(PreferencesDomain)

@@ -7,11 +7,11 @@ public struct KeyChange<Value: Sendable>: Sendable {
     public let key: String
     /// The value before the change.
     ///
-    /// Of a key that had none it is the key's default in a typed stream, and `nil` in a change set.
+    /// If the key had no value, this is the key's default in a typed stream, and `nil` in a change set.
     public let oldValue: Value
     /// The value after the change.
     ///
-    /// Of a key that was removed it is the key's default in a typed stream, and `nil` in a change set.
+    /// If the key was removed, this is the key's default in a typed stream, and `nil` in a change set.
     public let newValue: Value
 }
 
@@ -20,8 +20,8 @@ extension KeyChange: Hashable where Value: Hashable {}
 
 /// A stream of each change to a key's value, with the old value.
 ///
-/// Each change's old value is the previous change's new value. If more than 1,024 changes are pending, the later ones
-/// are merged into one. The stream ends when its task is canceled.
+/// Each change's old value is the previous change's new value. If more than 1,024 changes are pending, later ones are
+/// merged into the last. The stream ends when its task is canceled.
 public struct DefaultsKeyChanges<Value: DefaultsValue>: AsyncSequence, Sendable {
     /// A change to the key's value.
     public typealias Element = KeyChange<Value>
@@ -38,8 +38,8 @@ public struct DefaultsKeyChanges<Value: DefaultsValue>: AsyncSequence, Sendable 
 
     /// Starts an iteration.
     ///
-    /// It receives each change from now on if this process has loaded the values already, and otherwise from the first
-    /// call of `next()` on, which suspends until they have arrived.
+    /// If this process has already loaded the values, the iteration receives each change from now on. Otherwise, it
+    /// receives changes from the first call of `next()` on, which suspends until the values have arrived.
     public func makeAsyncIterator() -> Iterator { Iterator(defaults, key) }
 
     /// An iteration over the stream; one task at a time may use it.
@@ -57,7 +57,7 @@ public struct DefaultsKeyChanges<Value: DefaultsValue>: AsyncSequence, Sendable 
             if defaults.client.searchIfLoaded(defaults.list) { observed = observe() }
         }
 
-        /// Registers for changes from now on; the result of a search that was made before is not a change.
+        /// Registers for changes from now on; the result of an earlier search isn't a change.
         private func observe() -> ObservedKeys { ObservedKeys(defaults, [key.name], recordingIn: pending) }
 
         /// Waits for the next change, and returns it; `nil` when the task is canceled.

@@ -14,7 +14,7 @@
 /// tracks reads.
 @propertyWrapper
 public struct DefaultsStored<Value: DefaultsValue>: Sendable {
-    /// The key.
+    /// The key that the property reads and sets.
     public let key: DefaultsKey<Value>
     private let store: UserDefaults
 

@@ -1,17 +1,18 @@
 package import DefaultsClient
 public import PropertyList
 
-/// A stream of a value that depends on some keys: the current value immediately, then the newest after each change.
+/// A stream of a value that depends on some keys, which yields the current value immediately and then the newest value
+/// after each change.
 ///
-/// Each iteration starts with the current value and is independent of others. A slow consumer misses values in between,
-/// but never the last one. The stream ends when its task is canceled.
+/// Each iteration starts with the current value and is independent of others. A slow consumer may miss intermediate
+/// values, but never the last one. The stream ends when its task is canceled.
 public struct DefaultsUpdates<Element: Sendable>: AsyncSequence, Sendable {
     /// The stream never fails.
     public typealias Failure = Never
 
     private let defaults: UserDefaults
     private let keys: Set<String>?
-    /// The source whose values are followed as well.
+    /// An additional source whose values are observed.
     private let source: (any ObservationSource)?
     private let read: @Sendable (UserDefaults) -> (raw: [PropertyListValue?], element: Element)
 
@@ -69,7 +70,8 @@ public struct DefaultsUpdates<Element: Sendable>: AsyncSequence, Sendable {
     }
 }
 
-/// Values beside those of the defaults that a stream observes, such as those that a controller hasn't applied yet.
+/// A source of values other than the defaults that a stream observes, such as values that a controller hasn't applied
+/// yet.
 package protocol ObservationSource: AnyObject, Sendable {
     /// Adds an observer of keys.
     func add(_ observation: SearchList.Observation)

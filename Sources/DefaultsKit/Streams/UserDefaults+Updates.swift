@@ -6,8 +6,8 @@ extension UserDefaults {
     /// Returns a stream of a key's value as the search finds it: the current value immediately, then the newest after
     /// each change.
     ///
-    /// It reports changes by all processes; without an agent, those by others arrive within a second. A slow consumer
-    /// receives only the newest value, and never misses the last. The stream ends when its task is canceled.
+    /// It reports changes by all processes; without an agent, changes by others arrive within a second. A slow consumer
+    /// receives only the newest value, and never misses the last one. The stream ends when its task is canceled.
     ///
     /// ```swift
     /// for await quality in defaults.updates(of: .quality) { player.quality = quality }

@@ -1,6 +1,6 @@
 public import PropertyList
 
-/// A type of values that a `DefaultsKey` can have.
+/// A type whose values a `DefaultsKey` can have.
 ///
 /// The common types conform: Booleans, numbers of every width, text, `Data`, `Date`, `URL`, `UUID`,
 /// `PropertyListValue`, and `Optional`s, arrays, sets, dictionaries and ranges of them. Enumerations with raw values,
@@ -32,13 +32,13 @@ public import PropertyList
 /// }
 /// ```
 public protocol DefaultsValue: PropertyListConvertible, Sendable {
-    /// Creates a value from a stored one; `nil` if that isn't a value of this type.
+    /// Creates a value from a stored value; fails if that can't be read as this type.
     ///
     /// It is called only when a value is stored; otherwise the key's default is used.
     init?(propertyListValue: PropertyListValue)
 }
 
-/// A value with a raw value is stored as that.
+/// A value with a raw value is stored as its raw value.
 extension DefaultsValue where Self: RawRepresentable, RawValue: DefaultsValue {
     /// Creates the value of a stored raw value; `nil` if no case has it.
     public init?(propertyListValue: PropertyListValue) {

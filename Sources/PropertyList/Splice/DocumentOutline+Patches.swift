@@ -78,7 +78,7 @@ extension DocumentOutline {
                 patches.append(
                     TextSplice.Patch(range: line..<line, bytes: margin + entry + layout.lineEnd, rank: rank))
             } else {
-                // At the beginning of the document, and in an empty dictionary, a new line must follow as well.
+                // At the beginning of the document, and in an empty dictionary, a new line must also follow.
                 let before = position == 0 ? [] : layout.lineEnd
                 let behind = position == 0 || (count == 0 && rank == added.count - 1) ? layout.lineEnd : []
                 patches.append(

@@ -2,7 +2,7 @@
 package enum TextComments {
     /// Returns whether a document has comments, so that rewriting it as a whole would lose more than formatting.
     ///
-    /// Text that only looks like a comment, such as inside a CDATA section, counts as well.
+    /// Text that only looks like a comment, such as inside a CDATA section, also counts.
     ///
     /// - Parameters:
     ///   - document: The bytes, in any encoding in which ASCII is recognizable.
