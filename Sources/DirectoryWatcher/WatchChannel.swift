@@ -1,4 +1,3 @@
-internal import CLinux
 internal import Glibc
 internal import Linux
 
@@ -36,8 +35,8 @@ final class WatchChannel: Sendable {
     private let tick: AsyncStream<Void>.Continuation
 
     init() throws(WatcherError) {
-        let wake = linux_eventfd()
-        let ready = wake < 0 ? -1 : linux_eventfd()
+        let wake = EventDescriptor.open()
+        let ready = wake < 0 ? -1 : EventDescriptor.open()
         guard ready >= 0 else {
             let code = errno
             if wake >= 0 { Glibc.close(wake) }
@@ -96,19 +95,18 @@ final class WatchChannel: Sendable {
         state.withLock { state in
             guard !state.hasEnded else { return false }
             change(&state.requests)
-            Self.signal(wake)
+            EventDescriptor.signal(wake)
             return true
         }
     }
 
     // MARK: The thread's side
 
-    func signalReady() { Self.signal(ready) }
+    func signalReady() { EventDescriptor.signal(ready) }
 
     /// Dequeues the requests, after making `wake` unreadable so that a request that arrives in between isn't lost.
     func dequeueRequests() -> Requests {
-        var counter: UInt64 = 0
-        _ = read(wake, &counter, MemoryLayout.size(ofValue: counter))
+        EventDescriptor.reset(wake)
         return state.withLock { state in
             let requests = state.requests
             state.requests = Requests()
@@ -135,10 +133,5 @@ final class WatchChannel: Sendable {
         }
         for drain in drains { drain() }
         tick.finish()
-    }
-
-    private static func signal(_ descriptor: Int32) {
-        var one: UInt64 = 1
-        _ = write(descriptor, &one, MemoryLayout.size(ofValue: one))
     }
 }

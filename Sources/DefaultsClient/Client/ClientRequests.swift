@@ -35,7 +35,7 @@ final class ClientRequests: Sendable {
     /// It isn't created earlier, because a process that becomes a daemon first closes all descriptors.
     func open() {
         guard descriptor < 0 else { return }
-        let new = linux_eventfd()
+        let new = EventDescriptor.open()
         linux_close_in_child(new)
         eventfd.store(new, ordering: .relaxed)
     }
@@ -52,8 +52,7 @@ final class ClientRequests: Sendable {
     /// Wakes the thread.
     func wake() {
         guard !isAwake.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        var one: UInt64 = 1
-        _ = write(descriptor, &one, 8)
+        EventDescriptor.signal(descriptor)
     }
 
     /// Adds requests, and wakes the thread.
@@ -67,8 +66,7 @@ final class ClientRequests: Sendable {
         // The order matters. A caller that wakes the thread after the exchange writes to the eventfd again, and an
         // earlier caller's request is in the batch below. In the opposite order, a wake-up between the two steps would
         // be consumed while the flag stays set, and all later wake-ups would be skipped.
-        var count: UInt64 = 0
-        _ = read(descriptor, &count, 8)
+        EventDescriptor.reset(descriptor)
         _ = isAwake.exchange(false, ordering: .acquiringAndReleasing)
         return batch.withLock { requests in
             defer { requests = Batch() }
