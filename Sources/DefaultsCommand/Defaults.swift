@@ -3,8 +3,8 @@ import DefaultsCore
 
 /// The command line of `defaults`: Apple's verbs and our own.
 ///
-/// It is synchronous throughout, so that it starts in a few milliseconds. Each verb states its `commandName`, because
-/// deriving it from the type's name would take a fifth of that time.
+/// Everything is synchronous, so that the command starts in a few milliseconds. Each verb states its `commandName`,
+/// because deriving it from the type's name would take a fifth of that time.
 struct Defaults: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "defaults",

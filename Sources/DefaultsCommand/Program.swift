@@ -36,7 +36,7 @@ package enum Program {
         }
     }
 
-    /// Prints a text that was asked for, and ends the process.
+    /// Prints text that the user requested, such as help, and ends the process.
     private static func show(_ text: String) -> Never {
         do throws(Failure) { try StandardOutput.write(text.isEmpty ? "" : text + "\n") } catch {
             Failure.end(error.message, error.status)

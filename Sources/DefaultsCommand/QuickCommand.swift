@@ -1,7 +1,7 @@
-/// A `read` without options, or any `write`: the commands that scripts run most, run without the parser.
+/// A `read` without options, or any `write`, which runs without the parser.
 ///
-/// The parser would take longer than the rest of the command. Also, the words after the domain of `write` may be
-/// anything, including words that the parser intercepts wherever they are, such as "---" or
+/// Scripts run these commands most, and the parser would take longer than the rest of the command. Also, the words
+/// after the domain of `write` may be anything, including words that the parser intercepts anywhere, such as "---" or
 /// "--generate-completion-script".
 struct QuickCommand {
     private let location: LocationArguments
@@ -13,7 +13,7 @@ struct QuickCommand {
         case write([String], isPath: Bool)
     }
 
-    /// Reads prepared arguments; fails if they are not such a command.
+    /// Creates the command from prepared arguments; fails if they are any other command.
     init?(_ arguments: [String]) {
         var words = Arguments.withoutLocation(arguments)
         let location = LocationArguments(arguments[..<words.startIndex])

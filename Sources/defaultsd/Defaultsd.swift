@@ -33,7 +33,8 @@ struct Defaultsd: ParsableCommand {
     var endWithParent: Int32?
 
     func run() throws {
-        // Files that the agent creates are accessible only to its user; files that it replaces keep their modes.
+        // Files that the agent creates are accessible only to its user; the modes of files that it replaces are
+        // preserved.
         umask(0o077)
         // Let a write beyond the file size limit (ulimit -f) fail with an ordinary error instead of a signal.
         signal(SIGXFSZ, SIG_IGN)

@@ -4,11 +4,13 @@ import Linux
 
 /// An application, found by any of its names, and the domain of its preferences.
 struct Application {
-    /// The desktop file's name if it is a reverse domain name, else the name of the program.
+    /// The desktop file's name if it is a reverse domain name, otherwise the program's name.
     let domain: String
 
-    /// Finds an application by the path or name of its desktop file, by its display name, by the program that its
-    /// desktop file alone starts, or by the path or name of an executable; in this order.
+    /// Finds an application by any of its names.
+    ///
+    /// The following are tried in order: the path or name of its desktop file, its display name, a program that only
+    /// its desktop file starts, and the path or name of an executable.
     init(named name: String, _ environment: Environment) throws(Failure) {
         if ByteArgument.isOne(name) { throw ByteArgument.failure(name) }
         if Path.hasSeparator(name) {
@@ -31,7 +33,7 @@ struct Application {
         domain = program
     }
 
-    /// Returns the directories of desktop files.
+    /// Returns the directories that may contain desktop files.
     ///
     /// See https://specifications.freedesktop.org/basedir-spec/latest/
     private static func directories(_ environment: Environment) -> [String] {
@@ -41,7 +43,7 @@ struct Application {
             .map { "\($0)/applications" }
     }
 
-    /// Returns the names of desktop files without their suffix, each of which names an application.
+    /// Returns the names of all desktop files without their suffix; each identifies an application.
     static func names(_ environment: Environment) -> Set<String> {
         let suffix = ".desktop"
         let names = directories(environment).flatMap { (try? PreferencesDirectory(path: $0).names(in: "")) ?? [] }
@@ -64,10 +66,10 @@ struct Application {
         return found.count == 1 ? found.first : nil
     }
 
-    /// Returns all desktop files, in a fixed order, so that a title that two of them share always finds the same one.
+    /// Returns all desktop files in a fixed order, so that a title shared by two of them always finds the same one.
     ///
     /// A file hides files of the same name in later directories, even if it marks its application as deleted. A
-    /// directory that can't be listed has no files.
+    /// directory that can't be listed counts as empty.
     private static func entries(in directories: [String]) -> [DesktopEntry] {
         var seen: Set<String> = []
         return directories.flatMap { directory in

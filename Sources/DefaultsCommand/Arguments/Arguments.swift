@@ -1,10 +1,10 @@
 import DefaultsCore
 
-/// The conversion of Apple's argument syntax into the form that the parser takes.
+/// The conversion of Apple's argument syntax into the form that the parser accepts.
 package enum Arguments {
-    /// Apple's names of the global domain that look like options or contain spaces.
+    /// Apple's names for the global domain that look like options or contain spaces.
     private static let globalDomain = ["-g", "-globalDomain", "Apple Global Domain"]
-    /// The options of `LocationOptions` that take a value; they may be anywhere before the domain.
+    /// The options of `LocationOptions` that take a value; they may appear anywhere before the domain.
     private static let locationOptionNames = ["--directory", "--socket", "-host"]
 
     /// Returns the arguments of this process, without its name.
@@ -19,7 +19,7 @@ package enum Arguments {
     /// Replaces `-g` and `-app` with the names of their domains, moves the location options before the verb, and
     /// lowercases the verb.
     ///
-    /// Only arguments before the domain change: after it, `-g` and `-host` are a key or a value like any other.
+    /// Only arguments before the domain are changed. After it, `-g` and `-host` are ordinary keys or values.
     ///
     /// - Throws: If an application can't be found, or an argument that must be UTF-8 isn't.
     package static func prepared(_ arguments: some Sequence<String>) throws(Failure) -> [String] {
@@ -30,26 +30,27 @@ package enum Arguments {
         return prepared
     }
 
-    /// The arguments before the domain, as they are sorted one by one.
+    /// The arguments before the domain, sorted one at a time.
     private struct ArgumentsBeforeDomain {
-        /// The arguments that haven't been looked at.
+        /// The arguments that haven't been processed.
         var rest: ArraySlice<String>
         private var locationOptions: [String] = []
         private var verb: String?
-        /// The options of the verb that were given before it.
+        /// The options of the verb that precede it.
         private var early: [String] = []
         /// The verb, and its options and operands.
         private var others: [String] = []
-        /// The domain that an option names.
+        /// The domain named by an option, such as `-app`.
         private var domain: String?
 
         init(rest: ArraySlice<String>) {
             self.rest = rest
         }
 
-        /// Sorts an argument that was removed from `rest`, and its value if it has one.
+        /// Sorts an argument that was removed from `rest`, along with its value, if it has one.
         ///
-        /// - Returns: False if the domain is complete, or the argument isn't before it and is back in `rest`.
+        /// - Returns: False if the arguments before the domain have ended: an option named the domain, or this argument
+        ///   isn't one of them and was put back into `rest`.
         mutating func add(_ argument: String) throws(Failure) -> Bool {
             if locationOptionNames.contains(argument), let value = rest.popFirst() {
                 locationOptions += [argument, value]
@@ -84,7 +85,7 @@ package enum Arguments {
             }
         }
 
-        /// Adds a domain that an option names.
+        /// Adds a domain named by an option.
         ///
         /// - Returns: Whether more arguments before the domain may follow.
         private mutating func add(domain new: String) throws(Failure) -> Bool {
@@ -97,7 +98,7 @@ package enum Arguments {
             return verb == nil
         }
 
-        /// Returns all arguments in the order that the parser takes.
+        /// Returns all arguments in the order that the parser expects.
         func all() throws(Failure) -> [String] {
             if let domain, let verb, !takesDomain(verb) {
                 throw Failure("`\(verb)` takes no domain, but \(domain) was given before it.", .usage)
@@ -121,7 +122,7 @@ package enum Arguments {
         return rest
     }
 
-    /// Returns whether an argument is a location option that is complete without another argument.
+    /// Returns whether an argument is by itself a complete location option.
     private static func isLocationFlag(_ argument: String) -> Bool {
         argument == "-currentHost" || argument.hasPrefix("--directory=") || argument.hasPrefix("--socket=")
     }
@@ -141,7 +142,7 @@ package enum Arguments {
     /// Returns whether a verb takes several domains.
     static func isPlural(_ verb: String) -> Bool { OptionTable.verb(named: verb)?.domains == .several }
 
-    /// Returns the operands among the arguments after a verb: those that are neither options nor their values.
+    /// Returns the operands among the arguments after a verb: those that are neither options nor values of options.
     static func operands(_ arguments: some Sequence<String>) -> [String] {
         var rest = Array(arguments)[...]
         var operands: [String] = []

@@ -2,8 +2,9 @@ import Glibc
 
 /// Command-line arguments that aren't UTF-8: file names, which may be any bytes.
 ///
-/// The parser needs text, so each is replaced by a placeholder: its escaped bytes, a NUL (which no argument contains)
-/// and its index. `FilePath` restores the bytes; `check` rejects a placeholder where no file is expected.
+/// The parser needs text, so each of these arguments is replaced by a placeholder: its escaped bytes, a NUL (which no
+/// argument contains) and its index. `FilePath` restores the bytes; `check` rejects a placeholder where no file is
+/// expected.
 enum ByteArgument {
     /// The verbs whose operands may be file names of any bytes.
     private static let verbs = ["convert", "diff", "export", "import"]
@@ -13,7 +14,7 @@ enum ByteArgument {
         "\(FilePath(bytes: bytes(argument)))\0\(index)"
     }
 
-    /// Returns the bytes of the argument that a placeholder stands for, or of any other text.
+    /// Returns the bytes of the argument that a placeholder stands for; for other text, the bytes of the text.
     static func bytes(of text: String) -> [UInt8] {
         guard let end = text.utf8.firstIndex(of: 0), let index = Int(text[text.utf8.index(after: end)...]),
             index < Int(CommandLine.argc), let argument = CommandLine.unsafeArgv[index]
@@ -28,7 +29,7 @@ enum ByteArgument {
     /// Returns whether a text is a placeholder.
     static func isOne(_ text: String) -> Bool { text.utf8.contains(0) }
 
-    /// Checks that prepared arguments are UTF-8, other than the operands of verbs that take any path.
+    /// Checks that prepared arguments are UTF-8, except for the operands of verbs that accept any path.
     static func check(_ arguments: [String]) throws(Failure) {
         let texts = arguments.filter(isOne)
         if texts.isEmpty { return }

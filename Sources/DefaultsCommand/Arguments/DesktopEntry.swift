@@ -2,7 +2,7 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// The facts about an application in its desktop file.
+/// The parts of an application's desktop file that the command uses.
 ///
 /// See https://specifications.freedesktop.org/desktop-entry-spec/latest/
 struct DesktopEntry {
@@ -10,10 +10,10 @@ struct DesktopEntry {
     let identifier: String
     /// The application's display name.
     private(set) var name: String?
-    /// The basename of the program that it starts.
+    /// The basename of the application's program.
     private(set) var program: String?
 
-    /// The identifier if it is a reverse domain name, else the program's name.
+    /// The identifier if it is a reverse domain name, otherwise the program's name.
     var domain: String { identifier.contains(".") ? identifier : program ?? identifier }
 
     /// Reads a desktop file; fails if it doesn't exist or marks the application as deleted (`Hidden=true`).

@@ -1,4 +1,4 @@
-/// Checks for unknown verbs and options, whose messages are better than the parser's.
+/// Checks for unknown verbs and options, with better messages than the parser's.
 enum UnknownArgument {
     /// Checks prepared arguments.
     ///
@@ -20,7 +20,7 @@ enum UnknownArgument {
         }
         while let word = rest.popFirst(), word != "--" {
             guard word.hasPrefix("-"), word != "-" else {
-                // The rest is for the verb, whatever it looks like.
+                // The verb itself reads the rest, even if it looks like options.
                 if verb.isPassthrough { return }
                 continue
             }
@@ -38,7 +38,7 @@ enum UnknownArgument {
                 .contains { word.hasPrefix($0) }
     }
 
-    /// Returns the verb of a name, or the one that `help` is asked about.
+    /// Returns the verb with a name; for `help`, also checks that its topic is a verb.
     private static func findVerb(_ name: String, topic: String?) throws(Failure) -> OptionTable.Verb {
         guard let verb = OptionTable.verb(named: name) else { throw unknownVerb(name) }
         if name == "help", let topic, !topic.hasPrefix("-"), OptionTable.verb(named: topic) == nil {
@@ -77,7 +77,7 @@ extension OptionTable {
     /// An option or a flag.
     struct Option {
         let name: String
-        /// Whether the next argument is its value, unless it has one after "=".
+        /// Whether the option takes a value: the text after "=", or the next argument.
         let hasValue: Bool
     }
 
@@ -88,31 +88,31 @@ extension OptionTable {
 
     /// A verb.
     struct Verb {
-        /// The name, and the aliases.
+        /// The name, followed by any aliases.
         let names: [String]
         let domains: DomainCount
-        /// Whether everything after the first operand is for the verb, and nothing of it is an option.
+        /// Whether the verb itself reads everything after its first operand, so that none of it is an option.
         let isPassthrough: Bool
         /// The verb's own options.
         let options: [Option]
 
-        /// Returns the option of a name, which may be followed by "=" and a value.
+        /// Returns the option with a name, which may be followed by "=" and a value.
         func option(named text: String) -> Option? {
             let name = text.prefix { $0 != "=" }
             return (options + OptionTable.common).first { $0.name == name }
         }
     }
 
-    /// Returns the verb of a name or an alias.
+    /// Returns the verb with a name or an alias.
     static func verb(named name: String) -> Verb? { verbs.first { $0.names.contains(name) } }
 
-    /// Returns whether an option is one of all verbs; it may be followed by "=" and a value.
+    /// Returns whether an option is common to all verbs; it may be followed by "=" and a value.
     static func isCommon(_ text: String) -> Bool {
         let name = text.prefix { $0 != "=" }
         return common.contains { $0.name == name }
     }
 
-    /// Returns whether any verb has an option, which may be followed by "=" and a value.
+    /// Returns whether any verb has the option, which may be followed by "=" and a value.
     static func has(_ text: String) -> Bool { verbs.contains { $0.option(named: text) != nil } }
 
     /// Returns whether a verb's own option takes a value.

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A file path of any bytes; bytes that aren't UTF-8 are shown as `\xff`.
+/// A file path, which may be any bytes; those that aren't UTF-8 are shown as escapes, such as `\xff`.
 struct FilePath: Hashable, ExpressibleByArgument, ExpressibleByStringLiteral, CustomStringConvertible {
     private static let separator = UInt8(ascii: "/")
 
@@ -17,7 +17,7 @@ struct FilePath: Hashable, ExpressibleByArgument, ExpressibleByStringLiteral, Cu
     /// Creates a path from an argument, or from the placeholder of one that isn't UTF-8.
     init(argument: String) { self.init(bytes: ByteArgument.bytes(of: argument)) }
 
-    /// The path as system calls take it.
+    /// The path as a NUL-terminated string for system calls.
     var cString: [CChar] { bytes.map { CChar(bitPattern: $0) } + [0] }
 
     /// Whether the path stands for standard input or output.
@@ -26,7 +26,7 @@ struct FilePath: Hashable, ExpressibleByArgument, ExpressibleByStringLiteral, Cu
     /// Whether the path begins at the root.
     var isAbsolute: Bool { bytes.first == Self.separator }
 
-    /// The path up to its last name, with the slash before that; empty for a bare name.
+    /// The path up to its last name, including the slash; empty for a bare name.
     var prefix: ArraySlice<UInt8> { bytes[..<((bytes.lastIndex(of: Self.separator) ?? -1) + 1)] }
 
     /// The last name; empty after a trailing slash.
@@ -41,7 +41,7 @@ struct FilePath: Hashable, ExpressibleByArgument, ExpressibleByStringLiteral, Cu
         }
     }
 
-    /// Returns whether the path ends with a text.
+    /// Returns whether the path ends with a suffix.
     func hasSuffix(_ suffix: String) -> Bool { bytes.suffix(suffix.utf8.count).elementsEqual(suffix.utf8) }
 
     var description: String {

@@ -13,7 +13,7 @@ struct InputDocument {
 
     /// Reads a file, or standard input for "-", within the size and depth limits of a domain's file.
     ///
-    /// - Parameter path: The file.
+    /// - Parameter path: The file; `-` is standard input.
     /// - Throws: If it can't be read or parsed.
     init(_ path: FilePath) throws(Failure) {
         name = InputFile.title(path)
@@ -53,10 +53,10 @@ enum InputFile {
 
     /// Returns the bytes of a file.
     ///
-    /// - Throws: If it can't be read; with the status for a missing input if the path is to blame.
+    /// - Throws: If it can't be read. The status is `noInput` if the path is the cause.
     static func read(_ path: FilePath) throws(Failure) -> [UInt8] {
         do throws(SystemCall.Failure) {
-            // A duplicate, because `FileDescriptor` closes its number, and standard input must stay open.
+            // Use a duplicate: `FileDescriptor` closes its number, but standard input must stay open.
             let file =
                 path.isStandard
                 ? FileDescriptor(owning: try SystemCall.run { fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) })

@@ -6,13 +6,14 @@ import Linux
 enum OutputFile {
     /// Writes a file atomically and durably, by renaming a temporary file; on failure the file is unchanged.
     ///
-    /// The file keeps its permissions and, if possible, its owner; a link is followed. A new file is readable only by
-    /// the user, or has the permissions of its source, so that secrets stay secret. Anything but a regular file, such
-    /// as a terminal, a FIFO or the descriptor `/dev/stdout`, is written in place: it has no contents to lose.
+    /// The permissions of an existing file and, if possible, its owner are preserved. A link is followed. A new file
+    /// has the permissions of its source or, without a source, is readable only by the user, so that secrets stay
+    /// secret. Anything but a regular file, such as a terminal, a FIFO or the descriptor `/dev/stdout`, is written in
+    /// place: it has no contents to lose.
     ///
     /// - Parameters:
     ///   - bytes: The contents.
-    ///   - path: The file.
+    ///   - path: The file; `-` is standard output.
     ///   - source: The file that the values come from, if any.
     /// - Throws: If the file can't be written.
     static func write(_ bytes: [UInt8], to path: FilePath, from source: FilePath? = nil) throws(Failure) {
@@ -38,8 +39,9 @@ enum OutputFile {
         Failure("\(InputFile.title(path)) can't be written: \(SystemCall.message(error.number)).", .cantCreate)
     }
 
-    /// Returns whether the target is the file that standard output is redirected to: renaming would replace it under
-    /// the descriptor.
+    /// Returns whether the target is the file that standard output is redirected to.
+    ///
+    /// Renaming would replace that file, while the descriptor would still refer to the old one.
     private static func isStandardOutput(_ target: OutputTarget) -> Bool {
         switch target {
         case .descriptor(let number): return number == STDOUT_FILENO
@@ -68,15 +70,15 @@ enum OutputFile {
 
     /// Returns the umask, which `mkstemp` and `fchmod` ignore.
     private static func mask() -> mode_t {
-        // The umask can be read only by setting it; this process has one thread.
+        // The umask can be read only by setting it, which is safe because this process has only one thread.
         let mask = umask(0o077)
         umask(mask)
         return mask
     }
 
-    /// Restores the owner and group, or only the group, of the file that is being replaced.
+    /// Gives a file the owner and group of the file that it replaces, or at least the group.
     ///
-    /// - Returns: Whether the file has the group; if not, the caller must drop the group's permissions.
+    /// - Returns: Whether the file now has the group; if not, the caller must drop the group's permissions.
     private static func keep(_ owner: (user: uid_t, group: gid_t)?, of file: Int32) -> Bool {
         guard let owner else { return true }
         if fchown(file, owner.user, owner.group) == 0 || fchown(file, uid_t.max, owner.group) == 0 { return true }

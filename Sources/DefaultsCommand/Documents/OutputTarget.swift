@@ -6,8 +6,8 @@ import Linux
 enum OutputTarget {
     /// A descriptor of this process, such as `/dev/stdout` or `/dev/fd/3`.
     ///
-    /// If it refers to a regular file, because output is redirected, writing continues at its offset and keeps what is
-    /// before that.
+    /// If it refers to a regular file, because output is redirected, writing continues at its offset and preserves what
+    /// precedes it.
     case descriptor(Int32)
     /// A descriptor of another process, as a path below `/proc`.
     case foreign(FilePath)
@@ -19,7 +19,8 @@ enum OutputTarget {
 
     /// Follows the links of a path.
     ///
-    /// Links in `/proc/self/fd` are not followed: the kernel doesn't resolve their text either, see proc_pid_fd(5).
+    /// Links in `/proc/self/fd` are not followed, because the kernel doesn't resolve their text either; see
+    /// proc_pid_fd(5).
     ///
     /// - Throws: `ELOOP` if there are too many links.
     init(_ path: FilePath) throws(SystemCall.Failure) {
@@ -40,7 +41,8 @@ enum OutputTarget {
         throw SystemCall.Failure(number: ELOOP)
     }
 
-    /// Returns the process of a directory `/proc/<pid>/fd`, or of one of its threads; `nil` for other directories.
+    /// Returns the process for a directory `/proc/<pid>/fd` or `/proc/<pid>/task/<tid>/fd`; `nil` for other
+    /// directories.
     private static func owner(ofDescriptorsIn directory: FilePath) -> pid_t? {
         guard let resolved = realpath(directory.cString, nil) else { return nil }
         defer { free(resolved) }

@@ -8,7 +8,7 @@ package struct DomainLocation: Hashable {
     let domain: Domain
     /// The directory of a file outside the preferences directory; `nil` for one inside.
     let directory: PreferencesDirectory?
-    /// The sentence to report before an edit if the argument's meaning may surprise the user.
+    /// A sentence to report before an edit, if the argument's meaning may surprise the user.
     private(set) var note: String?
 
     /// Creates the location of a domain in the preferences directory, or in another one.
@@ -21,15 +21,16 @@ package struct DomainLocation: Hashable {
     ///
     /// - Parameters:
     ///   - argument: The name or the path, with or without `.plist`.
-    ///   - host: The host that the options name; a path implies its own.
-    ///   - preferences: The preferences directory. A path of one of its files names that domain.
+    ///   - host: The host chosen by the options; a path implies its own host.
+    ///   - preferences: The preferences directory. The path of a file inside names that file's domain.
     /// - Throws: If the name is invalid, or a host was given with a path.
     init(_ argument: String, host: DomainHost, in preferences: PreferencesDirectory) throws {
         if ByteArgument.isOne(argument) { throw ByteArgument.failure(argument) }
         guard Self.isPath(argument) else {
-            // Most likely an unset variable in a script: the initializer throws.
+            // An empty name is most likely an unset variable in a script. The initializer throws.
             if argument.isEmpty { _ = try DomainName(argument) }
-            // Apple's tool prints the global domain by this name. Other text names the domain as it does in a program.
+            // Apple's tool prints the global domain under this name. Any other text names the same domain as in a
+            // program.
             let isGlobal = argument == "Apple Global Domain"
             let domain = Domain(isGlobal ? .global : DomainName(escaping: argument), host: host)
             // A name that looks like a file's is probably a mistake, unless the domain exists.
@@ -52,7 +53,7 @@ package struct DomainLocation: Hashable {
         guard let found = preferences.domain(at: path) else {
             let name = Path.lastName(of: path)
             if name == ".plist" { throw Failure("\(argument) names a directory, not a file.", .usage) }
-            // Throws the error for the rule that the name breaks.
+            // This throws the error for the rule that the name breaks.
             _ = try DomainName(String(name.dropLast(".plist".count)))
             throw Failure("\(path) can't be a domain's file; rename it, or use `import` and `export`.", .usage)
         }
@@ -72,8 +73,8 @@ package struct DomainLocation: Hashable {
         ["/", "./", "../", "~/"].contains { argument.utf8.starts(with: $0.utf8) }
     }
 
-    /// The location in the middle of a sentence.
+    /// The description of the location in the middle of a sentence.
     var name: String { directory.map { "the file \($0.path(of: domain))" } ?? "the domain \(domain)" }
-    /// The location at the beginning of a sentence.
+    /// The description of the location at the beginning of a sentence.
     var subject: String { directory.map { "The file \($0.path(of: domain))" } ?? "The domain \(domain)" }
 }

@@ -8,7 +8,7 @@ enum NotFound {
     /// Returns the failure for a domain without values.
     ///
     /// - Parameters:
-    ///   - open: The domain.
+    ///   - open: The domain that has no values.
     ///   - consequence: The end of the error message, saying what was not done.
     /// - Returns: The failure.
     static func domain(_ open: OpenDomain, _ consequence: String = "") -> Failure {
@@ -32,7 +32,7 @@ enum NotFound {
     /// Returns the failure for a key that a domain doesn't have.
     ///
     /// - Parameters:
-    ///   - key: The key.
+    ///   - key: The missing key.
     ///   - keys: The keys that the domain has.
     ///   - location: The domain's location.
     ///   - consequence: The end of the error message, saying what was not done.
@@ -52,7 +52,7 @@ enum NotFound {
     /// - Returns: The question, with a leading space.
     static func suggestedDomain(_ open: OpenDomain, _ noun: String = "") -> String {
         let location = open.location
-        // For a file elsewhere, only the names of the files beside it; their contents are not read.
+        // For a file elsewhere, consider only the names of the files beside it, without reading them.
         let others = (try? location.directory.map { try $0.domains() } ?? open.backend.domains()) ?? []
         let names = others.filter { $0.host == location.domain.host }.map(\.name.description)
         guard let near = Suggestion.of(location.domain.name.description, among: names) else { return "" }

@@ -13,7 +13,8 @@ struct OpenDomain {
     /// Returns the values in effect.
     ///
     /// - Parameters:
-    ///   - use: The sentence to report if the file is damaged and the last good values are used; `nil` for no report.
+    ///   - use: The sentence to report if the file is damaged and the last good values are used; `nil` to report
+    ///     nothing.
     ///   - consequence: The end of the error message, saying what was not done.
     /// - Returns: The values; never empty.
     /// - Throws: If there are no values.
@@ -27,8 +28,8 @@ struct OpenDomain {
 
     /// Returns the values in effect, possibly none.
     ///
-    /// - Parameter use: The sentence to report if the file is damaged and the last good values are used; `nil` for no
-    ///   report.
+    /// - Parameter use: The sentence to report if the file is damaged and the last good values are used; `nil` to
+    ///   report nothing.
     /// - Returns: The values.
     /// - Throws: If the file is damaged and there are no last good values.
     func valuesIfAny(_ use: String? = nil) throws -> DomainValues {
@@ -40,7 +41,7 @@ struct OpenDomain {
         return snapshot.values
     }
 
-    /// The search list of an app of that name; for a file outside the preferences directory, only that file.
+    /// The search list of an app with the domain's name; for a file outside the preferences directory, only that file.
     var layers: [Domain] {
         guard location.directory == nil else { return [domain] }
         return backend.layers(of: domain.name, onHost: domain.host == .any ? nil : domain.host)
@@ -67,24 +68,26 @@ struct OpenDomain {
     /// The sentence after the report of a damaged file that an edit may replace.
     static let replacement = "If it is replaced, a backup copy is kept beside it."
 
-    /// Returns the values that an edit is about to replace, possibly none; reports a damaged file.
+    /// Returns the values that an edit may replace, possibly none, and reports a damaged file.
     func valuesToReplace() throws(DefaultsError) -> DomainValues {
         let snapshot = try backend.snapshot(of: domain)
         if let damage = snapshot.damage { Failure.note("\(damage) \(Self.replacement)") }
         return snapshot.values
     }
 
-    /// Sets and removes keys unconditionally, durably.
+    /// Sets and removes keys unconditionally, and saves the edit.
     func edit(_ values: Difference, replacesAll: Bool = false) throws {
         try save { try backend.edit(domain, values, replacesAll: replacesAll) }
     }
 
-    /// Sets and removes keys depending on the domain's values, durably, without undoing concurrent changes.
+    /// Sets and removes keys depending on the domain's values, and saves the edit, without undoing concurrent changes.
     ///
     /// - Parameters:
-    ///   - values: The values in effect, as they were just read.
-    ///   - make: Makes an edit from the values. It is called again with newer values if another program was faster.
-    /// - Throws: The error of `make`, and then nothing is changed; or an error if the edit can't be made or saved.
+    ///   - values: The values in effect, read immediately before the call.
+    ///   - make: Creates an edit from the values. It is called again with newer values if another program changed them
+    ///     first.
+    /// - Throws: The error of `make`, in which case nothing is changed; or an error if the edit can't be applied or
+    ///   saved.
     func change(from values: DomainValues, _ make: (DomainValues) throws -> ConditionalWrite) throws {
         try save { try commit(values, make) }
     }
@@ -110,9 +113,9 @@ struct OpenDomain {
         }
     }
 
-    /// Makes an edit durable, and reports backup copies that were kept beside the file.
+    /// Performs an edit, makes it durable, and reports backup copies that were saved beside the file.
     ///
-    /// First reports where the edit goes if the argument may not show it, such as a path with "..".
+    /// If the location of the edit isn't obvious from the argument, such as a path with "..", it is reported first.
     private func save(_ edit: () throws -> Void) throws {
         if let note = location.note { Failure.note(note) }
         defer {
@@ -130,7 +133,7 @@ struct OpenDomain {
         } catch let error as DefaultsError
             where location.directory != nil && (error.code == .directory || error.code == .notSaved)
         {
-            // An output file that was named by its path can't be created.
+            // For a file named by its path, the failure means that an output file can't be created.
             throw Failure(error.description, .cantCreate)
         }
     }

@@ -10,9 +10,9 @@ struct Editor {
         command = environment["VISUAL"] ?? environment["EDITOR"] ?? "vi"
     }
 
-    /// Edits a file, and returns the editor's exit status.
+    /// Runs the editor on a file, and returns its exit status.
     ///
-    /// While the editor runs, Ctrl-C and Ctrl-\ are for the editor only. Any other signal that ends this process is
+    /// While the editor runs, Ctrl-C and Ctrl-\ affect only the editor. Any other signal that ends this process is
     /// reported and leaves the editor running.
     func edit(_ path: String) throws(Failure) -> Int32 {
         let signals = try SignalWatch()

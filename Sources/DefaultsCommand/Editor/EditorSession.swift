@@ -3,7 +3,7 @@ import DefaultsCore
 import Glibc
 import PropertyList
 
-/// A run of `edit`: shows a domain in the editor, and saves the keys that were changed.
+/// A run of `edit`, which shows a domain in the editor and saves the changed keys.
 struct EditorSession {
     let location: DomainLocation
     let options: LocationOptions

@@ -13,8 +13,8 @@ struct EditorText {
     /// Creates the text of a domain's values.
     ///
     /// - Parameters:
-    ///   - values: The values.
-    ///   - title: The name and the file of the domain.
+    ///   - values: The domain's values.
+    ///   - title: The domain's name and file, for the introduction and messages.
     ///   - isXML: Whether to write XML instead of old-style text.
     /// - Throws: If the format can't express a value.
     init(_ values: DomainValues, title: String, isXML: Bool) throws(Failure) {
@@ -30,8 +30,8 @@ struct EditorText {
 
     /// Returns the keys that the user changed, with their new values.
     ///
-    /// A value that reads the same as before counts as unchanged, so that details which the text can't express are
-    /// kept. The same applies to unchanged parts inside a changed value.
+    /// A value that reads the same as before counts as unchanged, so that details that the text can't express are
+    /// preserved. The same applies to the unchanged parts of a changed value.
     func changes(in edited: [UInt8], at path: String) throws(Failure) -> Difference {
         var changes = Difference(from: shown, to: try Self.values(in: edited, of: path), readFrom: .binary)
         for case (let key, let value?) in changes {
@@ -68,7 +68,7 @@ struct EditorText {
         guard case .dictionary(let values) = value else {
             throw Failure("\(name), line 1: the text is not a dictionary, { key = value; }.", .dataError)
         }
-        // An empty text, or one with only the comment, is probably a mistake and not meant to remove every key.
+        // Text that is empty or has only comments is probably a mistake, not a request to remove every key.
         let lines = bytes.split(separator: UInt8(ascii: "\n")).filter { !$0.starts(with: "//".utf8) }
         guard !values.isEmpty || lines.contains(where: { $0.contains(where: "{<".utf8.contains) }) else {
             throw Failure("\(name), line 1: the text is empty; write {} to remove all keys.", .dataError)

@@ -2,12 +2,12 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// A file that only the user can read, in a directory of its own where the editor may leave backups.
+/// A file that only the user can read, in a separate directory where the editor may leave backups.
 struct PrivateFile {
     let path: String
     private let directory: String
 
-    /// Creates the directory and the file, below `TMPDIR` or `/tmp`.
+    /// Creates the directory in `TMPDIR` or `/tmp`, and the file inside.
     init(named name: String, _ bytes: [UInt8]) throws(Failure) {
         let parent = Environment.current["TMPDIR"] ?? "/tmp"
         var template = Array("\(parent)/defaults-XXXXXX".utf8CString)

@@ -10,7 +10,7 @@ import Linux
 enum Candidates {
     /// Completes a domain, or the path of a file.
     ///
-    /// It serves keys, too: the shell's script takes -g for an option, so it can't tell whether the domain was given.
+    /// Also completes keys: the shell's script treats -g as an option, so it can't tell whether the domain was given.
     static let domain = CompletionKind.custom { words, index, prefix in of(words, at: index, prefix) }
     /// Completes a key of the domain before it.
     static let key = domain
@@ -19,7 +19,7 @@ enum Candidates {
         offered(Application.names(.current), for: prefix)
     }
 
-    /// The timeouts for one answer of the agent.
+    /// The timeouts for an answer from the agent.
     private static let timeouts = AgentTimeouts(20)
 
     private static func of(_ words: [String], at index: Int, _ prefix: String) -> [String] {
@@ -41,10 +41,10 @@ enum Candidates {
         return offered((try? keys(of: domain, location)) ?? [], for: prefix, isBehindDashes: isBehindDashes)
     }
 
-    /// Returns the names that a word may become.
+    /// Returns the possible completions of a word.
     ///
-    /// A name that begins with a dash is offered only after `--`: elsewhere it would be an option, such as `--exec`
-    /// with a command.
+    /// A name that begins with a dash is offered only after `--`. Elsewhere, it would be read as an option, such as
+    /// `--exec` with a command.
     private static func offered(
         _ names: some Sequence<String>, for prefix: String, isBehindDashes: Bool = false
     ) -> [String] {
@@ -59,7 +59,7 @@ enum Candidates {
         if let agent = agent(directory, address), let known = try? agent.domains() {
             domains = known
         } else {
-            // Unsorted: `ShellWord.candidates` sorts them.
+            // The domains are unsorted here: `ShellWord.candidates` sorts them.
             domains = try directory.domains(in: host == .any ? "" : Domain.hostDirectory, of: .current)
         }
         return Set(domains.filter { $0.host == host }.map(\.name.description) + [DomainName.global.description])
@@ -88,7 +88,7 @@ enum Candidates {
 
 /// The candidates for completing the path of a file.
 enum FileCandidates {
-    /// Returns the paths that begin with some text, sorted.
+    /// Returns the paths that begin with a prefix, sorted.
     static func of(_ prefix: String) -> [String] {
         let typed = ShellWord.value(prefix)
         let end = typed.utf8.lastIndex(of: UInt8(ascii: "/")).map { typed.utf8.index(after: $0) } ?? typed.startIndex

@@ -1,4 +1,4 @@
-/// The corrections to the completion scripts that the parser generates.
+/// Corrections to the completion scripts that the parser generates.
 enum CompletionScript {
     /// Corrects the output of `--generate-completion-script`; any other text is returned unchanged.
     static func finished(_ text: String) -> String {
@@ -9,7 +9,7 @@ enum CompletionScript {
         return text
     }
 
-    /// The functions that replace those of the bash script.
+    /// The replacements for functions of the bash script.
     private static let bash = #"""
         # The script above splits the line as bash does, at colons and equals signs, too. It also lets bash quote what
         # it inserts, but bash leaves expansions unquoted, so that a name from a file could run a program. The functions
@@ -83,7 +83,7 @@ enum CompletionScript {
         complete -F __defaults_complete defaults
         """#
 
-    /// The functions that replace those of the fish script.
+    /// The replacements for functions of the fish script.
     private static let fish = #"""
         # fish's argparse reads an option with a single dash as letters, so these options are removed before the verb
         # and the domain are searched.

@@ -30,7 +30,7 @@ struct LocationOptions: ParsableArguments, LocationChoice {
     var app: String?
 }
 
-/// A choice of directory, agent and host, as the options of every verb with a domain make it.
+/// A choice of directory, agent and host, made by the options of a verb.
 protocol LocationChoice {
     var directory: String? { get }
     var socket: String? { get }
@@ -47,7 +47,7 @@ extension LocationChoice {
         return (directory, try AgentAddress(option: socket, for: directory, environment: environment))
     }
 
-    /// Connects to the agent, or opens a store of the command's own if no agent is running.
+    /// Connects to the agent, or opens an embedded store if no agent is running.
     func open() throws(DefaultsError) -> any Backend {
         let (directory, address) = try resolve()
         return try BackendChoice.open(directory, address, environment: .current)
@@ -75,7 +75,7 @@ extension LocationChoice {
         return OpenDomain(location: location, backend: EmbeddedStore(directory, system: .none, mayReplaceDamage: false))
     }
 
-    /// Returns the host that the options name.
+    /// Returns the host chosen by the options.
     func chosenHost() throws(DefaultsError) -> DomainHost {
         guard currentHost else { return try DomainHost(identifier: host) }
         guard host == nil else {
@@ -88,7 +88,7 @@ extension LocationChoice {
     }
 }
 
-/// The warning that the agent's settings can't be read, given at most once per command.
+/// The warning that the agent's settings can't be read, reported at most once per command.
 private enum SettingsWarning {
     private static let isGiven = Atomic(false)
 
@@ -116,7 +116,7 @@ struct LocationArguments: LocationChoice {
                 continue
             }
             let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            // As in the parser, a word with a dash is an option, so the option before it has no value.
+            // As in the parser, a word that begins with a dash is an option, so the option before it has no value.
             let value = parts.count == 2 ? String(parts[1]) : rest.popFirst().flatMap { $0.hasPrefix("-") ? nil : $0 }
             guard let value else { return nil }
             switch parts[0] {
@@ -129,7 +129,7 @@ struct LocationArguments: LocationChoice {
     }
 }
 
-/// The option that allows replacing a file that may never have been meant for preferences.
+/// The option to replace a file that may not be meant for preferences.
 struct ForceOption: ParsableArguments {
     @Flag(
         name: .customLong("force"),
@@ -138,8 +138,9 @@ struct ForceOption: ParsableArguments {
 }
 
 extension LocationChoice {
-    /// Replaces a domain's file that isn't a property list with an empty one, keeping a backup copy, and waits until
-    /// the agent has reloaded it.
+    /// Replaces a domain's file with an empty one if it isn't a property list.
+    ///
+    /// A backup copy of the file is saved first. Returns when the agent has reloaded the file.
     func replaceDamage(of argument: String) throws {
         let location = try find(argument)
         let path = try directory(of: location).path(of: location.domain)
@@ -149,7 +150,7 @@ extension LocationChoice {
     }
 }
 
-/// The option that makes a key a path.
+/// The option to treat a key as a path.
 struct KeyPathOption: ParsableArguments {
     @Flag(
         name: .customLong("key-path"),
@@ -163,6 +164,6 @@ struct KeyPathOption: ParsableArguments {
         In a path, write "\\." for a dot that is part of a key and "\\\\" for a backslash.
         """
 
-    /// Returns a key as it was typed.
+    /// Returns a typed key, treated as a path if the option was given.
     func key(_ text: String) -> KeyText { KeyText(text: text, isPath: isPath) }
 }

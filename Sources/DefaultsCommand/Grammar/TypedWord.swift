@@ -1,8 +1,8 @@
 /// A word as it was typed in bash or zsh, whole or up to the cursor, with its quoting.
 ///
-/// It is processed by Unicode scalars: a quotation mark counts even if a combining accent follows it.
+/// The word is processed as Unicode scalars, so a quotation mark counts even if a combining accent follows it.
 struct TypedWord {
-    /// The text that the word means.
+    /// The unquoted text of the word.
     private(set) var value = ""
     /// Whether it begins with a tilde that the shell expands.
     let beginsWithTilde: Bool
@@ -43,7 +43,7 @@ struct TypedWord {
         if !isPlain { isExpanded = true }
     }
 
-    /// Returns the typed text completed to a name, with the quoting that was begun.
+    /// Returns the typed text completed to a name, in the style of quoting that was begun.
     ///
     /// readline closes an open quote after the text, unless the text ends with that mark. If the text to insert
     /// directly after an opening mark begins with that mark, it replaces the opening mark.
@@ -63,7 +63,7 @@ struct TypedWord {
         }
         var isOpen = true
         for scalar in rest {
-            // Neither can be written inside these quotes: `!` would keep its backslash there.
+            // Neither can be written inside these quotes: a backslash before `!` would stay there.
             let mustBeOutside = scalar == quote || (scalar == "!" && quote == "\"")
             if isOpen == mustBeOutside {
                 result.append(quote)
@@ -81,7 +81,7 @@ struct TypedWord {
         return text + String(result)
     }
 
-    /// Returns whether a character means itself without quotes, anywhere in a word.
+    /// Returns whether a character needs no quoting, anywhere in a word.
     private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case "a"..."z", "A"..."Z", "0"..."9", "_", ".", "/", "-", "+", ",", "%", "@", ":", "=": true
@@ -89,6 +89,6 @@ struct TypedWord {
         }
     }
 
-    /// Returns whether a character has a special meaning between double quotes that a backslash removes.
+    /// Returns whether a character has a special meaning between double quotes, which a backslash removes.
     private static func isEscapable(_ scalar: Unicode.Scalar) -> Bool { "$`\\".unicodeScalars.contains(scalar) }
 }

@@ -1,16 +1,17 @@
 package import DefaultsCore
 import PropertyList
 
-/// A key as it was typed, which may be a path into the value of another key: `a.b.0`.
+/// A key as it was typed, which may be a path into the value of another key, such as `a.b.0`.
 package struct KeyText {
     package let text: String
-    /// Whether `--key-path` makes it a path.
+    /// Whether the text is always a path, because of `--key-path`.
     let isPath: Bool
 
-    /// The maximum length of a path: the value that it creates must not exceed the depth limit of a property list.
+    /// The maximum number of components of a path, so that the value it creates stays within the depth limit of a
+    /// property list.
     static let maximumComponents = 256
 
-    /// Returns the path that the text means in a domain.
+    /// Returns the path that the text stands for in a domain.
     ///
     /// 1. If a key of exactly this text exists, the text is that key.
     /// 2. Otherwise, the longest prefix before a dot that is the key of an array or dictionary is the key, and the rest
@@ -45,7 +46,7 @@ package struct KeyText {
     /// The part before the first dot, if the text looks like a path but is treated as a key.
     ///
     /// Text looks like a path if it has an index, or if each part begins with a capital letter. Other keys with dots,
-    /// such as `com.apple.mouse.scaling`, are common, and escaped dots are intended.
+    /// such as `com.apple.mouse.scaling`, are common. Escaped dots are intentional.
     var missingParent: String? {
         if isPath || text.utf8.contains(UInt8(ascii: "\\")) { return nil }
         let components = text.split(separator: ".", omittingEmptySubsequences: false)

@@ -1,12 +1,12 @@
 package import DefaultsCore
 package import PropertyList
 
-/// A key of a domain, and the path from its value to a value inside.
+/// A key of a domain, and the path from the key's value to a nested value.
 package struct ValuePath {
     package let key: String
     /// Dictionary keys and array indexes, from the outside in; empty for the key's own value.
     let steps: [String]
-    /// Whether an edit may create a missing key, with dictionaries for the steps.
+    /// Whether an edit may create a missing key, with nested dictionaries for the steps.
     let isForced: Bool
 
     init(key: String, steps: ArraySlice<String> = [], isForced: Bool = false) {
@@ -47,8 +47,9 @@ package struct ValuePath {
         return value
     }
 
-    /// Returns an edit that changes the value at the end of the path, on the condition that the key's value is still
-    /// the same.
+    /// Returns an edit that changes the value at the end of the path.
+    ///
+    /// The edit applies only if the key's value is still the same.
     ///
     /// - Parameters:
     ///   - values: The domain's values.

@@ -109,14 +109,14 @@ enum ChangeJSON {
         JSONText.of(.dictionary(writer.fields))
     }
 
-    /// Returns an array of elements that are JSON already.
+    /// Returns a JSON array of elements that are already JSON.
     static func list(_ elements: [String]) -> String {
         "[" + elements.joined(separator: ",") + "]"
     }
 
     private static func date(_ time: Timestamp) -> String {
-        // 1970 to 2001 is 978,307,200 s. Whole milliseconds, because a Double can't hold nanoseconds this far from its
-        // origin.
+        // There are 978,307,200 s from 1970 to 2001. Use whole milliseconds, because a Double can't hold nanoseconds
+        // this far from 2001.
         let milliseconds = Double(time.nanoseconds / 1_000_000) - 978_307_200_000
         return PropertyListDate(secondsSinceReferenceDate: milliseconds / 1_000).description
     }

@@ -16,7 +16,7 @@ struct ChangeText {
         case yellow = "33"
     }
 
-    /// The length, in characters, from which a value is shortened.
+    /// The length, in characters, above which a value is shortened.
     private static let longest = 200
 
     /// Returns the lines for an event; none for events that only programs need.
@@ -60,7 +60,7 @@ struct ChangeText {
                 }
         case .damaged(_, let reason):
             let reason = reason.printable
-            // Not so for a managed file that a user other than root may have written.
+            // This doesn't apply to a managed file that a user other than root may have written.
             let consequence = record.domain.user == .managed ? "" : " The last good values, if any, stay in effect."
             return ["\(start) \(colored("damaged: \(reason)\(consequence)", .yellow))"]
         case .unsaved(_, let reason):

@@ -1,7 +1,9 @@
 import DefaultsCore
 package import PropertyList
 
-/// The JSON form of values, which keeps their types: a type that JSON lacks is an object with one key.
+/// The JSON form of values, which preserves their types.
+///
+/// A value of a type that JSON lacks is an object with one key.
 ///
 /// Data is `{"$data": base64}`, a date `{"$date": RFC 3339}`, the uid of a keyed archive `{"$uid": n}`, and a real that
 /// isn't finite `{"$real": "nan"}`. Reals have a fraction or an exponent, which distinguishes them from integers;

@@ -26,8 +26,8 @@ enum StandardOutput {
 
     /// Writes bytes.
     ///
-    /// If the reader is gone, as with `| head`, the process exits with status 0. `ProcessSetup` ignores SIGPIPE for
-    /// this.
+    /// If the reader is gone, as with `| head`, the process exits with status 0. `ProcessSetup` ignores SIGPIPE to make
+    /// this possible.
     static func write(_ bytes: [UInt8]) throws(Failure) {
         var written = 0
         while written < bytes.count {
@@ -47,7 +47,7 @@ enum StandardOutput {
     }
 }
 
-/// The choice whether output is colored.
+/// The choice of whether to color output.
 enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
     case auto
     case always

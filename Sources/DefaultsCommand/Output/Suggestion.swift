@@ -1,11 +1,11 @@
 /// The search for a name similar to a misspelled one.
 ///
-/// Two names are similar if few insertions, deletions, substitutions and swaps of neighboring letters turn one into the
-/// other, ignoring case: at most a third of the name's length, but at least one. There are no suggestions for names of
-/// one or two letters, which would be similar to too many, or of more than a hundred, which are slow to compare and
-/// unlikely to be typing errors.
+/// Two names are similar if a few insertions, deletions, substitutions and swaps of neighboring letters turn one into
+/// the other, ignoring case. Up to a third of the name's length is allowed, but at least one. A name of one or two
+/// letters gets no suggestion, because it would be similar to too many others. Nor does a name of more than a hundred,
+/// which is slow to compare and unlikely to be a typing error.
 enum Suggestion {
-    /// Returns the most similar name, and of several the first in alphabetical order; `nil` if none is similar.
+    /// Returns the most similar name, or the alphabetically first of several; `nil` if none is similar.
     static func of(_ name: String, among names: some Sequence<String>) -> String? {
         let wanted = Array(name.lowercased().unicodeScalars)
         guard wanted.count <= 100 else { return nil }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import PropertyList
 
-/// The format in which a value is printed.
+/// The format of a printed value.
 struct ValueOutput {
     /// The format of a complete document; `nil` for text.
     var document: DocumentFormat?
@@ -64,7 +64,7 @@ enum DocumentFormat: String, ExpressibleByArgument, CaseIterable {
     case oldStyle = "old-style"
     case json
 
-    /// Reads the name of a format, or plutil's name of it.
+    /// Reads the name of a format, or plutil's name for it.
     init?(argument: String) {
         switch argument {
         case "xml1": self = .xml

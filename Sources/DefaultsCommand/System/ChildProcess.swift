@@ -3,21 +3,21 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// A program that the command starts.
+/// A program that this command starts.
 struct ChildProcess {
     let pid: pid_t
 
     /// Starts a program, found in the PATH unless its name contains a "/".
     ///
-    /// The program starts with default signal handling, whatever this process does with signals.
+    /// The program starts with default signal handling, regardless of how this process handles signals.
     ///
     /// - Parameters:
-    ///   - program: The program.
+    ///   - program: The program's name or path.
     ///   - arguments: Its arguments, starting with its own name.
     ///   - variables: Environment variables to set, or to remove if `nil`.
-    ///   - input: The descriptor for its standard input; ours if `nil`.
-    ///   - group: The process group that it joins; ours if `nil`.
-    ///   - leadsSession: Whether it gets a session of its own, which the terminal's signals don't reach.
+    ///   - input: The descriptor for its standard input; this process's own if `nil`.
+    ///   - group: The process group that it joins; this process's own if `nil`.
+    ///   - leadsSession: Whether it runs in a new session, where the terminal's signals don't reach it.
     /// - Returns: The process.
     /// - Throws: If it can't be started.
     static func start(
@@ -41,7 +41,8 @@ struct ChildProcess {
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setsigdefault(&attributes, &standard)
         var flags = Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
-        // It may outlive this process, and must not hold descriptors open that others wait to see closed.
+        // A program in a new session may outlive this process, so it must not hold descriptors open that others wait to
+        // see closed.
         if leadsSession { _ = linux_spawn_close_from(&actions, 3) }
         if let group {
             posix_spawnattr_setpgroup(&attributes, group)
@@ -57,7 +58,7 @@ struct ChildProcess {
         return ChildProcess(pid: pid)
     }
 
-    /// Returns this process's environment with some variables set or removed; the others keep their exact bytes.
+    /// Returns this process's environment with some variables set or removed; the bytes of the others are unchanged.
     private static func environment(with variables: [String: String?]) -> [UnsafeMutablePointer<CChar>?] {
         var entries = variables.compactMap { name, value in value.map { strdup("\(name)=\($0)") } }
         var next = environ
@@ -116,8 +117,8 @@ struct ChildProcess {
 
 /// A process group for child programs that is killed when this process ends, even by SIGKILL.
 ///
-/// A guard process leads the group and waits on a pipe: when this process is killed, the kernel closes the pipe. A
-/// program that leaves the group is not killed.
+/// A guard process leads the group and waits on a pipe. When this process is killed, the kernel closes the pipe, and
+/// the guard ends the group. A program that leaves the group is not killed.
 struct ProgramGuard: ~Copyable {
     /// The group's number, which can't be reused until the guard is reaped.
     let group: pid_t
@@ -128,14 +129,15 @@ struct ProgramGuard: ~Copyable {
     init() throws(Failure) {
         var number: Int32 = -1
         let pid = linux_start_guard(&number)
-        // As targets of kill(), 0, 1 and -1 mean processes other than the guard: up to all of them.
+        // With 0, 1 or -1, kill() would reach processes other than the guard, up to all of them.
         guard pid > 1 else { throw Failure("Can't start a program: \(SystemCall.message(errno)).", .unavailable) }
         group = pid
         pipe = FileDescriptor(owning: number)
     }
 
     deinit {
-        // The guard must die before the pipe closes: processes that a program deliberately left behind keep running.
+        // Kill the guard before the pipe closes, so that it doesn't end processes that a program deliberately left
+        // running.
         Glibc.kill(group, SIGKILL)
         var status: Int32 = 0
         while waitpid(group, &status, 0) < 0, errno == EINTR {}

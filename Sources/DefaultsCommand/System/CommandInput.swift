@@ -6,13 +6,13 @@ import Linux
 struct CommandInput: ~Copyable {
     private var writer: FileDescriptor?
     private var reader: FileDescriptor?
-    /// The number of the writing end; -1 once it is closed.
+    /// The number of the write end; -1 once it is closed.
     private var number: Int32
-    /// The number of the reading end, for the command's standard input.
+    /// The number of the read end, for the command's standard input.
     let readingNumber: Int32
     private var rest: ArraySlice<UInt8>
 
-    /// Creates a pipe for some bytes.
+    /// Creates a pipe for the given bytes.
     init(_ bytes: [UInt8]) throws(Failure) {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else {
@@ -27,7 +27,7 @@ struct CommandInput: ~Copyable {
         _ = fcntl(number, F_SETFL, O_NONBLOCK)
     }
 
-    /// Closes our reading end, so that the pipe breaks when the command stops reading, instead of staying full.
+    /// Closes this process's read end, so that the pipe breaks instead of staying full when the command stops reading.
     mutating func closeReader() { reader = nil }
 
     /// The entry for `poll`; it has no descriptor once the pipe is closed.

@@ -13,7 +13,7 @@ package enum ExitStatus: Int32 {
     case inputOutput = 74
     case temporaryFailure = 75
 
-    /// Returns the status for an error of the library.
+    /// Creates the status for an error of the library.
     init(_ error: DefaultsError) {
         switch error.code {
         case .invalidDomainName, .invalidCursor: self = .usage

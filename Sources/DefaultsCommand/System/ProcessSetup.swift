@@ -1,6 +1,6 @@
 import Glibc
 
-/// The repair of the state that a process inherits, before anything else runs.
+/// The repair of inherited process state, before anything else runs.
 enum ProcessSetup {
     /// Opens closed standard descriptors, and sets the signal handling that this command expects.
     static func run() {
@@ -13,8 +13,10 @@ enum ProcessSetup {
         signal(SIGXFSZ, SIG_IGN)
     }
 
-    /// Opens closed standard descriptors, so that the agent's socket or a file can't get one of their numbers and
-    /// receive text meant for it.
+    /// Opens closed standard descriptors.
+    ///
+    /// Otherwise, the agent's socket or a file could get one of their numbers, and receive text meant for standard
+    /// output or standard error.
     ///
     /// Each is opened for the wrong direction, so that reading and writing still fail. `open` returns the lowest free
     /// number, which is the one to fill.

@@ -10,7 +10,7 @@ struct ProgramGroup {
     enum End {
         /// It exited by itself, with a status as a shell reports it.
         case status(Int32)
-        /// It tried to use the terminal, which its background group can't, and was killed.
+        /// It was killed because it tried to use the terminal, which a background group can't do.
         case wantedTerminal
         case timeIsOver
     }
@@ -25,7 +25,7 @@ struct ProgramGroup {
     /// The time between SIGTERM and SIGKILL.
     private static let grace = Duration.seconds(2)
 
-    /// Runs the program to its end.
+    /// Runs the program to completion.
     ///
     /// A signal that ends this process ends the group first, and `run` doesn't return.
     ///

@@ -3,7 +3,9 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// A block on the signals that would end this process, and on SIGCHLD, while a command runs; they are polled instead.
+/// A watch on SIGCHLD, and on the signals that would end this process, while a command runs.
+///
+/// The signals are blocked, and polled instead.
 struct SignalWatch: ~Copyable {
     /// The outcome of a wait.
     enum Event {
@@ -17,7 +19,7 @@ struct SignalWatch: ~Copyable {
     }
 
     private let descriptor: FileDescriptor
-    /// The signals that were blocked before.
+    /// The signal mask to restore.
     private let former: sigset_t
 
     /// Blocks the signals.
@@ -61,7 +63,7 @@ struct SignalWatch: ~Copyable {
 
     /// Ends this process with a signal.
     ///
-    /// It never returns, but isn't marked `Never`: the compiler would report a missing `deinit`.
+    /// It never returns, but isn't marked `Never`, because the compiler would then report a missing `deinit`.
     borrowing func end(by number: Int32) {
         signal(number, SIG_DFL)
         raise(number)

@@ -1,7 +1,7 @@
 import DefaultsCore
 import Glibc
 
-/// A run of the command of `tail --exec` for one change set.
+/// A run of the `tail --exec` command for one change set.
 struct ChangeCommand {
     private let command: String
     private let input: [UInt8]
@@ -13,7 +13,7 @@ struct ChangeCommand {
     private static let maximumKeyBytes = 64 << 10
     /// The variables that describe a change.
     ///
-    /// Those without a value are removed: this process may have inherited them from another `tail --exec`.
+    /// Variables without a value are removed, because this process may have inherited them from another `tail --exec`.
     private static let names = [
         "DEFAULTS_DOMAIN", "DEFAULTS_HOST", "DEFAULTS_KEYS", "DEFAULTS_CURSOR", "DEFAULTS_SOURCE",
         "DEFAULTS_SOURCE_PID", "DEFAULTS_SOURCE_EXECUTABLE",
@@ -57,11 +57,11 @@ struct ChangeCommand {
         self.variables = former.merging(variables) { $1 }
     }
 
-    /// Runs the command to its end, and reports a failure on standard error.
+    /// Runs the command to completion, and reports a failure on standard error.
     ///
     /// A signal that ends this process ends the command's group first.
     ///
-    /// - Parameter end: The deadline; the command and its group are ended then.
+    /// - Parameter end: The deadline, at which the command and its group are ended.
     /// - Returns: False if the deadline passed.
     /// - Throws: If the command can't be started.
     func run(until end: ContinuousClock.Instant?) throws(Failure) -> Bool {

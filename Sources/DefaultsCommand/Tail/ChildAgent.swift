@@ -2,10 +2,10 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// A private agent, which `tail` starts if no agent is running.
+/// A private agent that `tail` starts if none is running.
 ///
-/// When this process ends, it ends too, as soon as no other client is connected. It hands over to an ordinary agent
-/// that starts later.
+/// When this process ends, the agent ends too, as soon as no other client is connected. If an ordinary agent starts,
+/// the private one hands over to it.
 struct ChildAgent {
     private let process: ChildProcess
 
@@ -17,9 +17,9 @@ struct ChildAgent {
     /// The exit status of an agent whose directory or socket another agent already serves.
     static let anotherAgentRuns: Int32 = 75
 
-    /// Starts the `defaultsd` that is beside this executable or in the PATH.
+    /// Starts the `defaultsd` beside this executable or, if there is none, in the PATH.
     ///
-    /// The agent reports to `notifications` when it is ready, as it would report to systemd.
+    /// When the agent is ready, it reports that to `notifications`, as it would to systemd.
     init(
         _ directory: PreferencesDirectory, _ address: AgentAddress, telling notifications: borrowing NotifySocket
     ) throws(Failure) {
@@ -33,7 +33,7 @@ struct ChildAgent {
             process = try ChildProcess.start(
                 isBeside ? beside : "defaultsd", arguments,
                 variables: ["NOTIFY_SOCKET": notifications.name],
-                // The terminal's signals are for this process only; other clients may use the agent.
+                // Other clients may use the agent, so the terminal's signals must reach only this process.
                 leadsSession: true)
         } catch {
             if isBeside { throw error }

@@ -8,7 +8,7 @@ struct CursorFile {
 
     /// Returns the cursor at which the last run ended; `nil` if the file doesn't exist yet.
     ///
-    /// Removes temporary files that crashed runs left behind.
+    /// Also removes temporary files that crashed runs left behind.
     func read() throws -> Cursor? {
         removeLeftovers()
         let bytes: [UInt8]
@@ -26,9 +26,10 @@ struct CursorFile {
     /// Records a cursor, after everything before it has been written to the output.
     func write(_ cursor: Cursor) throws(Failure) {
         do throws(SystemCall.Failure) {
-            // Written to a temporary file and renamed, so that a killed process leaves the old cursor or the new one.
-            // No fsync: after a power failure, an old cursor shows changes again, and a lost one starts with new ones.
-            // The random name prevents others from creating the file first.
+            // The cursor is written to a temporary file, which is renamed, so that a killed process leaves either the
+            // old cursor or the new one. There is no fsync: after a power failure, an old cursor only repeats changes,
+            // and without a cursor, `tail` starts with new changes. The random name prevents others from creating the
+            // file first.
             let temporary = "\(path).\(String(UInt64.random(in: 0...(.max)), radix: 16))\(Self.suffix)"
             let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
             do throws(SystemCall.Failure) {

@@ -9,7 +9,7 @@ struct NotifySocket: ~Copyable {
     private let socket: FileDescriptor
 
     init() throws(Failure) {
-        // A process in another PID namespace may have the same pid.
+        // The pid alone isn't unique: a process in another PID namespace may have the same one.
         name = "@defaults-tail/\(getpid())-\(UInt64.random(in: 0...(.max)))"
         socket = FileDescriptor(owning: Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
         let number = socket.number

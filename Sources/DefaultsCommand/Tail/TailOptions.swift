@@ -1,7 +1,7 @@
 import ArgumentParser
 import DefaultsCore
 
-/// The options of `tail`: which changes it shows, in which form, and when it ends.
+/// The options of `tail`: the changes to show, their form, and when to exit.
 struct TailOptions: ParsableArguments {
     @Flag(help: "Print one JSON object per line.")
     var json = false

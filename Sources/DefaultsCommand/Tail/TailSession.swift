@@ -11,7 +11,9 @@ struct TailSession {
     /// The cursor up to which everything has been shown.
     private var cursor: Cursor?
     private var shown = 0
-    /// The agent that was started last; polled to reap it, because a zombie would count as a live process.
+    /// The agent that this process started last.
+    ///
+    /// It is polled so that it is reaped, because a zombie would count as a live process.
     private var child: ChildAgent?
     private let end: ContinuousClock.Instant?
 
@@ -28,7 +30,7 @@ struct TailSession {
         end = options.timeout.map { .now + .seconds($0) }
     }
 
-    /// Shows changes until the count is reached, the time is over, or the output is closed.
+    /// Shows changes until the count is reached, the timeout expires, or the output is closed.
     mutating func run() throws {
         if let problem = address.problem { throw problem }
         cursor = try options.since.map { text throws(DefaultsError) in try Cursor(text) }
@@ -39,7 +41,7 @@ struct TailSession {
                 try follow(agent)
                 return
             } catch {
-                // The agent was upgraded, or another one takes over: either way an agent will be back soon.
+                // The agent is being upgraded or replaced, so an agent will be available again soon.
                 guard error.code == .agentUnavailable, !error.isTimeout else { throw error }
                 Failure.note("\(error) Reconnecting.")
                 isAgain = true
@@ -51,11 +53,11 @@ struct TailSession {
 
     /// Connects to the agent, and starts one if none answers.
     ///
-    /// Several commands may do this at the same time: then several agents start, one claims the directory, and all
-    /// commands follow that one.
+    /// Several commands may do this at the same time. Then several agents start, one of them claims the directory, and
+    /// all commands follow that one.
     ///
-    /// - Parameter isAgain: Whether this is a reconnect. Then a supervisor gets a moment to restart the agent.
-    /// - Returns: The connection; `nil` if the time is over.
+    /// - Parameter isAgain: Whether this is a reconnect, which gives a supervisor time to restart the agent.
+    /// - Returns: The connection; `nil` if the timeout expired.
     /// - Throws: If the agent that answers can't be followed, or no agent answers and none can be started.
     private mutating func connect(again isAgain: Bool) throws -> AgentConnection? {
         var start = ContinuousClock.now + (isAgain ? pauseBeforeStart : .zero)
@@ -87,7 +89,7 @@ struct TailSession {
                 }
                 wasRefused = status == ChildAgent.anotherAgentRuns
                 if wasRefused { try checkHolder() }
-                // The agent that won the claim answers in a moment, unless it has ended too: retry, but not forever.
+                // The agent that won the claim will answer soon, unless it has ended too. Retry, but not forever.
                 if backoff == .seconds(1) { deadline = max(start, .now) + .seconds(5) }
                 start = max(start, .now + backoff)
                 backoff *= 2
@@ -113,8 +115,8 @@ struct TailSession {
 
     /// The delay before this command starts its own agent, so that another agent can start first.
     ///
-    /// An agent that was killed is usually restarted by its supervisor. One that exited did so on purpose; if a regular
-    /// agent is about to replace it, the agent of this command hands over to that one.
+    /// An agent that was killed is usually restarted by its supervisor. An agent that exited did so on purpose. If a
+    /// regular agent is about to replace it, this command's agent will hand over to the regular one.
     private var pauseBeforeStart: Duration {
         AgentClaim.isAbandoned(in: directory) ? .seconds(5) : .milliseconds(500)
     }
@@ -136,7 +138,7 @@ struct TailSession {
             + "\(holder.stopping) Or run `defaults tail` there."
     }
 
-    /// Returns the milliseconds that are left; -1 if there is no deadline.
+    /// Returns the remaining time in milliseconds; -1 if there is no deadline.
     private func milliseconds() -> Int32 {
         guard let end else { return -1 }
         return Int32(clamping: Int64(max(0, (end - .now) / .milliseconds(1)).rounded(.up)))
@@ -164,7 +166,7 @@ struct TailSession {
         }
     }
 
-    /// Runs a command for an event, if it is a change.
+    /// Runs a command for an event that is a change, and reports any other event.
     ///
     /// - Returns: False if the deadline passed before the command ended.
     private func run(_ command: String, _ event: StreamEvent) -> Bool {
@@ -199,7 +201,9 @@ struct TailSession {
         }
     }
 
-    /// Records a cursor, after everything before it was shown; for a snapshot, the cursor of the bookmark after it.
+    /// Records a cursor, after everything before it has been shown.
+    ///
+    /// For a snapshot, it is the cursor of the bookmark that follows.
     private mutating func reach(_ new: Cursor) {
         cursor = new
         guard let path = options.cursorFile else { return }

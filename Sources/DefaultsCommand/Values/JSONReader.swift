@@ -20,8 +20,8 @@ package struct JSONReader {
     /// Reads a document.
     ///
     /// - Parameters:
-    ///   - bytes: The document: UTF-8, with or without a byte order mark.
-    ///   - limits: The limits of size and depth.
+    ///   - bytes: The document, in UTF-8, with or without a byte order mark.
+    ///   - limits: The limits on size and depth.
     /// - Returns: The value.
     /// - Throws: A message with the line and column of the error.
     package static func read(
@@ -40,7 +40,7 @@ package struct JSONReader {
         }
     }
 
-    /// Returns whether text that isn't a property list is likely JSON: an array, or an object whose first key is
+    /// Returns whether text that isn't a property list is likely to be JSON: an array, or an object whose first key is
     /// followed by a colon.
     static func isLikely(_ bytes: [UInt8]) -> Bool {
         var reader = JSONReader(bytes: bytes, limits: PropertyListLimits())

@@ -3,7 +3,9 @@ import PropertyList
 /// A case-insensitive search for a word in text.
 struct TextSearch {
     private let word: String
-    /// The lowercased bytes of an ASCII word, the usual case; searching for them needs no lowercased copies.
+    /// The lowercased bytes of the word if it is ASCII, which is the usual case; `nil` otherwise.
+    ///
+    /// Searching for bytes needs no lowercased copies of the text.
     private let bytes: [UInt8]?
 
     init(_ word: String) {

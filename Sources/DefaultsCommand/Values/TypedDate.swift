@@ -1,9 +1,9 @@
 import Glibc
 import PropertyList
 
-/// The parser of dates as people and scripts type them: a day with an optional time of day and zone.
+/// A parser for dates as people and scripts type them: a day with an optional time of day and time zone.
 ///
-/// Examples: `2019-02-19`, `2019-02-19 10:10:10`, `2019-02-19T10:10:10.5Z`, `2019-02-19 10:10:10 +0100`. Without a
+/// Examples: `2019-02-19`, `2019-02-19 10:10:10`, `2019-02-19T10:10:10.5Z`, `2019-02-19 10:10:10 +0100`. Without a time
 /// zone, the date is in local time, according to `TZ`.
 enum TypedDate {
     /// Reads a date; returns `nil` for other text, and for a day or time of day that doesn't exist.
@@ -34,7 +34,7 @@ enum TypedDate {
         time.tm_isdst = -1
         let seconds = offset.map { timegm(&time) - $0 } ?? mktime(&time)
         let date = PropertyListDate(secondsSinceReferenceDate: Double(seconds - referenceDate) + fraction)
-        // The zone may move the date out of the years that the formats can hold.
+        // The time zone may move the date outside the range of years that the formats can hold.
         return PropertyListDate(date.description) == nil ? nil : date
     }
 
@@ -55,7 +55,7 @@ enum TypedDate {
         return true
     }
 
-    /// Consumes a number with a fixed count of digits.
+    /// Consumes a number with a fixed number of digits.
     private static func number(of count: Int, _ rest: inout ArraySlice<UInt8>) -> Int32? {
         let digits = rest.prefix(count)
         guard digits.count == count, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
@@ -71,9 +71,9 @@ enum TypedDate {
         return digits.isEmpty ? nil : Double("0.\(String(decoding: digits, as: UTF8.self))")
     }
 
-    /// Consumes a zone, if there is one, and sets the offset in seconds east of Greenwich.
+    /// Consumes a time zone, if there is one, and sets the offset in seconds east of Greenwich.
     ///
-    /// - Returns: False for text that isn't a zone.
+    /// - Returns: False for text that isn't a time zone.
     private static func parseZone(_ rest: inout ArraySlice<UInt8>, _ offset: inout Int?) -> Bool {
         if rest.isEmpty { return true }
         _ = consume(" ", &rest)

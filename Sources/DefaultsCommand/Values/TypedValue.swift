@@ -2,9 +2,9 @@ import DefaultsCore
 import Glibc
 import PropertyList
 
-/// The parser of values with a type option, such as `-int 5`, or without one.
+/// A parser for values with a type option, such as `-int 5`, or without one.
 enum TypedValue {
-    /// The type options of arrays and dictionaries, which take all remaining operands.
+    /// The type options of arrays and dictionaries, which use all remaining operands.
     static let composites: Set<String> = ["-array", "-array-add", "-dict", "-dict-add"]
 
     /// All type options.
@@ -82,8 +82,9 @@ enum TypedValue {
         return number == 0 && !digits.isEmpty ? nil : number
     }
 
-    /// Reads a value without a type option: text with brackets or quotes is a property list; other text is a string,
-    /// in which a backslash begins an escape.
+    /// Reads a value without a type option.
+    ///
+    /// Text with brackets or quotes is a property list. Other text is a string, in which a backslash begins an escape.
     static func untyped(_ text: String) throws(Failure) -> PropertyListValue {
         let isPropertyList = text.contains { "\"()[]{}<>".contains($0) }
         if !isPropertyList, !text.utf8.contains(UInt8(ascii: "\\")) { return .string(text) }
@@ -116,7 +117,7 @@ enum TypedValue {
         }
     }
 
-    /// Reports on a terminal that text is not stored as it was typed.
+    /// Reports that text is not stored as it was typed, if standard error is a terminal.
     private static func noteEscapes(_ text: String, _ value: PropertyListValue) {
         guard case .string(let string) = value, string != text, isatty(STDERR_FILENO) == 1 else { return }
         Failure.note(
@@ -124,7 +125,7 @@ enum TypedValue {
                 + "To store it literally, put -string before it.")
     }
 
-    /// Returns text with names for control characters: escapes would look like the text that was typed.
+    /// Returns text in which names replace control characters, because escapes would look like the text that was typed.
     private static func named(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { result, scalar in
             switch scalar {

@@ -108,9 +108,9 @@ package enum WriteOperands {
 /// The change that `write` makes to a key's value.
 package enum NewValue: Hashable {
     case set(PropertyListValue)
-    /// `-array-add`.
+    /// Appends elements to an array (`-array-add`).
     case append([PropertyListValue])
-    /// `-dict-add`.
+    /// Merges entries into a dictionary (`-dict-add`).
     case merge(DomainValues)
 
     /// Returns the new value, given the old one.

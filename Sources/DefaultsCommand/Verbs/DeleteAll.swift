@@ -31,7 +31,7 @@ struct DeleteAll: ParsableCommand {
         var isFound = false
         var isDamaged = false
         var keys: Set<String> = []
-        // A file outside the preferences directory stands alone: a ByHost directory beside it is unrelated.
+        // A file outside the preferences directory has no per-host files: a ByHost directory beside it is unrelated.
         let snapshots =
             open.location.directory == nil ? try open.backend.snapshots() : [try open.backend.snapshot(of: open.domain)]
         for snapshot in snapshots where snapshot.domain.name == open.domain.name {

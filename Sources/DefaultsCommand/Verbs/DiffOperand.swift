@@ -13,7 +13,8 @@ struct DiffOperand {
     /// Reads an operand: "-" is standard input, a name with "/" or ".plist" is a file, anything else is a domain.
     init(_ operand: String, _ options: LocationOptions, _ backend: () throws -> any Backend) throws {
         if operand == "-" || Path.hasSeparator(operand) || operand.hasSuffix(".plist") || ByteArgument.isOne(operand) {
-            // The file of a domain means that domain: the agent may have edits that are not in the file yet.
+            // The path of a domain's file names the domain, because the agent may have edits that are not in the file
+            // yet.
             guard DomainLocation.isPath(operand), let location = try? options.find(operand), location.directory == nil
             else {
                 let document = try InputDocument(Self.path(operand))
@@ -35,12 +36,12 @@ struct DiffOperand {
         do {
             return try OpenDomain(location: location, backend: backend()).values("Comparing its last good values.")
         } catch let failure as Failure where failure.status == .notFound {
-            // Here "not found" needs another status: 1 means that the operands differ.
+            // For `diff`, status 1 means that the operands differ, so "not found" needs another one.
             throw Failure(failure.message, .noInput)
         }
     }
 
-    /// Returns the path of a file, whose ".plist" may be left out as in every verb.
+    /// Returns the path of a file, from which ".plist" may be omitted, as with every verb.
     private static func path(_ operand: String) -> FilePath {
         if ByteArgument.isOne(operand) { return FilePath(argument: operand) }
         let path = Environment.current.expandingTilde(operand)

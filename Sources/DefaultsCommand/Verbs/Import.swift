@@ -26,7 +26,8 @@ struct Import: ParsableCommand {
         let target = try location.find(domain)
         let document = try InputDocument(path)
         let values = try document.values("; \(target.name) is unchanged")
-        // Reading standard input may take long enough for an agent to start or stop: connect only now.
+        // Reading standard input may take long enough for an agent to start or stop, so don't connect earlier than
+        // this.
         if force.isForced { try location.replaceDamage(of: domain) }
         let open = try location.open(target)
         _ = try open.valuesToReplace()

@@ -49,7 +49,7 @@ struct Tail: ParsableCommand {
     }
 
     func run() throws {
-        // Without wildcards, it names one domain, as for other verbs; a pattern may be any text.
+        // Without wildcards, the argument names one domain, as with other verbs. A pattern may be any text.
         var domain = domain
         if let name = domain, !name.contains(where: { "*?\\".contains($0) }) {
             domain = name.isEmpty ? try DomainName(name).description : DomainName(escaping: name).description

@@ -2,14 +2,14 @@ import FoundationEssentials
 import PropertyList
 
 extension Date {
-    /// Creates a date from a property list's, including fractions of a second.
+    /// Creates a date from a property list date, including fractions of a second.
     init(_ date: PropertyListDate) {
         self.init(timeIntervalSinceReferenceDate: date.secondsSinceReferenceDate)
     }
 }
 
 extension PropertyListDate {
-    /// Creates a property list's date, including fractions of a second.
+    /// Creates a property list date, including fractions of a second.
     init(_ date: Date) {
         self.init(secondsSinceReferenceDate: date.timeIntervalSinceReferenceDate)
     }

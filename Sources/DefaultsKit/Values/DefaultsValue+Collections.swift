@@ -11,7 +11,7 @@ extension PropertyListValue: DefaultsValue {
 }
 
 extension Optional: PropertyListConvertible where Wrapped: PropertyListConvertible {
-    /// The wrapped value as it is stored; `nil`, which removes a key, if there is none.
+    /// The stored form of the wrapped value; `nil`, which removes a key, if there is none.
     public var propertyListValue: PropertyListValue? {
         get throws { try self?.propertyListValue }
     }
@@ -53,11 +53,11 @@ extension Array: DefaultsValue where Element: DefaultsValue {
 }
 
 extension Set: PropertyListConvertible where Element: PropertyListConvertible {
-    /// An array, in an order that is the same for equal sets, so that storing an equal set is no change.
+    /// An array whose order is the same for equal sets, so that storing an equal set changes nothing.
     public var propertyListValue: PropertyListValue? {
         get throws {
             let values = try map { try $0.propertyListValue ?? .nullInArray }
-            // The bytes of a value are the only order that all values have.
+            // Only the bytes give values of all types an order.
             let sortable = try values.map { (value: $0, bytes: try $0.write(as: .binary)) }
             return .array(sortable.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.map(\.value))
         }
@@ -84,8 +84,8 @@ extension Dictionary: PropertyListConvertible where Key: CodingKeyRepresentable,
     }
 }
 
-/// A key is a string, a whole number, or an enumeration of these that conforms to `CodingKeyRepresentable` and
-/// `DefaultsValue`.
+/// A key is a string, a whole number, or an enumeration with such raw values that conforms to `CodingKeyRepresentable`
+/// and `DefaultsValue`.
 extension Dictionary: DefaultsValue where Key: CodingKeyRepresentable & DefaultsValue, Value: DefaultsValue {
     /// Creates the entries from a dictionary; `nil` unless all keys and values can be read.
     public init?(propertyListValue: PropertyListValue) {

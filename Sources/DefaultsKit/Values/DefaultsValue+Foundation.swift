@@ -2,24 +2,24 @@ public import FoundationEssentials
 public import PropertyList
 
 extension Data: DefaultsValue {
-    /// Creates the bytes from data.
+    /// Creates the bytes from stored data.
     public init?(propertyListValue: PropertyListValue) {
         guard case .data(let bytes) = propertyListValue else { return nil }
         self.init(bytes)
     }
 
-    /// Data.
+    /// The bytes, as stored data.
     public var propertyListValue: PropertyListValue? { .data([UInt8](self)) }
 }
 
 extension Date: DefaultsValue {
-    /// Creates the instant from a date.
+    /// Creates the date from a stored date.
     public init?(propertyListValue: PropertyListValue) {
         guard case .date(let date) = propertyListValue else { return nil }
         self.init(date)
     }
 
-    /// A date; binary files keep fractions of a second, XML files only whole seconds.
+    /// A date; binary files preserve fractions of a second, XML files only whole seconds.
     public var propertyListValue: PropertyListValue? { .date(PropertyListDate(self)) }
 }
 
@@ -32,7 +32,7 @@ extension URL: DefaultsValue {
         self = url
     }
 
-    /// A path with "~" for the home directory, or an archived `NSURL` where a path can't express the URL.
+    /// A path with "~" for the home directory, or an archived `NSURL` if a path can't express the URL.
     public var propertyListValue: PropertyListValue? {
         get throws { try PropertyListValue(url: self) }
     }
@@ -50,7 +50,7 @@ extension UUID: DefaultsValue {
 }
 
 extension String: DefaultsValue {
-    /// Creates a string from a string, a number (its shortest text) or a Boolean ("1" or "0").
+    /// Creates the text from a stored string, a number (its shortest text) or a Boolean ("1" or "0").
     public init?(propertyListValue: PropertyListValue) {
         guard let text = propertyListValue.coercedString else { return nil }
         self = text
@@ -61,7 +61,7 @@ extension String: DefaultsValue {
 }
 
 extension Substring: DefaultsValue {
-    /// Creates a string from a string, a number (its shortest text) or a Boolean ("1" or "0").
+    /// Creates the text from a stored string, a number (its shortest text) or a Boolean ("1" or "0").
     public init?(propertyListValue: PropertyListValue) {
         guard let text = propertyListValue.coercedString else { return nil }
         self.init(text)
@@ -72,7 +72,7 @@ extension Substring: DefaultsValue {
 }
 
 extension String {
-    /// The text without leading and trailing white space and line ends.
+    /// The text without leading and trailing whitespace, including line breaks.
     var withoutSurroundingSpace: String {
         var rest = unicodeScalars[...]
         while let first = rest.first, first.properties.isWhitespace { rest.removeFirst() }

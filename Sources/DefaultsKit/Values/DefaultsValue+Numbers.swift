@@ -2,8 +2,8 @@ public import PropertyList
 
 /// Integers of every width are stored directly as whole numbers, although they are `Codable`.
 extension DefaultsValue where Self: FixedWidthInteger & Codable {
-    /// Creates the number if it fits, from a whole number, a real without a fraction, a string that is a number, or a
-    /// Boolean.
+    /// Creates the number from a whole number, a real without a fraction, a string that is a number, or a Boolean;
+    /// `nil` if it doesn't fit.
     public init?(propertyListValue: PropertyListValue) {
         switch propertyListValue {
         case .string(let text): self.init(text.withoutSurroundingSpace)
@@ -43,8 +43,8 @@ extension UInt32: DefaultsValue {}
 extension UInt64: DefaultsValue {}
 
 extension Double: DefaultsValue {
-    /// Creates the nearest real to a number, or to a string that is a number as a whole ("nan" and "inf" included); 1
-    /// for true.
+    /// Creates the real nearest to a number, or to a string that is entirely a number (including "nan" and "inf"); a
+    /// Boolean is 1 or 0.
     public init?(propertyListValue: PropertyListValue) {
         switch propertyListValue {
         case .string(let text): self.init(decimal: text)
@@ -58,8 +58,8 @@ extension Double: DefaultsValue {
 }
 
 extension Float: DefaultsValue {
-    /// Creates the nearest real to a number in the range of `Float`, or to a string that is such a number as a whole; 1
-    /// for true.
+    /// Creates the real nearest to a number in the range of `Float`, or to a string that is entirely such a number; a
+    /// Boolean is 1 or 0.
     public init?(propertyListValue: PropertyListValue) {
         switch propertyListValue {
         case .string(let text): self.init(decimal: text)
@@ -68,12 +68,12 @@ extension Float: DefaultsValue {
         }
     }
 
-    /// A 32-bit real; XML files keep its shortest text, which reads back as the same number.
+    /// A 32-bit real; XML files store its shortest text, which reads back as the same number.
     public var propertyListValue: PropertyListValue? { .real32(self) }
 }
 
 extension BinaryFloatingPoint {
-    /// Creates the nearest real if the value is stored as a number; `nil` when a finite number would become infinite.
+    /// Creates the nearest real if the value is stored as a number; `nil` if a finite number would become infinite.
     init?(number value: PropertyListValue) {
         switch value {
         case .integer(let number): self.init(number)
@@ -88,7 +88,7 @@ extension BinaryFloatingPoint {
 }
 
 extension LosslessStringConvertible where Self: BinaryFloatingPoint {
-    /// Creates the number from text that is a decimal number as a whole, apart from white space around it.
+    /// Creates the number from text that is entirely a decimal number, ignoring surrounding whitespace.
     fileprivate init?(decimal text: String) {
         let text = text.withoutSurroundingSpace
         guard !text.utf8.contains(where: { $0 | 0x20 == UInt8(ascii: "x") }) else { return nil }

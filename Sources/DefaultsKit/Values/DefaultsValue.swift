@@ -1,10 +1,10 @@
 public import PropertyList
 
-/// A type whose values a `DefaultsKey` can have.
+/// A type of value that a `DefaultsKey` can have.
 ///
 /// The common types conform: Booleans, numbers of every width, text, `Data`, `Date`, `URL`, `UUID`,
 /// `PropertyListValue`, and `Optional`s, arrays, sets, dictionaries and ranges of them. Enumerations with raw values,
-/// option sets and `Codable` types only declare the conformance:
+/// option sets and `Codable` types only need to declare the conformance:
 ///
 /// ```swift
 /// enum Theme: String, DefaultsValue { case light, dark }
@@ -15,12 +15,12 @@ public import PropertyList
 /// value and is `Codable` is stored as its raw value. JSON in a string or in data, as other libraries store such
 /// values, is read as well.
 ///
-/// The command stores a string for `defaults write app size 5`. Therefore numbers and Booleans are also read from
-/// strings, and strings from numbers, but only if the whole string is one: an `Int` is read from "5" but not from "abc"
-/// or "5 cm", for which the classic `integer(forKey:)` returns 0 or 5. A value that can't be read is left as it is and
-/// reported once to the handler of `UserDefaults.setProblemHandler(_:)`; the read returns the key's default.
+/// The command stores a string for `defaults write app size 5`. Therefore, numbers and Booleans are also read from
+/// strings, and strings from numbers. The entire string must be a number or Boolean: an `Int` is read from "5" but not
+/// from "abc" or "5 cm", for which the classic `integer(forKey:)` returns 0 or 5. A value that can't be read is left as
+/// it is and reported once to the handler of `UserDefaults.setProblemHandler(_:)`; the read returns the key's default.
 ///
-/// A type of your own implements both directions:
+/// Any other type of yours implements both directions:
 ///
 /// ```swift
 /// extension Version: DefaultsValue {
@@ -32,21 +32,21 @@ public import PropertyList
 /// }
 /// ```
 public protocol DefaultsValue: PropertyListConvertible, Sendable {
-    /// Creates a value from a stored value; fails if that can't be read as this type.
+    /// Creates a value from a stored value; fails if the stored value can't be read as this type.
     ///
-    /// It is called only when a value is stored; otherwise the key's default is used.
+    /// The initializer is called only if a value is stored; otherwise, the key's default is used.
     init?(propertyListValue: PropertyListValue)
 }
 
 /// A value with a raw value is stored as its raw value.
 extension DefaultsValue where Self: RawRepresentable, RawValue: DefaultsValue {
-    /// Creates the value of a stored raw value; `nil` if no case has it.
+    /// Creates the value from a stored raw value; `nil` if no case has that raw value.
     public init?(propertyListValue: PropertyListValue) {
         guard let rawValue = RawValue(propertyListValue: propertyListValue) else { return nil }
         self.init(rawValue: rawValue)
     }
 
-    /// The raw value, as it is stored.
+    /// The stored form of the raw value.
     public var propertyListValue: PropertyListValue? {
         get throws { try rawValue.propertyListValue }
     }
@@ -76,7 +76,7 @@ extension DefaultsValue where Self: Codable {
 
 /// A type with both a raw value and a `Codable` conformance is stored as its raw value.
 extension DefaultsValue where Self: RawRepresentable & Codable, RawValue: DefaultsValue {
-    /// Creates the value of a stored raw value, or of one in JSON; `nil` if no case has it.
+    /// Creates the value from a stored raw value, or from one in JSON; `nil` if no case has that raw value.
     public init?(propertyListValue: PropertyListValue) {
         if let rawValue = RawValue(propertyListValue: propertyListValue), let value = Self(rawValue: rawValue) {
             self = value
@@ -87,7 +87,7 @@ extension DefaultsValue where Self: RawRepresentable & Codable, RawValue: Defaul
         }
     }
 
-    /// The raw value, as it is stored.
+    /// The stored form of the raw value.
     public var propertyListValue: PropertyListValue? {
         get throws { try rawValue.propertyListValue }
     }

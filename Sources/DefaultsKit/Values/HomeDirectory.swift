@@ -4,10 +4,11 @@ import Linux
 
 /// A user's home directory, for paths that begin with "~".
 struct HomeDirectory {
-    /// The absolute path, without a trailing slash; `nil` if the user has no home directory, or the root.
+    /// The absolute path, without a trailing slash; `nil` if the user has no home directory, or if it is the root
+    /// directory.
     private let path: String?
 
-    /// The home directory of the user that runs this process.
+    /// The home directory of the user who runs this process.
     static var current: HomeDirectory { HomeDirectory(path: Environment.current.home) }
 
     init(path: String?) {
@@ -22,8 +23,8 @@ struct HomeDirectory {
         return rest.isEmpty || Path.isAbsolute(rest) ? "~" + rest : path
     }
 
-    /// Returns the path that "~", "~/x", "~user" or "~user/x" stands for, and any other path unchanged; `nil` if there
-    /// is no such user.
+    /// Returns the expansion of "~", "~/x", "~user" or "~user/x", or any other path unchanged; `nil` if there is no
+    /// such user.
     func expand(_ path: String) -> String? {
         guard path.utf8.first == UInt8(ascii: "~") else { return path }
         let user = path.utf8.dropFirst().prefix { $0 != UInt8(ascii: "/") }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import PropertyList
 
-/// An `NSURL` as `NSKeyedArchiver` writes it: a binary property list of objects that name each other by number.
+/// An `NSURL` as `NSKeyedArchiver` writes it: a binary property list of objects that refer to each other by number.
 ///
 /// ```
 /// $top      { root = 1; }
@@ -11,7 +11,7 @@ import PropertyList
 ///             "http://example.com/a?b" )
 /// ```
 ///
-/// (`NSURL.encode(with:)` and `NSKeyedArchiver.swift` of swift-corelibs-foundation.)
+/// See `NSURL.encode(with:)` and `NSKeyedArchiver.swift` in swift-corelibs-foundation.
 enum KeyedURLArchive {
     /// The maximum number of nested bases: a longer chain is circular, or is meant to exhaust the stack.
     private static let maximumBases = 32
@@ -40,7 +40,7 @@ enum KeyedURLArchive {
 
     private static let `class`: PropertyListValue = ["$classname": "NSURL", "$classes": ["NSURL", "NSObject"]]
 
-    /// Adds a URL, after its base and its text, and returns its number.
+    /// Adds a URL after its base and its text, and returns the number of the URL.
     private static func add(_ url: URL, to objects: inout [PropertyListValue], bases: Int) -> UInt64 {
         var base: UInt64 = 0
         if let url = url.baseURL, bases < maximumBases { base = add(url, to: &objects, bases: bases + 1) }
@@ -88,7 +88,7 @@ enum KeyedURLArchive {
 }
 
 extension PropertyListValue {
-    /// A dictionary's entry; `nil` if it has none, or if the value isn't a dictionary.
+    /// The value for a key of a dictionary; `nil` if there is none, or if this value isn't a dictionary.
     fileprivate subscript(key: String) -> PropertyListValue? {
         guard case .dictionary(let values) = self else { return nil }
         return values[key]

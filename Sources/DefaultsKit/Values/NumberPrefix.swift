@@ -1,9 +1,10 @@
-/// The number that a text begins with, by the rules of `NSString`'s `integerValue`, `doubleValue` and `boolValue`.
+/// The number at the beginning of text, read by the rules of `NSString`'s `integerValue`, `doubleValue` and
+/// `boolValue`.
 ///
-/// White space and line ends, a sign, and more white space may precede the digits. Anything after the number is
+/// Whitespace (including line breaks), a sign, and more whitespace may precede the digits. Anything after the number is
 /// ignored, and text without a number gives 0 or false. Only ASCII digits count; hexadecimal numbers, infinities and
-/// NaN aren't recognized. (The rules are in `Scanner.swift` and `NSString.swift` of swift-corelibs-foundation; the
-/// tests list the differences.)
+/// NaN aren't recognized. The rules are in `Scanner.swift` and `NSString.swift` in swift-corelibs-foundation; the tests
+/// list the differences.
 enum NumberPrefix {
     /// Returns the whole number, clamped to the range of `Int`: 12 for "12abc", 1 for "1e3", 0 for "0x10".
     static func integer(_ text: String) -> Int {
@@ -22,8 +23,8 @@ enum NumberPrefix {
         return number
     }
 
-    /// Returns the real, rounded once and to nearest: 1000 for "1e3", 0.5 for ".5", 0 for "Infinity", infinity for
-    /// "1e400".
+    /// Returns the real, rounded once, to the nearest value: 1000 for "1e3", 0.5 for ".5", 0 for "Infinity", infinity
+    /// for "1e400".
     static func real<Number: BinaryFloatingPoint & LosslessStringConvertible>(_ text: String) -> Number {
         let (isNegative, rest) = split(text)
         let whole = rest.prefix { digit($0) != nil }

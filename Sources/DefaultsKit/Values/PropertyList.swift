@@ -1,3 +1,3 @@
-// The API uses these values, so importing the library imports them as well. Where `MemberImportVisibility` is on, their
-// literals would otherwise need the module's import in each file.
+// The API uses these values, so importing the library imports them as well. Otherwise, with `MemberImportVisibility`
+// on, each file that uses their literals would have to import the module.
 @_exported public import PropertyList

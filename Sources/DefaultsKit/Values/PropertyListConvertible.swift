@@ -2,9 +2,9 @@ public import PropertyList
 
 /// A type whose values can be stored, even through the classic API, which takes `Any`.
 ///
-/// `UserDefaults.set(_:forKey:)` accepts any value of such a type, at any depth. Types that typed keys read back
-/// conform to `DefaultsValue`, which inherits from this protocol. Conform to this one alone if reading back makes no
-/// sense, or if the type isn't `Sendable`:
+/// `UserDefaults.set(_:forKey:)` accepts any value of such a type, at any depth. Types that typed keys can also read
+/// conform to `DefaultsValue`, which inherits from this protocol. Conform to this protocol alone if reading a value
+/// back makes no sense, or if the type isn't `Sendable`:
 ///
 /// ```swift
 /// extension Selection: PropertyListConvertible {
@@ -18,14 +18,14 @@ public protocol PropertyListConvertible {
     /// API; a typed array stores the string "$null" in its place.
     ///
     /// A conforming type whose values can always be stored declares the property without `throws`. An error is reported
-    /// where the value was to be stored, and nothing is stored.
+    /// by the operation that was to store the value, and nothing is stored.
     var propertyListValue: PropertyListValue? { get throws }
 }
 
 /// An array of any element type.
 ///
 /// A cast to `[Any]` would also accept Foundation's `NSArray`, and lose the types of its elements. DefaultsFoundation
-/// conforms that class to this protocol instead.
+/// makes that class conform to this protocol instead.
 package protocol ElementsInOrder {
     /// The elements.
     var elements: [Any] { get }
@@ -43,7 +43,7 @@ extension ContiguousArray: ElementsInOrder {
     package var elements: [Any] { Array(self) }
 }
 
-/// A dictionary of any key and value type; DefaultsFoundation conforms `NSDictionary`.
+/// A dictionary of any key and value type; DefaultsFoundation makes `NSDictionary` conform.
 package protocol EntriesByKey {
     /// The entries; `nil` unless all keys are strings.
     var entries: [String: Any]? { get }
@@ -62,7 +62,7 @@ extension Dictionary: EntriesByKey {
     }
 }
 
-/// An `Optional` of any type, for unwrapping a value of which only `Any` is known.
+/// An `Optional` of any type, for unwrapping a value of the static type `Any`.
 package protocol OptionalValue {
     /// The wrapped value; `nil` if there is none.
     var wrapped: Any? { get }

@@ -7,12 +7,12 @@ extension PropertyListValue {
     ///
     /// It accepts strings, numbers of every width, Booleans, dates, data, arrays and dictionaries of these with string
     /// keys, any `PropertyListConvertible` value, and `Optional`s of all of them. An element that is `nil` is left out
-    /// of a dictionary. In an array it is an error, since leaving it out would move the others. The result is `nil`,
-    /// which removes the key, when the value itself is `nil`, at any depth of `Optional`.
+    /// of a dictionary. In an array, it is an error, since leaving it out would move the others. If the value itself is
+    /// `nil`, at any depth of `Optional`, the result is `nil`, which removes the key.
     ///
     /// - Parameters:
     ///   - value: Any value.
-    ///   - key: The key to set, with which the path in the error begins.
+    ///   - key: The key to set; the path in the error begins with it.
     /// - Throws: `invalidValue`, with the path and the type of the part that a property list can't hold.
     package init?(any value: Any, forKey key: String) throws(DefaultsError) {
         do throws(UnstorableValue) {
@@ -23,14 +23,14 @@ extension PropertyListValue {
         }
     }
 
-    /// Converts a value that a typed key is set to.
+    /// Converts a new value of a typed key.
     ///
-    /// The result is `nil`, which removes the key, when the value is `nil`.
+    /// If the value is `nil`, the result is `nil`, which removes the key.
     ///
     /// - Parameters:
     ///   - value: A value of a type that can be stored.
-    ///   - key: The key to set, with which the error begins.
-    /// - Throws: `invalidValue`, when the value can't be encoded, or is nested deeper than a file allows.
+    ///   - key: The key to set; the error begins with it.
+    /// - Throws: `invalidValue`, if the value can't be encoded or is nested more deeply than a file allows.
     package init?(storing value: some PropertyListConvertible, forKey key: String) throws(DefaultsError) {
         do throws(UnstorableValue) {
             guard let converted = try Self.converted(value, depth: 0) else { return nil }
@@ -132,12 +132,13 @@ extension PropertyListValue {
 }
 
 extension PropertyListValue {
-    /// The maximum nesting of containers in a stored value: one level less than a file allows, since the domain is one.
+    /// The maximum nesting of containers in a stored value: one level less than a file allows, since the domain itself
+    /// is one.
     ///
-    /// A value that is nested deeper would make the file unreadable, and so endanger the domain's other keys.
+    /// A more deeply nested value would make the file unreadable, and thus endanger the domain's other keys.
     package static var maximumDepth: Int { PropertyListLimits.domainFile.depth - 1 }
 
-    /// Returns whether more containers are nested in each other than a limit allows.
+    /// Returns whether containers are nested more deeply than a limit allows.
     package func isDeeper(than limit: Int) -> Bool {
         switch self {
         case .array(let values): limit <= 0 || values.contains { $0.isDeeper(than: limit - 1) }

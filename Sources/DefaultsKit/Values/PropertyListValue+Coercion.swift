@@ -1,9 +1,9 @@
 package import PropertyList
 
-/// Conversions by the classic accessors, such as `string(forKey:)`, of values of other types.
+/// The conversions that the classic accessors, such as `string(forKey:)`, apply to values of other types.
 extension PropertyListValue {
-    /// A string as it is, a Boolean as "1" or "0", a number as the shortest text that reads back; `nil` for anything
-    /// else.
+    /// A string as it is, a Boolean as "1" or "0", a number as the shortest text that reads back as the same number;
+    /// `nil` for anything else.
     ///
     /// A 32-bit real is written in its own precision: "12.34", not "12.34000015258789".
     package var coercedString: String? {
@@ -46,7 +46,7 @@ extension PropertyListValue {
 
     /// The 64-bit real nearest to a number or to the number that a string begins with, or 1 for true.
     ///
-    /// A 32-bit real is widened bit by bit: 12.34 becomes 12.34000015258789.
+    /// A 32-bit real is widened exactly: 12.34 becomes 12.34000015258789.
     package var coercedDouble: Double {
         switch self {
         case .string(let text): NumberPrefix.real(text)
@@ -59,8 +59,8 @@ extension PropertyListValue {
         }
     }
 
-    /// A Boolean as it is; true for a number other than zero, and for a string that begins with one of `tTyY` or such a
-    /// whole number.
+    /// A Boolean as it is; true for a number other than zero, and for a string that begins with one of `tTyY` or with
+    /// such a whole number.
     package var coercedBool: Bool {
         switch self {
         case .string(let text): NumberPrefix.isTrue(text)

@@ -5,12 +5,12 @@ extension PropertyListValue {
     /// Creates the value that `set(_: URL?, forKey:)` stores.
     ///
     /// A file URL becomes its absolute path, with "~" for the home directory. A directory's path ends with a slash, so
-    /// that it reads back the same without a look at the disk. Any other URL, and a file URL that a path can't express
+    /// that it reads back the same without checking the disk. Any other URL, and a file URL that a path can't express
     /// (one with a host, a query or an escaped slash), becomes the data of an archived `NSURL`, which Foundation's
     /// `NSKeyedUnarchiver` reads.
     ///
-    /// - Parameter url: Any URL; one that is relative keeps its base.
-    /// - Throws: An error of the property list's writer, which no URL is known to cause.
+    /// - Parameter url: Any URL; a relative URL is stored with its base.
+    /// - Throws: An error from writing the property list, which no URL is known to cause.
     package init(url: URL) throws(PropertyListError) {
         self = try Self.stored(url, home: .current)
     }

@@ -64,7 +64,7 @@ extension Date: CodingScalar {
 }
 
 extension URL: CodingScalar {
-    /// Returns the URL, also from the dictionary that Foundation's `PropertyListEncoder` makes of one.
+    /// Returns the URL, also from a dictionary in which Foundation's `PropertyListEncoder` stores one.
     static func exact(_ value: PropertyListValue) -> Self? {
         guard case .dictionary(let fields) = value else { return value.url() }
         guard case .string(let relative)? = fields["relative"] else { return nil }
@@ -103,7 +103,7 @@ struct IndexKey: CodingKey {
 }
 
 extension [any CodingKey] {
-    /// The path as a sentence names it: ` at "window.size[2]"`, or nothing for the outermost value.
+    /// The path as part of a sentence, such as ` at "window.size[2]"`; empty for the outermost value.
     var place: String {
         guard !isEmpty else { return "" }
         var text = ""

@@ -4,18 +4,18 @@ extension PropertyListValue {
     /// Encodes a value as a native tree.
     ///
     /// Strings, Booleans, numbers of every width (exactly), `Date` and `Data` are stored as such. A `URL` is stored as
-    /// by `UserDefaults`: as a path or an archive. A `nil` is left out of a keyed container and reads back as `nil`. In
-    /// an unkeyed container, where leaving it out would move the others, it becomes the string "$null", as with
-    /// Foundation's `PropertyListEncoder`; so does a value that is `nil` itself. A value that encodes nothing becomes
-    /// an empty dictionary.
+    /// by `UserDefaults`: as a path or an archive. In a keyed container, a `nil` is left out and reads back as `nil`.
+    /// In an unkeyed container, leaving it out would move the other elements, so it becomes the string "$null", as with
+    /// Foundation's `PropertyListEncoder`. So does a top-level `nil`. A value that encodes nothing becomes an empty
+    /// dictionary.
     ///
     /// ```swift
     /// let tree = try PropertyListValue(encoding: window)  // ["x": 10, "y": 20]
     /// ```
     ///
     /// - Parameter value: Any `Encodable` value.
-    /// - Throws: An `EncodingError` when a value encodes itself twice or nests more than 499 containers (a file may
-    ///   nest 500, of which the domain is one), or the error of a value that can't be encoded.
+    /// - Throws: An `EncodingError` if a value encodes itself twice or nests more than 499 containers (a file may nest
+    ///   500, including the domain itself), or the error of a value that can't be encoded.
     public init(encoding value: some Encodable) throws {
         let node = EncodingNode()
         try PropertyListValueEncoder.encode(value, into: node, at: [])
@@ -24,12 +24,12 @@ extension PropertyListValue {
 
     /// Decodes a value from a native tree.
     ///
-    /// Whole numbers and reals convert to each other if only a real's precision is lost; anything else must have the
-    /// requested type. A missing key and the string "$null" are `nil` where an `Optional` is requested.
+    /// Whole numbers and reals are converted to each other if only a real's precision is lost. Anything else must have
+    /// the requested type. A missing key and the string "$null" are `nil` where an `Optional` is requested.
     ///
     /// - Parameter type: Any `Decodable` type.
     /// - Returns: The value.
-    /// - Throws: A `DecodingError` whose coding path leads to the value at fault, or the type's own error.
+    /// - Throws: A `DecodingError` whose coding path leads to the invalid value, or the type's own error.
     public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
         try PropertyListValueDecoder.decode(type, from: self, readsText: false)
     }

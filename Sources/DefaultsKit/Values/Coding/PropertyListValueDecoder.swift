@@ -1,7 +1,7 @@
 import FoundationEssentials
 import PropertyList
 
-/// A decoder that reads a property list's value.
+/// A decoder that reads a property list value.
 struct PropertyListValueDecoder: Decoder {
     let value: PropertyListValue
     let codingPath: [any CodingKey]
@@ -37,7 +37,7 @@ struct PropertyListValueDecoder: Decoder {
         return result
     }
 
-    /// Returns the decoder of an element.
+    /// Returns the decoder for an element.
     func decoder(for value: PropertyListValue, at key: any CodingKey) -> PropertyListValueDecoder {
         PropertyListValueDecoder(value: value, codingPath: codingPath + [key], readsText: readsText)
     }
@@ -88,10 +88,10 @@ struct KeyedValueDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func contains(_ key: Key) -> Bool { values[key.stringValue] != nil }
 
-    /// Returns whether the key is missing, since `nil` is left out, or has Foundation's "$null".
+    /// Returns whether the key is missing, as for `nil`, or has the value "$null", as written by Foundation.
     func decodeNil(forKey key: Key) -> Bool { (values[key.stringValue] ?? .nullInArray) == .nullInArray }
 
-    // This method is the witness of the requirements for all scalar types as well.
+    // This method is also the witness for the requirements of all scalar types.
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
         if values[key.stringValue] == nil, let optional = type as? any OptionalValue.Type,
             let nothing = optional.nothing as? Value
@@ -115,7 +115,7 @@ struct KeyedValueDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     func superDecoder(forKey key: Key) -> any Decoder { superDecoder(for: key) }
 
-    /// Returns the decoder of a superclass, which has no entry if it encoded `nil` or nothing.
+    /// Returns the decoder for a superclass, which has no entry if it encoded `nil` or nothing.
     private func superDecoder(for key: any CodingKey) -> PropertyListValueDecoder {
         decoder.decoder(for: values[key.stringValue] ?? .nullInArray, at: key)
     }
@@ -151,7 +151,7 @@ struct UnkeyedValueDecoding: UnkeyedDecodingContainer {
         return true
     }
 
-    // This method is the witness of the requirements for all scalar types as well.
+    // This method is also the witness for the requirements of all scalar types.
     mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         let value = try next(type).decode(type)
         currentIndex += 1
@@ -198,7 +198,7 @@ struct SingleValueDecoding: SingleValueDecodingContainer {
 
     func decodeNil() -> Bool { decoder.value == .nullInArray }
 
-    // This method is the witness of the requirements for all scalar types as well.
+    // This method is also the witness for the requirements of all scalar types.
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try decoder.decode(type) }
 
     // The widest integers decode themselves by calling these, so the witness above would recurse forever.
@@ -216,10 +216,10 @@ struct SingleValueDecoding: SingleValueDecodingContainer {
 
 /// `Codable` values that another library stored as JSON, in a string or as data.
 ///
-/// They are read so that a program that switches to this library keeps its users' settings. New values are stored as a
-/// native tree.
+/// They are read so that a program can switch to this library without losing its users' settings. New values are stored
+/// as a native tree.
 enum StoredJSON {
-    /// Returns the decoded value; `nil` when the stored value isn't JSON, or not of this type.
+    /// Returns the decoded value; `nil` if the stored value isn't JSON or doesn't decode as this type.
     static func decode<Value: Decodable>(_ type: Value.Type, from value: PropertyListValue) -> Value? {
         let bytes: [UInt8]
         switch value {

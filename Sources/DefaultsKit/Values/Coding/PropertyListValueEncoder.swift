@@ -48,7 +48,7 @@ final class EncodingNode {
 
     private var content = Content.empty
 
-    /// The number of elements that the array has so far.
+    /// The number of elements in the array so far.
     var count: Int {
         guard case .array(let nodes) = content else { return 0 }
         return nodes.count
@@ -90,9 +90,9 @@ final class EncodingNode {
         return node
     }
 
-    /// Returns the node of a key.
+    /// Returns the node for a key.
     ///
-    /// With `keeps`, it is the node that the key already has, as for a container that is requested twice.
+    /// With `keeps`, it is the existing node, if there is one, as for a container that is requested twice.
     func entry(_ key: String, keeps: Bool) -> EncodingNode {
         guard case .dictionary(var nodes) = content else { return EncodingNode() }
         if keeps, let node = nodes[key] { return node }
@@ -142,7 +142,7 @@ struct KeyedValueEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
     func encodeNil(forKey key: Key) { node.entry(key.stringValue, keeps: false).set(nil) }
 
-    // This method is the witness of the requirements for all scalar types as well.
+    // This method is also the witness for the requirements of all scalar types.
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
         try PropertyListValueEncoder.encode(
             value, into: node.entry(key.stringValue, keeps: false), at: codingPath + [key])
@@ -176,7 +176,7 @@ struct UnkeyedValueEncoding: UnkeyedEncodingContainer {
 
     func encodeNil() { node.append().set(nil) }
 
-    // This method is the witness of the requirements for all scalar types as well.
+    // This method is also the witness for the requirements of all scalar types.
     func encode<Value: Encodable>(_ value: Value) throws {
         let path = codingPath + [IndexKey(count)]
         try PropertyListValueEncoder.encode(value, into: node.append(), at: path)
@@ -203,7 +203,7 @@ struct SingleValueEncoding: SingleValueEncodingContainer {
 
     func encodeNil() { node.set(nil) }
 
-    // This method is the witness of the requirements for all scalar types as well.
+    // This method is also the witness for the requirements of all scalar types.
     func encode<Value: Encodable>(_ value: Value) throws {
         try PropertyListValueEncoder.encode(value, into: node, at: codingPath)
     }
