@@ -3,8 +3,8 @@ import Glibc
 
 /// An eventfd, which becomes readable when it is signaled, and stays so until it is reset.
 ///
-/// Neither call blocks. The descriptor is a plain number, because its owners close it at different times: a forked child
-/// must forget it without closing it.
+/// No call blocks. The descriptor is a plain number because its owners close it at different times: a forked child must
+/// forget it without closing it.
 package enum EventDescriptor {
     /// Opens a descriptor; returns -1 if none is left.
     package static func open() -> Int32 { linux_eventfd() }
