@@ -113,7 +113,8 @@ static void narrow_mask(unsigned char *acl, ssize_t length, unsigned mask) {
 }
 
 int linux_copy_attributes(int from, int to, unsigned mask) {
-    // A new file has its directory's default ACL, whose entries would take effect once the mode grants a group access.
+    // A new file inherits its directory's default ACL, whose entries would take effect once the mode grants a group
+    // access.
     if (fremovexattr(to, "system.posix_acl_access") != 0 && errno != ENODATA && errno != ENOTSUP) return -1;
     ssize_t size = flistxattr(from, NULL, 0);
     if (size <= 0) return size < 0 && errno != ENOTSUP ? -1 : 0;
@@ -176,7 +177,7 @@ pid_t linux_start_guard(int *kept) {
     pid_t pid = fork();
     if (pid == 0) {
         setpgid(0, 0);
-        // A process that waits for the end of an output must not wait for the guard.
+        // Close all inherited descriptors, so that no process that waits for the end of a pipe waits for the guard.
         dup2(ends[0], 0);
         syscall(SYS_close_range, 1, ~0U, 0);
         char byte;
@@ -189,7 +190,7 @@ pid_t linux_start_guard(int *kept) {
         _exit(0);
     }
     int error = errno;
-    // Both processes do this, as either may run first: the group must exist when this function returns.
+    // Both processes do this, because either may run first, and the group must exist when this function returns.
     if (pid > 0) setpgid(pid, pid);
     pthread_sigmask(SIG_SETMASK, &former, NULL);
     close(ends[0]);

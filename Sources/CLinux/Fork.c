@@ -10,7 +10,7 @@
 
 enum state { open, closed, fresh_child };
 
-/// The counts of each gate, a power of two: threads that share a cache line slow each other down.
+/// The number of counters per gate, a power of two. Threads that share a cache line slow each other down.
 enum { stripes = 16 };
 
 struct stripe {
@@ -25,7 +25,7 @@ static struct gate {
 /// The number of times that this thread has entered each gate and not yet left it.
 static _Thread_local unsigned depth[2];
 
-/// Held by the thread that forks or starts over; never taken inside a gate.
+/// Held by the thread that forks or starts over; never acquired inside a gate.
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 /// Signaled when a thread leaves a closed gate, and when a gate is opened.
@@ -35,7 +35,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static void (*_Atomic start_over)(void);
 
 static atomic_long *own_count(enum linux_gate gate) {
-    // The threads' control blocks are some pages apart.
+    // Thread control blocks are a few pages apart.
     unsigned long thread = (unsigned long)pthread_self() >> 12;
     return &gates[gate].stripes[(thread ^ thread >> 7) & (stripes - 1)].inside;
 }
@@ -49,7 +49,7 @@ static void wake_waiting(void) {
 static void start_over_once(void) {
     pthread_mutex_lock(&turn);
     if (atomic_load(&gates[linux_gate_lock].state) == fresh_child) {
-        // This thread may take locks; all others wait for `turn`.
+        // This thread may acquire locks; all others wait for `turn`.
         depth[linux_gate_lock] += 1;
         if (start_over != NULL) start_over();
         depth[linux_gate_lock] -= 1;
@@ -66,7 +66,7 @@ static void wait_outside(enum linux_gate gate) {
 }
 
 void linux_enter(enum linux_gate gate) {
-    // This comes before entering: inside the gate, a fork would wait for this thread, which would wait for `turn`.
+    // Start over before entering: inside the gate, a fork would wait for this thread, which would wait for `turn`.
     if (gate == linux_gate_work && linux_is_fresh_child()) start_over_once();
     if (depth[gate]++ > 0) return;
     atomic_long *count = own_count(gate);
@@ -108,9 +108,9 @@ pid_t linux_pid(void) {
     return known;
 }
 
-// MARK: Resources that children don't keep
+// MARK: Resources released in children
 
-/// Protects both lists. It is taken inside the lock gate, so it is free during a fork.
+/// Protects both lists. It is acquired only inside the lock gate, so it is free during a fork.
 static pthread_mutex_t lists = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
@@ -118,7 +118,7 @@ static struct {
     size_t count, capacity;
 } descriptors;
 
-/// The header of memory that children zero.
+/// The header of a memory block that is zeroed in children.
 struct zeroed {
     _Alignas(64) struct zeroed *next;
     struct zeroed *previous;
@@ -226,13 +226,13 @@ static void prepare(void) {
 static void parent(void) { open_gates(state_before); }
 
 static void child(void) {
-    // Nothing here allocates or takes a lock: most children exec immediately. The rest is done when the child uses the
-    // library.
+    // Nothing here allocates or waits for a lock, because most children exec immediately. The rest is done when the
+    // child uses the library.
     waiting = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
     atomic_store(&pid, 0);
     for (enum linux_gate gate = linux_gate_work; gate <= linux_gate_lock; gate += 1) {
-        // A thread may have counted itself before it saw that the gate is closed.
+        // A thread may have counted itself before it saw that the gate was closed.
         memset(gates[gate].stripes, 0, sizeof gates[gate].stripes);
         if (depth[gate] > 1) atomic_store(own_count(gate), 1);
     }

@@ -3,15 +3,15 @@ import DefaultsKit
 import Dispatch
 import Linux
 
-/// An asynchronous wait until preferences are fresh, that is, until everything that happened before is visible.
+/// An asynchronous wait until the preferences are fresh: until everything that happened before the wait is visible.
 ///
-/// `synchronize` blocks its thread, so it runs on a queue's thread, never on one that runs tasks. All callers that
-/// arrive during one wait share the next. A canceled caller stops waiting; the shared wait continues.
+/// `synchronize` blocks its thread, so it runs on a dispatch queue, never on a thread that runs tasks. All callers that
+/// arrive during a wait share the next wait. A canceled caller stops waiting; the shared wait continues.
 final class Refresh: Sendable {
     private typealias Waiting = [UInt64: CheckedContinuation<Void, any Error>]
 
     private struct State {
-        /// The tasks that wait for the next round to begin, and for the current one to end.
+        /// The tasks that wait for the next round to begin and, in `present`, for the current round to end.
         var next: Waiting = [:]
         var present: Waiting = [:]
         var lastNumber: UInt64 = 0
@@ -30,7 +30,7 @@ final class Refresh: Sendable {
         self.init { defaults.synchronize() }
     }
 
-    /// Creates a refresh with another way to wait.
+    /// Creates a refresh with a custom function that waits.
     init(_ synchronize: @escaping @Sendable () -> Void) {
         self.synchronize = synchronize
     }
@@ -50,7 +50,7 @@ final class Refresh: Sendable {
                     return state.next.count == 1
                 }
                 if isFirst { queue.async { self.run() } }
-                // If the task was canceled before this, the cancellation handler found no continuation.
+                // If the task was canceled earlier, the cancellation handler found no continuation to resume.
                 if Task.isCancelled { cancel(number) }
             }
         } onCancel: {

@@ -6,7 +6,7 @@ import PropertyList
 struct SearchedKey: Sendable {
     /// The components, joined by ".".
     let name: String
-    /// The top-level keys to look up: the whole name, then its prefixes before each ".", the longest first.
+    /// The top-level keys to look up: the whole name, then its prefixes before each ".", longest first.
     let candidates: [String]
 
     init(_ key: AbsoluteConfigKey) {
@@ -22,13 +22,15 @@ struct SearchedKey: Sendable {
 
     /// The search for one key.
     private struct Search {
-        /// The failed attempts: dictionaries may share contents, so many paths can lead to the same one.
+        /// The failed attempts.
+        ///
+        /// Dictionaries may share contents, so many paths can lead to the same dictionary.
         private var missing: Set<Attempt> = []
 
         private struct Attempt: Hashable {
-            /// The length of the rest of the name, which identifies it among the rests of this name.
+            /// The length of the remaining name, which identifies it among the suffixes of the full name.
             var length: Int
-            /// The dictionary's storage, whose address is stable while the searched values live.
+            /// The address of the dictionary's storage, which is stable as long as the searched values exist.
             var storage: UInt
         }
 
@@ -43,7 +45,7 @@ struct SearchedKey: Sendable {
         }
     }
 
-    /// Returns the parts before and after each ".", the longest first part first.
+    /// Returns the parts before and after each ".", starting with the longest first part.
     fileprivate static func splits(_ name: String) -> some Sequence<(first: String, rest: String)> {
         name.indices.reversed().lazy.filter { name[$0] == "." }
             .map { (String(name[..<$0]), String(name[name.index(after: $0)...])) }

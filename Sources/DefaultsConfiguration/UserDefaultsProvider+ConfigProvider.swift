@@ -7,7 +7,7 @@ extension UserDefaultsProvider: ConfigProvider {
     /// Returns the current value of a key from memory.
     ///
     /// - Parameters:
-    ///   - key: The key.
+    ///   - key: The key to look up.
     ///   - type: The type to read the value as.
     /// - Returns: The value, if there is one.
     /// - Throws: `UserDefaultsProviderError` if the value can't be read as the type.
@@ -16,14 +16,14 @@ extension UserDefaultsProvider: ConfigProvider {
         return try conversion.result(key.find(in: defaults.entries(forKeys: key.candidates)), for: key, as: type)
     }
 
-    /// Returns the value of a key after everything that happened before the call is visible.
+    /// Returns the value of a key once everything that happened before the call is visible.
     ///
-    /// That includes changes by this process and by others. The call blocks no task, and concurrent fetches share one
-    /// wait. It also makes this process's edits durable. A failed save is reported to the handler of
-    /// `UserDefaults.setProblemHandler(_:)`, and doesn't make the fetch fail.
+    /// That includes changes by this process and by others. The call never blocks a thread that runs tasks, and
+    /// concurrent fetches share one wait. A fetch also makes this process's edits durable. A failed save is reported to
+    /// the handler set with `UserDefaults.setProblemHandler(_:)`, but doesn't make the fetch fail.
     ///
     /// - Parameters:
-    ///   - key: The key.
+    ///   - key: The key to look up.
     ///   - type: The type to read the value as.
     /// - Returns: The value, if there is one.
     /// - Throws: `UserDefaultsProviderError` if the value can't be read as the type; `CancellationError` if the task is
@@ -39,7 +39,7 @@ extension UserDefaultsProvider: ConfigProvider {
     /// ends when the task is canceled.
     ///
     /// - Parameters:
-    ///   - key: The key.
+    ///   - key: The key to look up.
     ///   - type: The type to read the value as.
     ///   - updatesHandler: A closure that consumes the values.
     /// - Returns: The handler's result.

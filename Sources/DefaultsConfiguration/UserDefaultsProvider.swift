@@ -27,7 +27,7 @@ public import PropertyList
 ///
 /// | stored | read as |
 /// | --- | --- |
-/// | string | string; int, double or bool (true, false, yes, no, 1, 0) if all of it is one; bytes by decoder; array |
+/// | string | string; int, double or bool (true, false, yes, no, 1, 0) if it parses as one; bytes by decoder; array |
 /// | integer | int, double if exact, bool (true unless it is 0), string |
 /// | real | double, int if whole, bool (true unless it is 0), string |
 /// | Boolean | bool, int and double (1 or 0), string ("1" or "0") |
@@ -63,8 +63,8 @@ public struct UserDefaultsProvider: Sendable {
     /// - Parameters:
     ///   - defaults: The defaults of the program or of a suite.
     ///   - name: A name that distinguishes this provider from others of its kind in logs.
-    ///   - secretsSpecifier: The values that are secret and must not be logged, by the key's name, joined by ".", and
-    ///     the stored value. A dictionary's name does not cover its values.
+    ///   - secretsSpecifier: The values that are secret and must not be logged, selected by the key's name (its
+    ///     components joined by ".") and the stored value. A dictionary's name does not cover the values inside.
     ///   - bytesDecoder: The decoder that reads a string as bytes.
     ///   - arraySeparator: The separator between the elements of a string that is read as an array.
     public init(

@@ -39,7 +39,7 @@ struct ValueConversion: Sendable {
 
     // MARK: Arrays
 
-    /// Returns the elements of an array, or of a string split at the separator; `nil` if one can't be read.
+    /// Returns the elements of an array, or of a string split at the separator; `nil` if any element can't be read.
     private func elements<Element>(
         _ value: PropertyListValue, _ read: (PropertyListValue) -> Element?
     ) -> [Element]? {
@@ -47,7 +47,7 @@ struct ValueConversion: Sendable {
         switch value {
         case .array(let elements): values = elements
         case .string(let text):
-            // Like EnvironmentVariablesProvider: empty elements count, and white space around elements is ignored.
+            // As in EnvironmentVariablesProvider, empty elements count, and whitespace around elements is ignored.
             values = text.split(separator: arraySeparator, omittingEmptySubsequences: false)
                 .map { .string(Self.trimmed($0)) }
         default: return nil
@@ -71,7 +71,7 @@ struct ValueConversion: Sendable {
 
     private func text(_ value: PropertyListValue) -> String? {
         guard case .date(let date) = value else { return value.coercedString }
-        // A date in a year that ISO 8601 can't express has a different text, which can't be parsed back.
+        // A date in a year that ISO 8601 can't express has a description that can't be parsed.
         let text = date.description
         return PropertyListDate(text) == nil ? nil : text
     }

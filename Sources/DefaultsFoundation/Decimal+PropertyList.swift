@@ -3,7 +3,7 @@ public import Foundation
 public import PropertyList
 
 extension Decimal: DefaultsValue {
-    /// Creates a decimal with the exact digits of a number, or of a string that is a number as a whole.
+    /// Creates a decimal with the exact digits of a number, or of a string that consists of a number.
     public init?(propertyListValue: PropertyListValue) {
         switch propertyListValue {
         case .integer(let number): self.init(number)
@@ -16,9 +16,10 @@ extension Decimal: DefaultsValue {
         }
     }
 
-    /// An integer if the number is one, else a real if its shortest text is exact, else a string of all digits.
+    /// An integer if the number is one, otherwise a real if its shortest text is exact, otherwise a string of all
+    /// digits.
     ///
-    /// So no digit is lost, and everything that other programs can read as a number is stored as one.
+    /// No digit is lost, and everything that other programs can read as a number is stored as one.
     public var propertyListValue: PropertyListValue? {
         let text = description
         if let number = Int64(text) { return .integer(number) }
@@ -27,7 +28,7 @@ extension Decimal: DefaultsValue {
         return .string(text)
     }
 
-    /// Parses text that is a number as a whole; Foundation would also accept a numeric prefix.
+    /// Parses text that consists of a number; Foundation would also accept text that merely begins with one.
     private init?(written text: String) {
         if text.lowercased() == "nan" {
             self = .nan

@@ -18,7 +18,7 @@ extension NSData: PropertyListConvertible {
 }
 
 extension NSDate: PropertyListConvertible {
-    /// A date; binary files keep fractions of a second, XML files only whole seconds.
+    /// A date; binary files store fractions of a second, XML files only whole seconds.
     public var propertyListValue: PropertyListValue? {
         .date(PropertyListDate(secondsSinceReferenceDate: timeIntervalSinceReferenceDate))
     }
@@ -42,17 +42,18 @@ extension NSDictionary: PropertyListConvertible, EntriesByKey {
 }
 
 extension NSNull: PropertyListConvertible {
-    /// No value: a key is removed, and a dictionary's entry is omitted; in an array it is an error.
+    /// No value: setting it removes a key, a dictionary entry is omitted, and in an array it is an error.
     public var propertyListValue: PropertyListValue? { nil }
 }
 
 extension NSNumber: PropertyListConvertible {
-    /// The number in the kind that it was created as: a Boolean, an integer, a 32-bit or a 64-bit real.
+    /// The number, in the kind that it was created with: a Boolean, an integer, or a 32-bit or 64-bit real.
     ///
-    /// A decimal number is stored as `Decimal` is.
+    /// An `NSDecimalNumber` is stored like a `Decimal`.
     public var propertyListValue: PropertyListValue? {
         if let decimal = self as? NSDecimalNumber { return decimal.decimalValue.propertyListValue }
-        // Foundation has one object for each Boolean, whose type is "c", as for 8-bit integers.
+        // Compare identities: Foundation has one object for each Boolean, but its type is "c", like that of 8-bit
+        // integers.
         if self === Self.yes || self === Self.no { return .boolean(boolValue) }
         switch UInt8(bitPattern: objCType.pointee) {
         case UInt8(ascii: "f"): return .real32(floatValue)
@@ -67,7 +68,7 @@ extension NSNumber: PropertyListConvertible {
 }
 
 extension NSString: PropertyListConvertible {
-    /// The string; for a mutable one, its current contents.
+    /// The string; for a mutable string, its current contents.
     public var propertyListValue: PropertyListValue? { .string(self as String) }
 }
 
@@ -84,7 +85,7 @@ extension NSUUID: PropertyListConvertible {
 }
 
 extension CGFloat: DefaultsValue {
-    /// Creates a number from any value that a `Double` can be read from.
+    /// Creates a number from any value that can be read as a `Double`.
     public init?(propertyListValue: PropertyListValue) {
         guard let number = Double(propertyListValue: propertyListValue) else { return nil }
         self.init(number)

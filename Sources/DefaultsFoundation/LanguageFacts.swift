@@ -1,12 +1,12 @@
 import Foundation
 import PropertyList
 
-/// ICU's data about a language, by OpenStep's keys of a languages domain.
+/// ICU's data about a language, under OpenStep's keys for a languages domain.
 ///
 /// Formats are patterns for `DateFormatter.dateFormat` and `NumberFormatter.positiveFormat`.
 struct LanguageFacts {
     private let locale: Locale
-    /// The locale, with the region where most speakers live unless it names one; used for the currency.
+    /// The locale, with the region where most speakers live if it doesn't name a region; used for numbers and currency.
     private let regional: Locale
     /// The parts of the language tag: the code, and the script and region if present.
     private let subtags: [String]
@@ -29,7 +29,7 @@ struct LanguageFacts {
         regional = locale.region == nil ? Locale(identifier: locale.language.maximalIdentifier) : locale
     }
 
-    /// Returns whether an entry consists of subtags and isn't too long; any other entry is kept from ICU's parsers.
+    /// Returns whether an entry consists of subtags and isn't too long; other entries must not reach ICU's parsers.
     private static func isWellFormed(_ entry: String) -> Bool {
         guard entry.utf8.count <= 64 else { return false }
         return entry.split(omittingEmptySubsequences: false) { $0 == "-" || $0 == "_" }.allSatisfy { subtag in
@@ -51,8 +51,8 @@ struct LanguageFacts {
             "NSLanguageCode": .string(code),
             "NSLanguageName": .string(locale.localizedString(forLanguageCode: code) ?? code),
             "NSFormalName": .string(locale.localizedString(forIdentifier: locale.identifier) ?? code),
-            // Not `Locale.Language.parent`: for "no-NO" it never returns, and after "nb" ICU uses the root locale's
-            // formats for that language in the whole process.
+            // Don't use `Locale.Language.parent`: for "no-NO" it never returns, and after a call for "nb", ICU uses the
+            // root locale's formats for that language throughout the process.
             "NSParentContext": .string(subtags.dropLast().joined(separator: "-")),
         ]
     }
@@ -71,7 +71,7 @@ struct LanguageFacts {
         let positive = formatter.positiveFormat ?? ""
         let negative = formatter.negativeFormat ?? ""
         values["NSPositiveCurrencyFormatString"] = .string(positive)
-        // ICU's patterns omit the sign if nothing else distinguishes the two.
+        // ICU omits the sign if it is the only difference between the two patterns.
         values["NSNegativeCurrencyFormatString"] = .string(negative == positive ? "-" + positive : negative)
         // There is no currency for a language that isn't tied to a country, such as Esperanto, or for a region of many
         // countries, as in "es-419". The symbol would be "¤", combined with another language's code.
@@ -106,7 +106,8 @@ struct LanguageFacts {
         return values.compactMapValues(\.self)
     }
 
-    /// Returns a formatter's text as a value; Foundation declares some texts as non-optional that may be missing.
+    /// Returns a formatter's text as a value; Foundation declares some properties as non-optional although their text
+    /// may be missing.
     private static func value(_ text: String?) -> PropertyListValue? { text.map(PropertyListValue.string) }
 
     private static func value(_ texts: [String]?) -> PropertyListValue? {
@@ -128,7 +129,7 @@ struct LanguageFacts {
             "NSPriorDayDesignations": day(-1), "NSThisDayDesignations": day(0), "NSNextDayDesignations": day(1),
             "NSNextNextDayDesignations": day(2), "NSHourNameDesignations": hours,
         ]
-        // ICU has no such words. All languages find OpenStep's English ones, since English is searched last.
+        // ICU has no such words. All languages fall back to OpenStep's English words, since English is searched last.
         if code == "en" {
             values["NSEarlierTimeDesignations"] = ["prior", "last", "past", "ago"]
             values["NSLaterTimeDesignations"] = ["next"]

@@ -5,7 +5,7 @@ public import PropertyList
 extension DefaultsKit.UserDefaults {
     /// Registers the factory defaults in a property-list file of any format.
     ///
-    /// The file's values replace registered values of the same keys. If the call throws, nothing is registered.
+    /// The file's values replace registered values for the same keys. If the call throws, nothing is registered.
     ///
     /// ```swift
     /// let factory = try defaults.registerDefaults(contentsOf: url)
@@ -13,7 +13,7 @@ extension DefaultsKit.UserDefaults {
     /// ```
     ///
     /// - Parameter url: The URL of the file.
-    /// - Returns: All values in the file; some of them may serve as a controller's initial values.
+    /// - Returns: All values in the file; you can use some of them as a controller's initial values.
     /// - Throws: A `DefaultsProblem` if the file can't be read, isn't a valid property list, or doesn't contain a
     ///   dictionary.
     @discardableResult
@@ -69,7 +69,8 @@ extension DefaultsKit.UserDefaults {
     ///   - fileExtension: The extension of the resource.
     ///   - bundle: The bundle that contains the resource.
     /// - Returns: All values in the resource.
-    /// - Throws: A `DefaultsProblem` if the bundle has no such resource; otherwise as `registerDefaults(contentsOf:)`.
+    /// - Throws: A `DefaultsProblem` if the bundle has no such resource, or for the reasons listed at
+    ///   `registerDefaults(contentsOf:)`.
     @discardableResult
     public func registerDefaults(
         fromResource name: String, withExtension fileExtension: String = "plist", in bundle: Bundle = .main

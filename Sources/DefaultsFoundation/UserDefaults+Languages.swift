@@ -5,17 +5,17 @@ extension DefaultsKit.UserDefaults {
     ///
     /// Each entry of `AppleLanguages` gets a volatile domain with its name. These domains are searched after the
     /// domains shared by all users and before the registered defaults; "en" always comes last. The value of
-    /// `AppleLanguages` comes from the search list, so `-AppleLanguages "(de)"` as a program argument works. If there
-    /// is none, it comes from the environment, as for gettext: from the first of `LC_ALL`, `LC_MESSAGES` and `LANG`
-    /// that is set, or from `LANGUAGE` instead; from neither if that is "C", or if none is set. When the value changes,
-    /// in this process or another, the domains follow, and observers of their keys are notified. An entry that ICU
-    /// doesn't know as a language gets no domain. An entry's keywords and extensions, as in "de-u-ca-buddhist", are
-    /// ignored.
+    /// `AppleLanguages` comes from the search list, so the program argument `-AppleLanguages "(de)"` works. If the
+    /// search list has no value, the environment supplies it by the rules of gettext: the first of `LC_ALL`,
+    /// `LC_MESSAGES` and `LANG` that is set names the language, and `LANGUAGE` replaces it, unless that first variable
+    /// is "C" or none is set. When the value changes, in this process or another, the domains follow, and observers of
+    /// their keys are notified. An entry that ICU doesn't know as a language gets no domain. An entry's keywords and
+    /// extensions, as in "de-u-ca-buddhist", are ignored.
     ///
     /// The call affects all instances that share domains, as `register(defaults:)` does. A second call has no effect.
     /// The languages domains are opt-in because every search then needs their values: they are created on first use,
     /// which takes a few milliseconds per language, and they appear in `dictionaryRepresentation()`. Preferences in
-    /// memory have no environment. May be called on any thread.
+    /// memory have no environment. You can call this method on any thread.
     ///
     /// ```swift
     /// let defaults = UserDefaults.standard

@@ -12,8 +12,8 @@ enum BundleIdentifier {
             ?? ProcessInfo.processInfo.processName
     }
 
-    /// Makes DefaultsKit name the program's domain after the bundle too, unless the program has named or used it
-    /// already.
+    /// Makes DefaultsKit also name the program's domain after the bundle, unless the program has already named or used
+    /// it.
     static func suggest() {
         if let identifier = Bundle.main.bundleIdentifier { ApplicationIdentifier.suggest(identifier) }
     }
@@ -30,15 +30,15 @@ enum ChangeNotifications {
         OwnChanges.observe { edit in
             post(edit.defaults, userInfo(domain: edit.domain, keys: edit.keys))
         }
-        // The values are loaded, and the iterator is created, here and not in the task, so that no change after the
-        // first use of the name is missed.
+        // Load the values and create the iterator here, not in the task, so that no change after the first use of the
+        // name is missed.
         _ = DefaultsKit.UserDefaults.standard.values()
         let events = DefaultsKit.UserDefaults.standard.changes(in: .searchList).makeAsyncIterator()
         Task {
             var events = events
             while let event = try? await events.next() {
                 switch event {
-                // Posted already, when it was made.
+                // The notification was already posted when the change was made.
                 case .change(let change) where change.source == .thisProcess: break
                 case .change, .gap: post(.standard, userInfo(of: event))
                 case .damaged, .unsaved, .recovered: break
@@ -65,7 +65,7 @@ enum ChangeNotifications {
 extension DefaultsKit.UserDefaults {
     /// The name of the notification that `NotificationCenter.default` posts when preferences have changed.
     ///
-    /// The name is Apple's, and the same as Foundation's. From the first use of this constant, the notification is
+    /// The name is the same as Apple's and Foundation's. From the first use of this constant, the notification is
     /// posted:
     /// - once for each call in this process that sets, removes or registers values, even unchanged ones: on the calling
     ///   thread, before the call returns, with the called instance as the object;
@@ -78,7 +78,7 @@ extension DefaultsKit.UserDefaults {
     /// missed.
     ///
     /// The first use waits until the domains of `standard` are loaded, as a first read does, so set
-    /// `applicationIdentifier` before. If no agent is running, changes by other processes arrive within a second.
+    /// `applicationIdentifier` first. If no agent is running, changes by other processes arrive within a second.
     ///
     /// ```swift
     /// import class DefaultsKit.UserDefaults
@@ -96,10 +96,10 @@ extension DefaultsKit.UserDefaults {
         return ChangeNotifications.name
     }()
 
-    /// The key of a notification's user information for the name of the changed domain, a `String`.
+    /// The user information key for the name of the changed domain, a `String`.
     public static let changedDomainKey = "DefaultsChangedDomain"
 
-    /// The key of a notification's user information for the names of the changed keys, a `[String]`.
+    /// The user information key for the names of the changed keys, a `[String]`.
     ///
     /// For a call in this process, it lists the keys that the call set, whether their values changed or not.
     public static let changedKeysKey = "DefaultsChangedKeys"

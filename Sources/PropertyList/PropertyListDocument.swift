@@ -1,18 +1,18 @@
-/// A property list as read from a file, even if not all of its entries can be kept.
+/// A property list read from a file, even if some of its entries can't be represented.
 package struct PropertyListDocument: Sendable {
     package let value: PropertyListValue
     package let format: PropertyListFormat
     /// Whether a dictionary, at any depth, has keys that differ only in Unicode normalization.
     ///
-    /// In `value` they are a single key with the last one's value, because Swift compares strings that way.
+    /// In `value`, such keys are a single key with the last one's value, because Swift considers the strings equal.
     package let hasEquivalentKeys: Bool
 
-    /// Reads a property list in any of the formats.
+    /// Reads a property list in any format.
     ///
     /// - Parameters:
     ///   - bytes: The whole document.
-    ///   - limits: The limits that the document must not exceed.
-    /// - Throws: A `PropertyListError` that says where and why; equivalent keys are not an error.
+    ///   - limits: The limits on the document's size, depth and number of values.
+    /// - Throws: A `PropertyListError` that describes the problem and its position; equivalent keys are not an error.
     package init(reading bytes: [UInt8], limits: PropertyListLimits) throws(PropertyListError) {
         let format = PropertyListFormat.detect(bytes)
         let result = bytes.withUnsafeBytes { bytes in
@@ -22,7 +22,7 @@ package struct PropertyListDocument: Sendable {
         }
         let (value, hasEquivalentKeys) = try result.get()
         if format != .binary, case .uid(let number) = value {
-            // A file's outermost value is a dictionary with arbitrary keys, not an object number.
+            // The outermost value of a file is a dictionary with arbitrary keys, never an object number.
             self.value = .dictionary(["CF$UID": .number(number)])
         } else {
             self.value = value
@@ -51,7 +51,7 @@ package struct PropertyListDocument: Sendable {
             }
         }
         let text = try TextSource.open(bytes, format: format)
-        // The reader points into the text, which the compiler can't see.
+        // Keep the text alive: the compiler can't see that the reader points into it.
         defer { withExtendedLifetime(text) {} }
         do throws(ReadingFailure) {
             guard format == .xml else {

@@ -1,20 +1,20 @@
 extension PropertyListValue {
-    /// Reads a property list in any of the formats.
+    /// Reads a property list in any format.
     ///
     /// - Parameters:
     ///   - bytes: The whole document.
-    ///   - limits: The limits that the document must not exceed.
-    /// - Throws: A `PropertyListError` that says where and why.
+    ///   - limits: The limits on the document's size, depth and number of values.
+    /// - Throws: A `PropertyListError` that describes the problem and its position.
     public init(parsing bytes: [UInt8], limits: PropertyListLimits = PropertyListLimits()) throws(PropertyListError) {
         self = try Self.read(bytes, limits: limits).value
     }
 
-    /// Reads a property list in any of the formats, in place.
+    /// Reads a property list in any format from a buffer.
     ///
     /// - Parameters:
-    ///   - bytes: The whole document; the value keeps no reference to it.
-    ///   - limits: The limits that the document must not exceed.
-    /// - Throws: A `PropertyListError` that says where and why.
+    ///   - bytes: The whole document; the returned value doesn't refer to this memory.
+    ///   - limits: The limits on the document's size, depth and number of values.
+    /// - Throws: A `PropertyListError` that describes the problem and its position.
     public init(
         parsing bytes: UnsafeRawBufferPointer, limits: PropertyListLimits = PropertyListLimits()
     ) throws(PropertyListError) {
@@ -25,9 +25,9 @@ extension PropertyListValue {
     ///
     /// - Parameters:
     ///   - bytes: The whole document.
-    ///   - limits: The limits that the document must not exceed.
-    /// - Returns: The value, and the format in which it was written.
-    /// - Throws: A `PropertyListError` that says where and why.
+    ///   - limits: The limits on the document's size, depth and number of values.
+    /// - Returns: The value and the document's format.
+    /// - Throws: A `PropertyListError` that describes the problem and its position.
     public static func read(
         _ bytes: [UInt8], limits: PropertyListLimits = PropertyListLimits()
     ) throws(PropertyListError) -> (value: PropertyListValue, format: PropertyListFormat) {
@@ -37,13 +37,13 @@ extension PropertyListValue {
         return try result.get()
     }
 
-    /// Reads a property list in place and returns it with its format.
+    /// Reads a property list from a buffer and returns it with its format.
     ///
     /// - Parameters:
-    ///   - bytes: The whole document; the value keeps no reference to it.
-    ///   - limits: The limits that the document must not exceed.
-    /// - Returns: The value, and the format in which it was written.
-    /// - Throws: A `PropertyListError` that says where and why.
+    ///   - bytes: The whole document; the returned value doesn't refer to this memory.
+    ///   - limits: The limits on the document's size, depth and number of values.
+    /// - Returns: The value and the document's format.
+    /// - Throws: A `PropertyListError` that describes the problem and its position.
     public static func read(
         _ bytes: UnsafeRawBufferPointer, limits: PropertyListLimits = PropertyListLimits()
     ) throws(PropertyListError) -> (value: PropertyListValue, format: PropertyListFormat) {
@@ -51,14 +51,14 @@ extension PropertyListValue {
         return (try read(bytes, as: format, limits: limits), format)
     }
 
-    /// Reads a property list of a known format.
+    /// Reads a property list in a known format.
     ///
     /// - Parameters:
     ///   - bytes: The whole document.
     ///   - format: The expected format; a document in any other format is an error.
-    ///   - limits: The limits that the document must not exceed.
+    ///   - limits: The limits on the document's size, depth and number of values.
     /// - Returns: The value.
-    /// - Throws: A `PropertyListError` that says where and why.
+    /// - Throws: A `PropertyListError` that describes the problem and its position.
     public static func read(
         _ bytes: [UInt8], as format: PropertyListFormat, limits: PropertyListLimits = PropertyListLimits()
     ) throws(PropertyListError) -> PropertyListValue {
@@ -68,14 +68,14 @@ extension PropertyListValue {
         return try result.get()
     }
 
-    /// Reads a property list of a known format in place.
+    /// Reads a property list in a known format from a buffer.
     ///
     /// - Parameters:
-    ///   - bytes: The whole document; the value keeps no reference to it.
+    ///   - bytes: The whole document; the returned value doesn't refer to this memory.
     ///   - format: The expected format; a document in any other format is an error.
-    ///   - limits: The limits that the document must not exceed.
+    ///   - limits: The limits on the document's size, depth and number of values.
     /// - Returns: The value.
-    /// - Throws: A `PropertyListError` that says where and why.
+    /// - Throws: A `PropertyListError` that describes the problem and its position.
     public static func read(
         _ bytes: UnsafeRawBufferPointer, as format: PropertyListFormat,
         limits: PropertyListLimits = PropertyListLimits()

@@ -1,13 +1,13 @@
 extension PropertyListValue {
     /// Writes the value as a whole document.
     ///
-    /// The same value always gives the same bytes: dictionaries are sorted by their keys' UTF-8.
+    /// The same value always produces the same bytes: dictionaries are sorted by the UTF-8 of their keys.
     ///
     /// - Parameter format: The format to write. Reading the result back gives `asStored(in: format)`.
     /// - Returns: The document; text is UTF-8 and ends with a newline.
-    /// - Throws: A `PropertyListError`. Its code is `unrepresentable`, with the key path, if the format can't
-    ///   represent a value (XML: control characters, years beyond 9999; binary can represent everything), or
-    ///   `tooDeep` if containers are nested more than 512 levels deep, which readers would refuse.
+    /// - Throws: A `PropertyListError`. Its code is `unrepresentable`, with the key path, if the format can't represent
+    ///   a value (XML: control characters, years outside 0 to 9999; binary can represent everything), or `tooDeep` if
+    ///   containers are nested more than 512 levels deep, which readers would refuse.
     public func write(as format: PropertyListFormat) throws(PropertyListError) -> [UInt8] {
         switch format {
         case .xml:

@@ -3,11 +3,9 @@ import Glibc
 import TestSupport
 
 extension AgentProcess {
-    /// The directories of a test: the preferences, the socket's, and the system's.
+    /// The directories of a test: for the preferences, for the socket, and for the system's preferences.
     ///
-    /// The last don't exist unless the test creates them.
-    ///
-    /// All of them are removed after the test.
+    /// The system's directories don't exist unless the test creates them. All directories are removed after the test.
     package struct Place {
         package let preferences: String
         package let runtime: String

@@ -6,7 +6,7 @@ package import Glibc
 import PropertyList
 import TestSupport
 
-/// A running `defaultsd` with its own directories, and the operations that tests perform with it.
+/// A running `defaultsd` with its own directories, and the operations that tests perform on it.
 package final class AgentProcess {
     package let place: Place
     private let process = Process()
@@ -94,7 +94,7 @@ package final class AgentProcess {
         return process.terminationStatus
     }
 
-    /// Waits for the agent's end.
+    /// Waits for the agent to exit.
     ///
     /// Returns its exit status, or `nil` after a timeout or if a signal ended it.
     package func status(within seconds: Double) -> Int32? {
@@ -151,7 +151,7 @@ package final class AgentProcess {
         return try Programs.run(command[0], Array(command[1...]), environment: place.environment)
     }
 
-    /// Starts `defaults` with this agent, without waiting for its end.
+    /// Starts `defaults` with this agent, without waiting for it to exit.
     package func start(_ arguments: String...) throws -> RunningProgram {
         try RunningProgram(Programs.defaults, arguments, environment: place.environment)
     }
@@ -162,7 +162,8 @@ package final class AgentProcess {
         try Programs.shell(script, in: place.preferences, environment: place.environment)
     }
 
-    /// Makes the agent keep edits pending until something asks for them, and returns when that is in effect.
+    /// Makes the agent leave edits unsaved until something requests a save, and returns once the settings are in
+    /// effect.
     package func holdEdits() throws {
         try defaults("write", AgentSettings.domainName, "SaveLimit", "-int", "60000")
         try defaults("write", AgentSettings.domainName, "SaveDelay", "-int", "60000")

@@ -31,7 +31,7 @@ package enum Programs {
         package var errors: String
     }
 
-    /// Runs a program to its end.
+    /// Runs a program to completion.
     @discardableResult
     package static func run(
         _ program: String, _ arguments: [String], environment: [String: String] = [:], input: String = ""

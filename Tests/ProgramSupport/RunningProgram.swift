@@ -2,7 +2,7 @@ import Foundation
 package import Glibc
 import TestSupport
 
-/// A program that runs alongside the test, which waits for its output lines.
+/// A program that runs alongside the test, and whose output the test reads line by line.
 package final class RunningProgram {
     private let process = Process()
     private let input = Pipe()
@@ -22,7 +22,7 @@ package final class RunningProgram {
         process.standardInput = takesInput ? input : FileHandle.nullDevice as Any
         process.standardOutput = output
         process.standardError = errors
-        // Dispatch blocks signals on its threads, and child processes inherit that: only SIGKILL would end them.
+        // Dispatch blocks signals on its threads, and child processes inherit the mask: only SIGKILL would end them.
         var (none, mask) = (sigset_t(), sigset_t())
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, &mask)
@@ -56,9 +56,9 @@ package final class RunningProgram {
         }
     }
 
-    /// Waits for the next line, which must be a certain one.
+    /// Waits for the next line and checks that it is the expected line.
     ///
-    /// - Throws: an error that quotes the program's standard error, which says why it may have gone another way.
+    /// - Throws: An error that quotes the program's standard error, which may explain the difference.
     package func expect(_ line: String) throws {
         let next = self.line()
         if next == line { return }
@@ -89,7 +89,7 @@ package final class RunningProgram {
         try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
     }
 
-    /// Skips output lines up to a given one.
+    /// Skips output lines up to a given line.
     ///
     /// Returns whether it appeared.
     package func shows(_ line: String) -> Bool {
@@ -109,7 +109,7 @@ package final class RunningProgram {
         if process.isRunning { Glibc.kill(pid, number) }
     }
 
-    /// Waits for the program's end.
+    /// Waits for the program to exit.
     ///
     /// Returns the status as the shell reports it, or `nil` after a timeout.
     package func status(within seconds: Double = 30) -> Int32? {

@@ -4,13 +4,13 @@ package import Linux
 package import Synchronization
 import TestSupport
 
-/// A fake agent whose answers a test chooses: an older one, a slow one, or one that ends at a bad moment.
+/// A fake agent whose replies a test chooses, to act as an older agent, a slow one, or one that ends at a bad moment.
 ///
-/// It serves one connection at a time, on a thread of its own.
+/// It serves one connection at a time, on a separate thread.
 package final class ScriptedAgent: Sendable {
     /// The answer to one request.
     package enum Reply {
-        /// Messages, each under the number of the request that it answers.
+        /// Messages, each with the number of the request that it answers.
         case messages([NumberedMessage])
         /// Messages after which the connection ends.
         case last([NumberedMessage])
@@ -27,7 +27,7 @@ package final class ScriptedAgent: Sendable {
         self.script = script
     }
 
-    /// The place in the agent's log after a number of records.
+    /// Returns the position in the agent's log after a number of records.
     package static func cursor(_ revision: Revision, epoch: UInt64 = 1) -> Cursor {
         Cursor(epoch: Epoch(value: epoch), revision: revision)
     }
@@ -35,9 +35,9 @@ package final class ScriptedAgent: Sendable {
     /// Runs a body with an agent.
     ///
     /// - Parameters:
-    ///   - script: returns the reply to each request but the greeting.
-    ///   - body: the body, with the agent and the environment of its clients.
-    /// - Throws: the body's error, or an error if the agent can't listen.
+    ///   - script: A function that returns the reply to each request except the greeting.
+    ///   - body: The body, called with the agent and the environment of its clients.
+    /// - Throws: The body's error, or an error if the agent can't listen.
     package static func with(
         _ script: @escaping @Sendable (NumberedRequest, ScriptedAgent) -> Reply,
         _ body: (ScriptedAgent, Environment) throws -> Void

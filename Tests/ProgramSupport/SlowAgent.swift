@@ -4,9 +4,9 @@ import Linux
 import Synchronization
 import TestSupport
 
-/// Runs a body with a fake agent that answers each greeting after a delay, or never for -1, and nothing else.
+/// Runs a body with a fake agent that answers only greetings, each after a delay.
 ///
-/// The body gets a function that returns the number of connections so far.
+/// With a delay of -1, it never answers. The body gets a function that returns the number of connections so far.
 package func withSlowAgent(
     silentFor milliseconds: Int32, _ body: (AgentAddress, PreferencesDirectory, _ connections: () -> Int) throws -> Void
 ) throws {
@@ -32,7 +32,7 @@ package func withSlowAgent(
                 clients.append(client)
                 connections.count.add(1, ordering: .relaxed)
                 if milliseconds < 0 { continue }
-                // A busy agent, as far as the client can tell.
+                // To the client, this looks like a busy agent.
                 poll(nil, 0, milliseconds)
                 _ = write(client, frame, frame.count)
             }

@@ -1,5 +1,4 @@
-/// An access control list that lets the user "nobody" read, in addition to the owner, who may also write, and the
-/// group.
+/// An access control list that grants the owner read and write access, and the group and the user "nobody" read access.
 package enum AccessControlList {
     /// Whether the file system supports these lists and python3 is installed to set them.
     package static let isAvailable = (try? withTemporaryDirectory { try set("default", on: $0) }) != nil

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Runs one body on a background thread while another runs on this one, then stops the first and waits until it ends.
+/// Runs one body on a background thread while another runs on this thread, then stops the first and waits for its end.
 ///
 /// The background body must stop when the function passed to it, `mayGoOn`, returns `false`.
 package func withBackgroundThread<Value>(

@@ -2,7 +2,7 @@ import Glibc
 
 /// Polls a condition until it is true or a timeout expires.
 ///
-/// - Returns: whether the condition became true in time.
+/// - Returns: Whether the condition became true in time.
 package func eventually(within seconds: Double = 10, _ condition: () throws -> Bool) rethrows -> Bool {
     let clock = ContinuousClock()
     let deadline = clock.now + .seconds(seconds)

@@ -1,8 +1,9 @@
 import Foundation
 
-/// A Python script in a separate process, for tests of what only another process can do to our files.
+/// A Python script in a separate process, for tests that need another process to act on our files.
 ///
-/// The script and the test take turns line by line: `print(..., flush=True)` there, `line()` here.
+/// The script and the test alternate line by line: the script calls `print(..., flush=True)`, and the test calls
+/// `line()`.
 package final class ForeignProcess {
     private let process = Process()
     private let input = Pipe()
@@ -29,7 +30,7 @@ package final class ForeignProcess {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// Runs a script to its end and returns its output.
+    /// Runs a script to completion and returns its output.
     @discardableResult
     package static func run(python script: String, _ arguments: [String] = []) throws -> String {
         try ForeignProcess(python: script, arguments).remainder()
@@ -59,7 +60,7 @@ package final class ForeignProcess {
     /// Whether the script is still running.
     package var isRunning: Bool { process.isRunning }
 
-    /// Waits for the script's end and returns the output that hasn't been read yet.
+    /// Waits for the script to exit and returns its unread output.
     @discardableResult
     package func remainder() throws -> String {
         try? input.fileHandleForWriting.close()

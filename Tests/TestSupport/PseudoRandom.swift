@@ -1,4 +1,4 @@
-/// A random number generator with a repeatable seed (SplitMix64).
+/// A random number generator whose seed makes its numbers repeatable (SplitMix64).
 ///
 /// A failing test prints its seed.
 package struct PseudoRandom: RandomNumberGenerator {

@@ -13,7 +13,8 @@ package enum RawFile {
 
     /// Waits until the kernel sees no open writer of a file that this process wrote and closed.
     ///
-    /// A process that another test starts meanwhile holds copies of all descriptors until it executes its program.
+    /// A process that another test starts in the meantime holds copies of all descriptors until it executes its
+    /// program.
     package static func settle(_ path: String) {
         let fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard fd >= 0 else { return }
@@ -36,7 +37,7 @@ package enum RawFile {
         guard Glibc.write(fd, bytes, bytes.count) == bytes.count else { throw TestSystemError("write") }
     }
 
-    /// Replaces a file as editors do: writes a new file beside it and renames that over it.
+    /// Replaces a file as editors do: writes a new file next to it and renames the new file over the old one.
     package static func replace(_ path: String, with bytes: some Collection<UInt8>) throws {
         let temporary = path + ".tmp~"
         try write(bytes, to: temporary)
@@ -63,9 +64,7 @@ package enum RawFile {
         guard mkdir(path, mode) == 0 else { throw TestSystemError("mkdir \(path)") }
     }
 
-    /// Whether the path exists.
-    ///
-    /// A dangling symbolic link counts.
+    /// Returns whether the path exists; a dangling symbolic link counts.
     package static func exists(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0

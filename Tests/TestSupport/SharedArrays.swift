@@ -1,10 +1,10 @@
 /// Builds a binary property list, `{ a = … }`, of arrays that each refer to the next one several times, so that a few
-/// bytes stand for many values.
+/// bytes represent many values.
 ///
 /// - Parameters:
-///   - width: the number of references from each array to the next one, at most 14.
-///   - levels: the number of arrays. The last one holds Booleans.
-/// - Returns: the document.
+///   - width: The number of references from each array to the next one, at most 14.
+///   - levels: The number of arrays. The last one holds Booleans.
+/// - Returns: The document.
 package func sharedArrays(width: Int, levels: Int) -> [UInt8] {
     let containers = (0..<levels).map { level -> [UInt8] in
         [0xA0 | UInt8(width)] + [UInt8](repeating: UInt8(level + 3), count: width)

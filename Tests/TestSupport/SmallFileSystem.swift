@@ -13,7 +13,7 @@ package final class SmallFileSystem {
 
     /// Mounts the file system on a directory.
     ///
-    /// Only accesses through `path` see it.
+    /// The file system is visible only through `path`.
     package init(at directory: String, bytes: Int) throws {
         holder = try ForeignProcess(
             python: """

@@ -14,13 +14,13 @@
 /// ENOSYS if the file system can't do this.
 int linux_rename_exchange(int old_directory, const char *old_name, int new_directory, const char *new_name);
 
-/// Renames a file, unless the new name exists: then fails with EEXIST (renameat2, RENAME_NOREPLACE).
+/// Renames a file, but fails with EEXIST if the new name exists (renameat2, RENAME_NOREPLACE).
 int linux_rename_noreplace(int old_directory, const char *old_name, int new_directory, const char *new_name);
 
 /// Takes a read lease (F_SETLEASE, F_RDLCK). The kernel refuses it with EAGAIN while any process has the file open for
 /// writing, and makes later attempts to open it for writing wait until the lease is released. When a writer is waiting,
-/// the kernel sends the lease's holder a signal: here SIGURG, which is ignored by default. (The usual one, SIGIO, would
-/// end the process, and a library must not decide to ignore it.)
+/// the kernel sends the lease's holder a signal: here SIGURG, which is ignored by default. (The usual signal, SIGIO,
+/// would end the process, and a library must not decide to ignore SIGIO.)
 int linux_lease_read(int fd);
 
 /// Releases a lease.
@@ -29,7 +29,8 @@ int linux_lease_release(int fd);
 /// Makes the kernel send this process a signal when the thread that started it ends (PR_SET_PDEATHSIG).
 int linux_signal_at_end_of_parent(int signal);
 
-/// Makes posix_spawn close all descriptors from `lowest` on in the new process; takes a posix_spawn_file_actions_t.
+/// Makes posix_spawn close all descriptors from `lowest` up in the new process. `actions` points to a
+/// posix_spawn_file_actions_t.
 int linux_spawn_close_from(void *actions, int lowest);
 
 /// Returns the posix_spawn flag that gives a program its own session.
@@ -60,11 +61,11 @@ int linux_peer_of(int fd, struct linux_peer *peer);
 /// Returns the magic number of the file system that holds an open file (fstatfs, f_type), or -1.
 int64_t linux_file_system_type(int fd);
 
-/// Returns the mount that holds an open file (statx, STATX_MNT_ID), or 0 if the kernel doesn't report it.
+/// Returns the id of the mount that holds an open file (statx, STATX_MNT_ID), or 0 if the kernel doesn't report it.
 uint64_t linux_mount_id(int fd);
 
-/// Returns when the file behind a descriptor was created, in nanoseconds since 1970 (statx, STATX_BTIME), or 0 if the
-/// file system doesn't record that.
+/// Returns the creation time of an open file, in nanoseconds since 1970 (statx, STATX_BTIME), or 0 if the file system
+/// doesn't record it.
 int64_t linux_birth_time(int fd);
 
 /// Sets an extended attribute of an open file (fsetxattr). Fails with ENOTSUP if the file system doesn't support them.
@@ -74,9 +75,10 @@ int linux_set_attribute(int fd, const char *name, const void *value, size_t size
 /// or doesn't fit.
 ssize_t linux_attribute(int fd, const char *name, void *value, size_t size);
 
-/// Copies every extended attribute from one open file to another, which also gets the first file's ACL, or none. The
-/// ACL's mask is limited to the given permissions (4 to read, 2 to write, 1 to execute). Returns the number of
-/// attributes that the file system refused (ENOTSUP, EPERM) and that were skipped, or -1 on any other failure.
+/// Copies every extended attribute from one open file to another, including the ACL. If the first file has no ACL, the
+/// second file's ACL is removed. The ACL's mask is limited to the given permissions (4 to read, 2 to write, 1 to
+/// execute). Returns the number of attributes that the file system refused (ENOTSUP, EPERM) and that were skipped, or
+/// -1 on any other failure.
 int linux_copy_attributes(int from, int to, unsigned mask);
 
 /// Blocks signals, except those that the process ignores, and creates a non-blocking, close-on-exec descriptor that is
@@ -87,9 +89,9 @@ int linux_signalfd(const int *signals, int count);
 int linux_next_signal(int fd);
 
 /// Starts a guard process that ends all programs of its process group when this process ends, even by SIGKILL. The
-/// guard leads the group, so the group exists before the first program starts. It blocks all signals, and keeps none
-/// of this process's files open. It sends SIGTERM, and SIGKILL two seconds later. Returns the guard's process id, or
-/// -1. This process must keep `*pipe` open until it has ended the guard with SIGKILL.
+/// guard leads the group, so the group exists before the first program starts. It blocks all signals, and holds none of
+/// this process's files open. It sends SIGTERM, and SIGKILL two seconds later. Returns the guard's process id, or -1.
+/// This process must keep `*pipe` open until it has ended the guard with SIGKILL.
 pid_t linux_start_guard(int *pipe);
 
 /// Stops this process as Ctrl-Z does (SIGTSTP), although that signal is blocked. Returns when the process is continued,

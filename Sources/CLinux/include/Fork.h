@@ -1,9 +1,9 @@
 // Support for forking while threads use the library, and for using the library in the child.
 //
-// POSIX keeps only one thread in a child: the one that forked. A lock that another thread held stays locked there
-// forever, and data that the thread was changing stays half-changed. So fork() waits here (pthread_atfork) until no
-// thread is in a gate, and keeps all threads out until it is done. vfork(), posix_spawn() and the bare system call
-// don't run this code.
+// A child has only one thread: the one that forked. A lock that another thread held stays locked there forever, and
+// data that the thread was changing stays half-changed. So fork() waits here (pthread_atfork) until no thread is in a
+// gate, and keeps all threads out until it is done. vfork(), posix_spawn() and the bare system call don't run this
+// code.
 
 #pragma once
 
@@ -13,24 +13,24 @@
 
 /// A gate that a fork closes.
 enum linux_gate {
-    /// Around work that may take as long as the disk or an agent. Code in this gate may take locks.
+    /// Surrounds work that may have to wait for the disk or an agent. Code in this gate may acquire locks.
     linux_gate_work,
-    /// Around locks. A fork closes this gate last, when all work has stopped, so no caller of the library waits for a
-    /// disk.
+    /// Surrounds locks. A fork closes this gate last, when all work has stopped, so no caller of the library waits for
+    /// a disk.
     linux_gate_lock,
 };
 
-/// Enters a gate, after waiting for any fork in progress. A thread may enter a gate again that it is already in. The
-/// first thread to enter a gate in a child first calls the function set with linux_start_over_with.
+/// Enters a gate, after waiting for any fork in progress. A thread may enter a gate that it is already in. The first
+/// thread to enter a gate in a child first calls the function set with linux_start_over_with.
 void linux_enter(enum linux_gate gate);
 
 /// Leaves a gate; call it once for each entry.
 void linux_leave(enum linux_gate gate);
 
-/// Returns whether this is a child that hasn't started over yet.
+/// Returns whether this process is a child that hasn't started over yet.
 bool linux_is_fresh_child(void);
 
-/// Returns the process's id, in a forked child too, without a system call, which takes 0.2 µs.
+/// Returns the process's id without a system call, which takes 0.2 µs. The id is correct in a forked child, too.
 pid_t linux_pid(void);
 
 /// Sets the function that starts over in a child. It is called once in each child, before any other thread gets a lock.
@@ -42,7 +42,8 @@ void linux_close_in_child(int fd);
 /// Undoes linux_close_in_child; call it before closing the descriptor.
 void linux_keep_in_child(int fd);
 
-/// Allocates memory, aligned to a cache line, that is zeroed at first and again in every child: for counts of threads.
+/// Allocates memory, aligned to a cache line, that is zeroed initially and again in every child. It holds counts of
+/// threads.
 void *_Nonnull linux_allocate_zeroed_in_child(size_t size);
 
 /// Frees memory from linux_allocate_zeroed_in_child.

@@ -7,8 +7,8 @@ extension DefaultsTransformer where Stored == Data?, Presented: UnarchivedObject
     /// A transformer between archived data and its object, like Cocoa's `NSUnarchiveFromData`, but with secure coding
     /// only.
     ///
-    /// It presents `nil` if there is no data, and if the data is not an archive of the class, which it reports as
-    /// `unarchivedObject(of:forKey:)` does. It stores an object as its archive, and `nil` as no value.
+    /// It presents `nil` if there is no data or if the data isn't an archive of the class, and reports the latter as
+    /// `unarchivedObject(of:forKey:)` does. It stores an object as an archive, and `nil` as the absence of a value.
     ///
     /// ```swift
     /// controller.bind(colorWell, \.color, to: "theColor", transformer: .unarchiveFromData)
@@ -20,7 +20,7 @@ extension DefaultsTransformer where Stored == Data?, Presented: UnarchivedObject
                 return Presented(object: object(in: value) { DefaultsKit.UserDefaults.report(problem("The data", $0)) })
             },
             presentBound: { data, value, key in
-                // A key's own default stands in for a value of another type.
+                // The key's default value stands in for a value of another type.
                 let archive = data.map { PropertyListValue.data([UInt8]($0)) } ?? value
                 return Presented(
                     object: object(in: archive) { failure in key.report(value) { problem($0, failure) } })

@@ -2,8 +2,8 @@ public import Foundation
 
 /// The Foundation classes that can be archived and unarchived.
 ///
-/// One list for both directions, so that everything stored can be read back. Numbers, immutable text and immutable data
-/// are plain values in an archive.
+/// Encoding and decoding share this list, so that everything stored can be read back. Numbers, immutable text and
+/// immutable data are plain values in an archive.
 enum FoundationClass: String {
     case string = "NSString"
     case mutableString = "NSMutableString"
@@ -24,7 +24,7 @@ enum FoundationClass: String {
     case locale = "NSLocale"
     case timeZone = "NSTimeZone"
 
-    /// The names of the superclasses in an archive, the nearest first.
+    /// The names of the superclasses in an archive, nearest first.
     var ancestors: [String] {
         let name = rawValue
         let immutable = name.replacing("Mutable", with: "")
@@ -40,8 +40,8 @@ enum FoundationClass: String {
 
 /// The name of a class in an archive, the same in every run of the program.
 ///
-/// It is the name from `NSStringFromClass` if there is one. That function crashes for nested, private, local and
-/// generic classes. Such a class is found only if it is among the requested ones.
+/// For a top-level class, this is the name from `NSStringFromClass`. That function crashes for nested, private, local
+/// and generic classes, which are found only if they are among the requested classes.
 struct ArchivedClassName: Hashable, CustomStringConvertible {
     /// The name: "Module.Color", "Module.Outer.Color", "NSArray".
     let description: String
@@ -58,7 +58,8 @@ struct ArchivedClassName: Hashable, CustomStringConvertible {
 
     /// The class of this name that `NSClassFromString` finds.
     var topLevelClass: AnyClass? {
-        // A name in a module, or in Foundation. Other characters may crash the runtime, which treats some as mangling.
+        // Accept only a plain name with at most one module prefix. Other characters may crash the runtime, which treats
+        // some of them as mangling.
         guard description.utf8.count < 512, description.count(where: { $0 == "." }) < 2,
             description.unicodeScalars.allSatisfy({ $0 == "." || $0 == "_" || $0.isLetterOrDigit })
         else { return nil }

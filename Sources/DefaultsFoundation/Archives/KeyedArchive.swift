@@ -4,15 +4,15 @@ import PropertyList
 
 /// A keyed archive, in `NSKeyedArchiver`'s format on all systems: objects that refer to each other by number.
 ///
-/// `NSKeyedUnarchiver` is not used, since on Linux it crashes the process, instead of throwing, for many damaged
-/// archives and for valid ones of another class; `KeyedArchiveDecoder` takes its place. `NSKeyedArchiver` is not used
-/// either: it crashes for nested classes and for objects without secure coding, and merges 1 and true into one object.
-/// `KeyedArchiveEncoder` takes its place.
+/// `KeyedArchiveDecoder` replaces `NSKeyedUnarchiver`, which on Linux crashes the process instead of throwing, for many
+/// damaged archives and for valid archives of another class. `KeyedArchiveEncoder` replaces `NSKeyedArchiver`, which
+/// crashes for nested classes and for objects without secure coding, and merges 1 and true into one object.
 struct KeyedArchive {
     /// The maximum nesting of objects; deeper archives would exhaust the stack.
     static let maximumDepth = 128
-    /// The maximum number of objects when expanded to a tree: comparing, printing and hashing don't notice shared
-    /// parts, and would take forever.
+    /// The maximum number of objects when expanded to a tree.
+    ///
+    /// Comparing, printing and hashing visit shared parts repeatedly, and could take forever.
     static let maximumSize = 1_000_000
 
     /// The archive as data.
@@ -36,14 +36,14 @@ struct KeyedArchive {
 
     /// Archives an object.
     ///
-    /// The same object always results in the same bytes. Otherwise a bound property would seem edited whenever it is
+    /// The same object always results in the same bytes. Otherwise, a bound property would appear edited whenever it is
     /// read.
     init(archiving object: NSObject) throws {
         try self.init(KeyedArchiveEncoder.archive(of: object).write(as: .binary))
         try checkSoundness()
     }
 
-    /// Returns the archived object, which must be of one of some classes.
+    /// Returns the archived object, which must be an instance of one of the given classes.
     func object(of classes: [AnyClass]) throws(ArchiveFailure) -> NSObject {
         guard let object = try KeyedArchiveDecoder(self).object(root, of: classes) else {
             throw ArchiveFailure("it contains no object")
@@ -58,7 +58,7 @@ struct KeyedArchive {
         return index == 0 ? nil : index
     }
 
-    /// Returns the stored form of the object with a number.
+    /// Returns the stored form of the object with the given number.
     subscript(index: Int) -> PropertyListValue { objects[index] }
 
     /// Returns the class name of an object with the given fields.
@@ -118,7 +118,7 @@ extension KeyedArchive {
 }
 
 extension KeyedArchive {
-    /// Returns the object that a value is an archive of; reports the reason and returns `nil` if there is none.
+    /// Returns the object archived in a value, or reports why there is none and returns `nil`.
     static func object(
         of classes: [AnyClass], in value: PropertyListValue, _ tell: (ArchiveFailure) -> Void
     ) -> NSObject? {
@@ -131,7 +131,7 @@ extension KeyedArchive {
         }
     }
 
-    /// Returns the problem of a stored value that can't be unarchived.
+    /// Returns the problem to report for a stored value that can't be unarchived.
     static func problem(_ what: String, _ classes: [AnyClass], _ failure: ArchiveFailure) -> DefaultsProblem {
         let names = classes.map { "\($0)" }.formatted(.list(type: .or).locale(Locale(identifier: "en")))
         return DefaultsProblem(

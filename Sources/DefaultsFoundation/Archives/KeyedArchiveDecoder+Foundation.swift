@@ -2,9 +2,10 @@ import Foundation
 import PropertyList
 
 extension KeyedArchiveDecoder {
-    /// Returns the object of a Foundation class that is being decoded.
+    /// Decodes the current object as an instance of a Foundation class.
     ///
-    /// Foundation's own `init(coder:)` trusts its fields. So only classes whose fields are checked here are decoded.
+    /// Foundation's own `init(coder:)` trusts the object's fields, so only classes whose fields are checked here can be
+    /// decoded.
     func foundationObject(of name: String) throws(ArchiveFailure) -> NSObject {
         guard let type = FoundationClass(rawValue: name) else {
             throw ArchiveFailure("the Foundation class \(name) isn't supported")
@@ -52,7 +53,9 @@ extension KeyedArchiveDecoder {
         return objects
     }
 
-    /// Removes duplicates: comparing an `NSOrderedSet` that was made of an array with duplicates crashes the process.
+    /// Removes duplicates.
+    ///
+    /// Comparing an `NSOrderedSet` that was created from an array with duplicates crashes the process.
     private func distinct(_ objects: [NSObject]) -> [NSObject] {
         var seen: Set<NSObject> = []
         return objects.filter { seen.insert($0).inserted }

@@ -3,9 +3,9 @@ import PropertyList
 
 /// A decoder of the objects of a keyed archive that never crashes the process.
 ///
-/// It decodes Foundation's own classes itself (`foundationObject(of:)`) and passes itself to the program's classes, in
-/// `init(coder:)`. A request for a value that is missing or of another type returns `nil` or zero. After a failure,
-/// every request does, and the whole archive is refused. A missing key is not a failure.
+/// It decodes Foundation's classes itself (`foundationObject(of:)`) and passes itself to `init(coder:)` of the
+/// program's classes. A request for a missing value or a value of another type returns `nil` or zero. After a failure,
+/// every request does so, and the whole archive is refused. A missing key isn't a failure.
 final class KeyedArchiveDecoder: NSCoder {
     private struct Decoded {
         var object: NSObject
@@ -30,13 +30,13 @@ final class KeyedArchiveDecoder: NSCoder {
 
     /// The value of a key of the object that is being decoded.
     subscript(key: String) -> PropertyListValue? {
-        // `NSKeyedArchiver` escapes keys that start with "$" in this way.
+        // `NSKeyedArchiver` escapes keys that start with "$" by adding another "$".
         failure == nil ? frames.last?.fields[key.hasPrefix("$") ? "$" + key : key] : nil
     }
 
     // MARK: Objects
 
-    /// Returns the object that a reference points to, which must be of one of some classes; `nil` for the null
+    /// Returns the referenced object, which must be an instance of one of the given classes; `nil` for the null
     /// reference.
     func object(_ reference: PropertyListValue, of classes: [AnyClass]) throws(ArchiveFailure) -> NSObject? {
         guard let index = try archive.index(of: reference) else { return nil }
@@ -77,8 +77,7 @@ final class KeyedArchiveDecoder: NSCoder {
     private func object(of type: AnyClass, _ classes: [AnyClass]) throws(ArchiveFailure) -> NSObject {
         let name = ArchivedClassName(type)
         let ancestors = sequence(first: type) { _getSuperclass($0) }
-        // Only requested classes are instantiated, so that an archive can't run the code of other classes in the
-        // program.
+        // Instantiate only requested classes, so that an archive can't run the code of other classes in the program.
         guard ancestors.contains(where: { ancestor in classes.contains { $0 == ancestor } }) else {
             throw ArchiveFailure("\(name) is not one of the requested classes")
         }
@@ -86,7 +85,7 @@ final class KeyedArchiveDecoder: NSCoder {
         guard let secure = type as? any NSSecureCoding.Type, secure.supportsSecureCoding else {
             throw ArchiveFailure("\(name) doesn't support secure coding")
         }
-        // Its `init(coder:)` continues in Foundation's, which trusts fields that aren't checked here.
+        // The subclass's `init(coder:)` calls Foundation's, which trusts fields that aren't checked here.
         if let parent = ancestors.first(where: { FoundationClass.isFoundations($0) && $0 != NSObject.self }) {
             throw ArchiveFailure("\(name) is a subclass of \(ArchivedClassName(parent)), which isn't supported")
         }
@@ -103,7 +102,8 @@ final class KeyedArchiveDecoder: NSCoder {
         if case .array(let all)? = self[key] {
             references = all
         } else if self[key] == nil {
-            // "NS.objects" is "NS.object.0" and so on if the class doesn't use the archiver's own encoding of lists.
+            // A class that doesn't use the archiver's encoding of lists has "NS.object.0" and so on instead of
+            // "NS.objects".
             while let reference = self["\(key.dropLast()).\(references.count)"] { references.append(reference) }
         } else {
             throw ArchiveFailure("\(key) is not a list")

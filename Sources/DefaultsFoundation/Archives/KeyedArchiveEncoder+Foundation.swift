@@ -2,7 +2,8 @@ import Foundation
 import PropertyList
 
 extension KeyedArchiveEncoder {
-    /// Returns an object that an archive keeps as a plain value (text, a number, data) as that value; otherwise `nil`.
+    /// Returns the plain value (text, a number or data) that represents an object in an archive, or `nil` if there is
+    /// none.
     func plainValue(of object: NSObject) throws(ArchiveFailure) -> PropertyListValue? {
         if let number = object as? NSNumber, !(object is NSDecimalNumber) {
             // The encoding of a subclass is unknown.
@@ -15,7 +16,7 @@ extension KeyedArchiveEncoder {
         }
     }
 
-    /// Returns the Foundation class that an object is archived as; `nil` for an object of the program's.
+    /// Returns the Foundation class that an object is archived as; `nil` if the program defines the object's class.
     func foundationClass(of object: NSObject) throws(ArchiveFailure) -> FoundationClass? {
         guard isOwn(object) else { return nil }
         // Foundation has hidden subclasses, for example for Swift values.
@@ -32,7 +33,7 @@ extension KeyedArchiveEncoder {
         return type
     }
 
-    /// Returns the failure for a value that isn't an object, such as a structure of the program's.
+    /// Returns the failure for a value that isn't an object, such as one of the program's structures.
     func noObject(_ value: Any) -> ArchiveFailure {
         ArchiveFailure("\(String(reflecting: type(of: value))) is not an object that can be archived")
     }
@@ -63,7 +64,7 @@ extension KeyedArchiveEncoder {
             return ["NS.objects": .array(try references(to: elements))]
         case .orderedSet, .mutableOrderedSet:
             let elements = try references(to: try hashables((object as? NSOrderedSet)?.array ?? []))
-            // Like Foundation: the class doesn't use the archiver's own encoding of lists.
+            // As in Foundation, this class doesn't use the archiver's encoding of lists.
             return Dictionary(uniqueKeysWithValues: elements.enumerated().map { ("NS.object.\($0)", $1) })
         case .dictionary, .mutableDictionary:
             guard let dictionary = object as? NSDictionary else { return [:] }
@@ -92,8 +93,8 @@ extension KeyedArchiveEncoder {
 
     /// Returns the stored objects of a collection, or `nil` if it doesn't expose them.
     ///
-    /// Its own methods return Swift values for them: immutable copies without identity. For a collection that contains
-    /// itself, they never return.
+    /// The collection's own methods return Swift values instead: immutable copies without identity. If the collection
+    /// contains itself, these methods never return.
     private func contents(of collection: NSObject, count: Int) -> [Any]? {
         let contents = Mirror(reflecting: collection).children.map(\.value)
         return contents.count == count ? contents : nil
@@ -111,7 +112,7 @@ extension KeyedArchiveEncoder {
         return elements
     }
 
-    /// Returns plain values in a reproducible order, followed by the other elements in their own order.
+    /// Returns plain values in a reproducible order, followed by the other elements in their original order.
     private func inOrder(_ elements: [Any]) throws(ArchiveFailure) -> [Any] {
         var plain: [(name: String, element: Any)] = []
         var others: [Any] = []

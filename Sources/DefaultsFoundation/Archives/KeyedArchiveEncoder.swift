@@ -3,12 +3,12 @@ import PropertyList
 
 /// An encoder that creates a keyed archive of an object and never crashes the process; see `KeyedArchiveDecoder`.
 ///
-/// It encodes Foundation's own classes itself (`fields(of:as:)`) and passes itself to the program's objects, in
-/// `encode(with:)`. An object that couldn't be decoded again is refused, and with it the whole archive; after that,
-/// calls have no effect.
+/// It encodes Foundation's classes itself (`fields(of:as:)`) and passes itself to `encode(with:)` of the program's
+/// objects. An object that couldn't be decoded is refused along with the whole archive; after that, calls have no
+/// effect.
 final class KeyedArchiveEncoder: NSCoder {
     private struct Known {
-        /// Retained, so that no other object gets its address.
+        /// The object, retained so that no other object can get its address.
         var object: NSObject
         var index: Int
     }
@@ -24,7 +24,7 @@ final class KeyedArchiveEncoder: NSCoder {
     private var plain: [PropertyListValue: Int] = [:]
     private var classes: [ArchivedClassName: (type: AnyClass, index: Int)] = [:]
     private var conditionals: [Conditional] = []
-    /// The objects that are being encoded, the innermost last.
+    /// The objects that are being encoded, innermost last.
     private var frames: [(index: Int, fields: [String: PropertyListValue])] = []
     private var failure: ArchiveFailure?
 
@@ -44,7 +44,7 @@ final class KeyedArchiveEncoder: NSCoder {
     /// Returns a reference to a value, encoding it if necessary; the null reference for `nil`.
     func reference(to value: Any?) throws(ArchiveFailure) -> PropertyListValue {
         guard let value else { return .uid(0) }
-        // The cast also makes objects of native values.
+        // The cast also bridges native values to objects.
         guard let object = value as? NSObject else {
             let mirror = Mirror(reflecting: value)
             if mirror.displayStyle == .optional, mirror.children.isEmpty { return .uid(0) }
@@ -84,7 +84,7 @@ final class KeyedArchiveEncoder: NSCoder {
             let coding = object as? any NSSecureCoding
         else { throw ArchiveFailure("\(name) doesn't support secure coding; make it conform to NSSecureCoding") }
         let ancestors = sequence(first: type) { _getSuperclass($0) }
-        // As in decoding: `encode(with:)` would continue in Foundation's.
+        // As in decoding, the subclass's `encode(with:)` would call Foundation's.
         if let parent = ancestors.first(where: { FoundationClass.isFoundations($0) && $0 != NSObject.self }) {
             throw ArchiveFailure("\(name) is a subclass of \(ArchivedClassName(parent)), which isn't supported")
         }
@@ -120,7 +120,7 @@ final class KeyedArchiveEncoder: NSCoder {
         return objects.count - 1
     }
 
-    /// Resolves conditional references: to objects that were encoded elsewhere, else to null.
+    /// Resolves conditional references to objects that were encoded elsewhere, and all others to null.
     private func encodeConditionals() {
         for conditional in conditionals {
             guard case .dictionary(var fields) = objects[conditional.holder] else { continue }
@@ -134,7 +134,7 @@ final class KeyedArchiveEncoder: NSCoder {
         guard failure == nil, !frames.isEmpty else { return }
         do {
             let value = try value()
-            // `NSKeyedArchiver` escapes keys that start with "$" in this way.
+            // `NSKeyedArchiver` escapes keys that start with "$" by adding another "$".
             frames[frames.count - 1].fields[key.hasPrefix("$") ? "$" + key : key] = value
         } catch {
             failure = error

@@ -51,8 +51,8 @@ extension NSDate {
 extension PropertyListValue {
     /// Archives an object as data, as `UserDefaults.set(archiving:forKey:)` stores it.
     ///
-    /// Use it wherever a value is needed: in a transaction, a dictionary, or a type of yours that keeps an object in a
-    /// typed key.
+    /// Use it wherever you need a value: in a transaction, in a dictionary, or in your own type that stores an object
+    /// under a typed key.
     ///
     /// ```swift
     /// extension Tint: DefaultsValue {
@@ -82,9 +82,9 @@ extension PropertyListValue {
     /// It accepts the same archives as `UserDefaults.unarchivedObject(of:forKey:)`, and throws where Foundation would
     /// crash.
     ///
-    /// - Parameter type: The class; the object may be of a subclass.
+    /// - Parameter type: The object's class; subclasses are accepted.
     /// - Returns: The object.
-    /// - Throws: A `DefaultsProblem` with the reason why there is no such object.
+    /// - Throws: A `DefaultsProblem` that explains why there is no such object.
     public func unarchivedObject<Object: NSObject & NSSecureCoding>(
         of type: Object.Type
     ) throws(DefaultsProblem) -> Object {

@@ -5,14 +5,15 @@ import PropertyList
 extension DefaultsKit.UserDefaults {
     /// Sets a key to data that contains an archived object; `nil` removes the key.
     ///
-    /// The data is a keyed archive in Foundation's format for all systems. If an object can't be archived, nothing is
-    /// set, and the problem is reported to the handler of `setProblemHandler(_:)`. That happens if a part of the object
-    /// doesn't support secure coding, encodes without keys, contains itself, or is of a Foundation class that
-    /// `unarchivedObject(of:forKey:)` doesn't return. A class is archived under its module's name and its own.
+    /// The data is a keyed archive in the format that Foundation uses on all systems. If an object can't be archived,
+    /// nothing is set, and the problem is reported to the handler set with `setProblemHandler(_:)`. That happens if any
+    /// part of the object doesn't support secure coding, encodes itself without keys, contains itself, or is an
+    /// instance of a Foundation class that `unarchivedObject(of:forKey:)` doesn't return. A class is archived under its
+    /// name, qualified by its module.
     ///
-    /// The coder that a class of yours receives in `encode(with:)` isn't an `NSKeyedArchiver`. The unkeyed calls for
-    /// points, sizes and rectangles crash the process inside Foundation. Prefer to store a type of your own as a
-    /// Codable value: a native tree that people can read and edit.
+    /// The coder that your class receives in `encode(with:)` isn't an `NSKeyedArchiver`. The unkeyed calls for points,
+    /// sizes and rectangles crash the process inside Foundation. Prefer to store your own types as Codable values:
+    /// native trees that people can read and edit.
     ///
     /// ```swift
     /// extension UserDefaults {
@@ -38,34 +39,33 @@ extension DefaultsKit.UserDefaults {
 
     /// Returns the object archived in a key's data.
     ///
-    /// Damaged or malicious data can't crash the process: it is decoded here and not by Foundation's
-    /// `NSKeyedUnarchiver`, which such data can crash on Linux. Only Foundation classes whose fields are checked can be
-    /// decoded: strings, numbers, data, dates, `NSNull`, arrays, sets, ordered sets, dictionaries, URLs, UUIDs, locales
-    /// and time zones. The result is `nil` if the archive contains another Foundation class, a subclass of one, an
-    /// object that contains itself, or a set of arrays or dictionaries.
+    /// Damaged or malicious data can't crash the process, because it isn't decoded by Foundation's `NSKeyedUnarchiver`,
+    /// which such data can crash on Linux. Only Foundation classes whose fields are checked can be decoded: strings,
+    /// numbers, data, dates, `NSNull`, arrays, sets, ordered sets, dictionaries, URLs, UUIDs, locales and time zones.
+    /// The result is `nil` if the archive contains any other Foundation class, a subclass of a Foundation class other
+    /// than `NSObject`, an object that contains itself, or a set of arrays or dictionaries.
     ///
-    /// The coder that a class of yours receives in `init(coder:)` isn't an `NSKeyedUnarchiver`. All keyed calls are
-    /// safe: if the archive has a value of another type, the call returns `nil` or zero, and the whole archive is
-    /// refused. The unkeyed calls for points, sizes and rectangles crash the process inside Foundation, whatever the
-    /// archive contains. The class must validate everything else itself, such as the types of an array's elements, or a
-    /// number used as an index.
+    /// The coder that your class receives in `init(coder:)` isn't an `NSKeyedUnarchiver`. All keyed calls are safe: if
+    /// the archive has a value of another type, the call returns `nil` or zero, and the whole archive is refused. The
+    /// unkeyed calls for points, sizes and rectangles crash the process inside Foundation, whatever the archive
+    /// contains. The class must validate everything else itself, such as the types of an array's elements, or a number
+    /// used as an index.
     ///
     /// - Parameters:
-    ///   - type: The class; the object may be of a subclass.
+    ///   - type: The object's class; subclasses are accepted.
     ///   - key: The key.
-    /// - Returns: The object; `nil` if there is no value, or if it isn't an archive of the class, which is reported to
-    ///   the handler of `setProblemHandler(_:)`.
+    /// - Returns: The object, or `nil` if there is no value or if it isn't an archive of the class; the latter is
+    ///   reported to the handler set with `setProblemHandler(_:)`.
     public func unarchivedObject<Object: NSObject & NSSecureCoding>(
         of type: Object.Type, forKey key: String
     ) -> Object? {
         unarchivedObject(ofClasses: [type], forKey: key) as? Object
     }
 
-    /// Returns the object archived in a key's data, which may be of one of several classes: a collection and its
-    /// contents.
+    /// Returns the object archived in a key's data, given the classes of the object and its contents.
     ///
     /// This is `unarchivedObject(of:forKey:)` for several classes. A collection may contain numbers, text, data and
-    /// dates without naming their classes.
+    /// dates even if their classes aren't listed.
     ///
     /// ```swift
     /// defaults.set(archiving: [sky, sun] as NSArray, forKey: "recentColors")
@@ -76,8 +76,8 @@ extension DefaultsKit.UserDefaults {
     /// - Parameters:
     ///   - classes: The classes of the object and of its contents, with secure coding; subclasses are accepted.
     ///   - key: The key.
-    /// - Returns: The object; `nil` if there is no value, or if it isn't an archive of the classes, which is reported
-    ///   to the handler of `setProblemHandler(_:)`.
+    /// - Returns: The object, or `nil` if there is no value or if it isn't an archive of the classes; the latter is
+    ///   reported to the handler set with `setProblemHandler(_:)`.
     public func unarchivedObject(ofClasses classes: [AnyClass], forKey key: String) -> Any? {
         guard let value = propertyListValue(forKey: key) else { return nil }
         return KeyedArchive.object(of: classes, in: value) { failure in

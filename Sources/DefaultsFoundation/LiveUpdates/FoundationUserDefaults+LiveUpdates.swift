@@ -1,21 +1,22 @@
 public import Foundation
 
 extension Foundation.UserDefaults {
-    /// Makes Foundation's own preferences follow changes by others, in a program that keeps using them.
+    /// Makes Foundation's own `UserDefaults` follow changes that are made without it.
     ///
     /// By itself, Foundation on Linux reads a file once, and sees later changes only after `synchronize()`. After this
-    /// call, whenever the agent, an editor, another process, or this one through DefaultsKit changes a domain that an
-    /// instance searches, the instance's `synchronize()` is called once the change is in the file, and
-    /// `didChangeNotification` is posted with the instance as its object. Both happen on a dedicated queue, with no
-    /// lock held. The user information is that of DefaultsKit's notification. Changes that the program itself saves
-    /// through Foundation are reported as well, since a file doesn't tell which process wrote it.
+    /// call, it follows changes to each domain that an instance searches, whether the agent, an editor, another
+    /// process, or this process through DefaultsKit makes them. Once a change is in the file, the instance's
+    /// `synchronize()` is called, and `didChangeNotification` is posted with the instance as its object. Both happen on
+    /// a dedicated queue, with no lock held. The user information is the same as in DefaultsKit's notification. Changes
+    /// that the program itself saves through Foundation are reported as well, since a file doesn't show which process
+    /// wrote it.
     ///
-    /// `synchronize()` also writes the program's unsaved changes. Foundation truncates the file for that and ignores
-    /// other writers. If the agent is running, it restores values lost in this way.
+    /// `synchronize()` also writes the program's unsaved changes. To do so, Foundation truncates the file and ignores
+    /// other writers. If the agent is running, it restores values that are lost as a result.
     ///
-    /// The call waits until the domains are followed, then makes the instances read them again. It may be repeated,
-    /// from any thread, to add suites; an instance is notified once per change however often it was added. Instances
-    /// are retained until `disableLiveUpdates()`.
+    /// The call waits until the domains are followed, then makes the instances read them again. You can call it
+    /// repeatedly, from any thread, to add suites; an instance is notified once per change even if it was added several
+    /// times. Instances are retained until `disableLiveUpdates()`.
     ///
     /// ```swift
     /// let shared = UserDefaults(suiteName: "org.example.shared")
@@ -23,8 +24,8 @@ extension Foundation.UserDefaults {
     /// UserDefaults.enableLiveUpdates(suites: ["org.example.shared": shared]) // and a suite
     /// ```
     ///
-    /// - Parameter suites: Instances other than `standard`, by the names of the suites that they were created for. For
-    ///   a suite that was added to `standard`, pass `.standard`.
+    /// - Parameter suites: Instances other than `standard`, keyed by the names of their suites. For a suite that was
+    ///   added to `standard`, pass `.standard`.
     public static func enableLiveUpdates(suites: [String: Foundation.UserDefaults?] = [:]) {
         LiveUpdates.shared.enable(suites.compactMapValues { $0 })
     }

@@ -7,13 +7,14 @@ import Linux
 final class LiveUpdates: Sendable {
     static let shared = LiveUpdates()
 
-    /// The followed instances; no other code is called while its lock is held.
+    /// The followed instances and their tasks; no other code is called while the lock is held.
     private let state = ForkSafeMutex(LiveUpdatesState())
-    /// The queue on which instances are synchronized and notifications posted, one at a time: both may block, which
-    /// tasks on Swift's pool must not.
+    /// The queue on which instances are synchronized and notifications posted, one at a time.
+    ///
+    /// Both may block, which tasks in Swift's pool must not do.
     private let queue = DispatchQueue(label: "DefaultsFoundation.LiveUpdates")
 
-    /// Follows the domains of `standard`, and of other instances by the names of their suites.
+    /// Follows the domains of `standard`, and of other instances, keyed by the names of their suites.
     func enable(_ suites: [String: Foundation.UserDefaults]) {
         BundleIdentifier.suggest()
         let global = DefaultsKit.UserDefaults.globalDomain
@@ -27,7 +28,7 @@ final class LiveUpdates: Sendable {
             let (names, round) = state.withLock { ($0.add(instance), $0.round) }
             for name in names { follow(name, in: round) }
         }
-        // Catches up with changes made before the domains were followed.
+        // Catch up with changes made before the domains were followed.
         DefaultsKit.UserDefaults.standard.synchronize()
         for instance in instances { instance.defaults.synchronize() }
     }
@@ -38,8 +39,7 @@ final class LiveUpdates: Sendable {
     }
 
     private func follow(_ name: String, in round: Int) {
-        // The values are loaded, and the iterator is created, here and not in the task, so that it includes all changes
-        // from now on.
+        // Load the values and create the iterator here, not in the task, so that no later change is missed.
         do {
             try DefaultsKit.UserDefaults.standard.loadSuite(named: name)
         } catch {
@@ -69,7 +69,7 @@ final class LiveUpdates: Sendable {
 
     private func update(_ instances: [FollowedInstance], _ event: DefaultsEvent) {
         if instances.isEmpty { return }
-        // An app's edit is reported when the agent has it, before it is in the file; but Foundation reads only files.
+        // An app's edit is reported as soon as the agent has it, before it is saved, but Foundation reads only files.
         DefaultsKit.UserDefaults.standard.synchronize()
         for instance in instances {
             instance.defaults.synchronize()
@@ -83,7 +83,7 @@ final class LiveUpdates: Sendable {
 /// The followed instances and the tasks that follow their domains.
 struct LiveUpdatesState {
     private var instances: [FollowedInstance] = []
-    /// The tasks by the names of their domains; `nil` while a task is about to start.
+    /// The tasks, keyed by the names of their domains; `nil` while a task is about to start.
     private var tasks: [String: Task<Void, Never>?] = [:]
     /// The number of times that all tasks have been stopped.
     private(set) var round = 0
@@ -104,7 +104,7 @@ struct LiveUpdatesState {
 
     /// Adds a task that has started.
     ///
-    /// - Returns: Whether it may continue: live updates may have been stopped since.
+    /// - Returns: Whether the task may continue; live updates may have been stopped in the meantime.
     mutating func begin(_ task: Task<Void, Never>, for name: String, in round: Int) -> Bool {
         guard round == self.round else { return false }
         tasks[name] = .some(task)

@@ -1,6 +1,7 @@
-/// An object of a binary property list that has been located and bounded, but not yet read.
+/// An object in a binary property list, located and bounded but not yet read.
 ///
-/// A marker's high half is the type, and its low half the count; 15 means that the count follows as an integer.
+/// The high nibble of a marker is the type, and the low nibble is the count. A count of 15 means that the real count
+/// follows as an integer.
 struct BinaryObject {
     enum Kind {
         case integer, real, date, data, ascii, utf16, uid, array, dictionary, no, yes
@@ -11,10 +12,10 @@ struct BinaryObject {
     let offset: Int
     /// The offset of the content.
     let content: Int
-    /// The number of bytes of content; for containers, of references.
+    /// The number of content bytes; for a container, the number of elements or entries.
     let count: Int
 
-    /// Determines the kind of the object at an offset, and checks that its content ends before `end`.
+    /// Determines the kind of the object at an offset and checks that its content doesn't extend past `end`.
     @inline(__always)
     init(
         _ bytes: UnsafeRawBufferPointer, at offset: Int, end: Int, referenceSize: Int
@@ -24,7 +25,7 @@ struct BinaryObject {
         let low = Int(marker & 0x0F)
         var content = offset + 1
         var count = low
-        // For other types, the low half has a different meaning.
+        // For other types, the low nibble isn't a count.
         if low == 0x0F {
             switch marker >> 4 {
             case 0x4, 0x5, 0x6, 0xA, 0xD: (count, content) = try Self.longCount(bytes, at: offset, end: end)
@@ -46,7 +47,8 @@ struct BinaryObject {
         case 0xD: (kind, unit) = (.dictionary, 2 * referenceSize)
         default: throw Self.unknown(marker, at: offset)
         }
-        // A count is at most 2^63 - 1 and a unit at most 16, so divide, not multiply.
+        // Divide instead of multiplying: a count can be up to 2^63 - 1 and a unit up to 16, so the product could
+        // overflow.
         guard count <= (end - content) / unit else {
             throw ReadingFailure(
                 code: .offsetOutOfRange, offset: offset, message: "the object's content is not within the input")

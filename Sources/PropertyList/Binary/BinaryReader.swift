@@ -1,24 +1,24 @@
 /// A reader of binary property lists (`bplist00`).
 ///
-/// Objects may be shared. Containers and larger scalars are read once and kept. Their expanded size counts against the
-/// limits at each use, so a small file can't represent an endless tree.
+/// Objects may be shared, so containers and larger scalars are cached. Each use counts their expanded size against the
+/// limits, so a small file can't represent an enormous tree.
 struct BinaryReader: ~Copyable {
     private let bytes: UnsafeRawBufferPointer
     private let trailer: BinaryTrailer
     private let limits: PropertyListLimits
     private var objects = 0
-    /// The bytes of text and data so far; shared ones count each time.
+    /// The number of bytes of text and data so far; shared values count once per use.
     private var content = 0
     private var levels: [Level] = []
     /// The values and keys of open containers.
     private var values = MoveStack<PropertyListValue>()
     private var keys = MoveStack<String>()
     private var kept: [CachedValue] = []
-    /// For each object, its index in `kept` plus one, or its state as one of the constants below.
+    /// For each object, its index in `kept` plus one, or one of the states below.
     private var positions: [Int32]
-    /// The check of every key; set when the document is read for the second time.
+    /// The check applied to every key; set only when the document is read a second time.
     private var check: KeyCheck?
-    /// Whether some dictionary had a key more than once.
+    /// Whether any dictionary contained a key more than once.
     private var hasEqualKeys = false
 
     /// An object not encountered yet.
@@ -38,16 +38,16 @@ struct BinaryReader: ~Copyable {
         /// The values of `objects` and `content` when this container was opened.
         var objectsBefore: Int
         var contentBefore: Int
-        /// The maximum nesting depth of the containers in it.
+        /// The maximum nesting depth of the containers inside this one.
         var height = 0
     }
 
-    /// An object that may occur again.
+    /// A cached object, which may be referenced again.
     private struct CachedValue {
         var value: PropertyListValue
-        /// The number of values in it, including itself.
+        /// The number of values in the expanded object, including the object itself.
         var objects: Int
-        /// The number of bytes of text and data in it.
+        /// The number of bytes of text and data in the expanded object.
         var content: Int
         /// The nesting depth of its containers, including itself.
         var height: Int
@@ -90,9 +90,9 @@ struct BinaryReader: ~Copyable {
         return outermost
     }
 
-    /// Reads a container's values up to a nested container, which must be read first.
+    /// Reads a container's values until it reaches a nested container, which must be read first.
     ///
-    /// - Returns: False if there are no more values.
+    /// - Returns: Whether a nested container was opened; `false` once all values have been read.
     private mutating func readScalars(of level: Int) throws(ReadingFailure) -> Bool {
         while levels[level].next < levels[level].count {
             var position = levels[level].references + levels[level].next * trailer.referenceSize
@@ -109,7 +109,7 @@ struct BinaryReader: ~Copyable {
         return false
     }
 
-    /// Pops the completed container off the stack and keeps it.
+    /// Pops the completed container off the stack and caches it.
     private mutating func close() -> PropertyListValue {
         let level = levels.removeLast()
         let value: PropertyListValue
@@ -132,7 +132,8 @@ struct BinaryReader: ~Copyable {
 
     // MARK: Objects
 
-    /// Returns the value of an object, or `nil` if it is a container, which is then pushed onto the stack.
+    /// Returns the value of an object, or pushes a container that hasn't been read yet onto the stack and returns
+    /// `nil`.
     private mutating func value(of object: Int, referredAt position: Int) throws(ReadingFailure) -> PropertyListValue? {
         let known = positions[object]
         if known > 0 || known == Self.open { return try cachedValue(known, referredAt: position) }
@@ -190,11 +191,11 @@ struct BinaryReader: ~Copyable {
         return string
     }
 
-    /// Keeps a value that allocates memory, so that all its uses share that memory.
+    /// Caches a value on its second use, so that later uses share its memory.
     private mutating func keep(
         _ value: PropertyListValue, _ found: BinaryObject, as object: Int
     ) -> PropertyListValue {
-        // Fifteen bytes of text fit in the value itself, and most objects don't occur again.
+        // Swift stores up to 15 bytes of text inline, and most objects are used only once.
         guard found.count > 15 else { return value }
         guard positions[object] == Self.met else {
             positions[object] = Self.met
@@ -207,7 +208,7 @@ struct BinaryReader: ~Copyable {
 
     private mutating func open(_ found: BinaryObject, as object: Int) throws(ReadingFailure) {
         guard levels.count < limits.depth else { throw tooDeep(at: found.offset) }
-        // Refused before any of its values is read.
+        // Refuse the container before reading any of its values.
         guard found.count <= limits.objects - objects else { throw tooManyObjects(at: found.offset) }
         let level = Level(
             object: object, references: found.content, count: found.count, isDictionary: found.kind == .dictionary,
@@ -239,7 +240,9 @@ struct BinaryReader: ~Copyable {
         return object
     }
 
-    /// Returns the number at an offset before the trailer; the trailer is longer than the bytes read in excess.
+    /// Returns the number at an offset before the trailer.
+    ///
+    /// This always loads eight bytes. The trailer is longer than that, so the load stays within the input.
     @inline(__always)
     private func number(at offset: Int, size: Int) -> UInt64 {
         UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) >> UInt64(64 - 8 * size)
@@ -252,8 +255,9 @@ struct BinaryReader: ~Copyable {
         objects += more
     }
 
-    /// Counts text and data before they are copied: objects may overlap in the input, so even a small input could
-    /// contain any amount of them.
+    /// Counts text and data before they are copied.
+    ///
+    /// Objects may overlap in the input, so even a small input can represent any amount of text and data.
     private mutating func count(content more: Int, at offset: Int) throws(ReadingFailure) {
         guard more <= limits.bytes - content else {
             throw ReadingFailure(

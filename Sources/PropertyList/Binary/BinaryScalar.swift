@@ -1,9 +1,10 @@
-/// The decoding of objects that contain no others.
+/// Decoding of objects that contain no other objects.
 enum BinaryScalar {
     static func integer(
         _ bytes: UnsafeRawBufferPointer, _ object: BinaryObject
     ) throws(ReadingFailure) -> PropertyListValue {
-        // Up to 4 bytes are unsigned, and 8 are signed; 16 are for numbers that need 64 unsigned bits.
+        // Integers of up to 4 bytes are unsigned, and integers of 8 bytes are signed. Numbers that need 64 unsigned
+        // bits use 16 bytes.
         guard object.count >= 8 else {
             return .integer(Int64(truncatingIfNeeded: number(bytes, object.content, size: object.count)))
         }
@@ -46,7 +47,7 @@ enum BinaryScalar {
         return latin1(bytes)
     }
 
-    /// Decodes text that should be ASCII but isn't even UTF-8, as Foundation does.
+    /// Decodes supposed ASCII text that isn't even UTF-8; like Foundation, it assumes Latin-1.
     private static func latin1(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
         String(String.UnicodeScalarView(bytes.lazy.map { Unicode.Scalar($0) }))
     }
@@ -55,7 +56,7 @@ enum BinaryScalar {
         _ content: UnsafeRawBufferPointer, _ object: BinaryObject
     ) throws(ReadingFailure) -> String {
         var failure: ReadingFailure?
-        // A unit takes at most three bytes of UTF-8; a pair, four.
+        // A UTF-16 code unit needs at most three bytes of UTF-8, and a surrogate pair needs four.
         let string = String(unsafeUninitializedCapacity: content.count / 2 * 3) { output in
             var count = 0
             func append(_ scalar: Unicode.Scalar) {

@@ -3,18 +3,19 @@ struct BinaryTrailer {
     static let length = 32
     static let header = "bplist00"
 
-    /// The width of an entry of the offset table.
+    /// The size in bytes of an entry in the offset table.
     let offsetSize: Int
-    /// The width of a reference from a container to an object.
+    /// The size in bytes of a reference from a container to an object.
     let referenceSize: Int
     let objectCount: Int
     let topObject: Int
-    /// The start of the offset table; objects are between the header and this offset.
+    /// The start of the offset table; all objects lie between the header and the table.
     let tableOffset: Int
 
     init(_ bytes: UnsafeRawBufferPointer) throws(ReadingFailure) {
         let count = bytes.count
-        // Apple's reader accepts any last digit of the version; versions that begin with 1 are a different format.
+        // Like Apple's reader, accept any final digit in the version; versions that begin with 1 are a different
+        // format.
         guard bytes.starts(with: "bplist0".utf8) else {
             throw ReadingFailure(
                 code: .unsupported, offset: 0, message: "expected version bplist00, found a different one")

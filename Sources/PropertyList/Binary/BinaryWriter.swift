@@ -1,7 +1,9 @@
-/// A writer of binary property lists that, like Apple's, writes equal scalars once and numbers as small as possible.
+/// A writer of binary property lists that, like Apple's, writes equal scalars once and numbers in as few bytes as
+/// possible.
 ///
-/// Unlike Apple's, it sorts dictionaries, so that equal values give equal bytes, and never merges numbers of different
-/// types. Containers come after all scalars, because the size of a reference depends on the number of objects.
+/// Unlike Apple's, it sorts dictionaries, so that equal values produce equal bytes, and it never merges numbers of
+/// different types. Containers come after all scalars, because the size of a reference depends on the number of
+/// objects.
 struct BinaryWriter: ~Copyable {
     private var output = MoveStack<UInt8>(minimumCapacity: 4096)
     private var offsets: [Int] = []
@@ -22,7 +24,7 @@ struct BinaryWriter: ~Copyable {
     }
 
     init() {
-        // This is enough for most documents and messages.
+        // These capacities suffice for most documents and messages.
         offsets.reserveCapacity(64)
         references.reserveCapacity(64)
         levels.reserveCapacity(4)
@@ -49,7 +51,7 @@ struct BinaryWriter: ~Copyable {
         return [UInt8](output.elements)
     }
 
-    /// Returns the number of the object for a value; writes the object if it is a scalar, or begins it if not.
+    /// Writes a scalar or begins a container, and returns its object number.
     private mutating func object(for value: PropertyListValue) throws(PropertyListError) -> Int {
         switch value {
         case .array(let values): return try begin(WriterLevel(values))
@@ -132,7 +134,7 @@ struct BinaryWriter: ~Copyable {
     }
 
     private mutating func append(integer number: Int64) {
-        // A negative number takes eight bytes, because shorter ones are unsigned.
+        // Negative numbers need eight bytes, because shorter integers are unsigned.
         let pattern = UInt64(bitPattern: number)
         let size = Self.size(of: pattern)
         output.append(0x10 | UInt8(size.trailingZeroBitCount))
@@ -152,7 +154,7 @@ struct BinaryWriter: ~Copyable {
         append(integer: Int64(count))
     }
 
-    /// Returns the smallest of 1, 2, 4 and 8 bytes that can hold the number.
+    /// Returns the smallest size that can hold the number: 1, 2, 4 or 8 bytes.
     private static func size(of number: UInt64) -> Int {
         switch number {
         case 0...0xFF: 1
@@ -162,7 +164,7 @@ struct BinaryWriter: ~Copyable {
         }
     }
 
-    // MARK: The end
+    // MARK: Finishing
 
     private mutating func finish() {
         let referenceSize = Self.size(of: UInt64(offsets.count))

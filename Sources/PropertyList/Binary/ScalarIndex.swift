@@ -1,7 +1,7 @@
-/// An index of the scalars already written, by their bytes, which identify an object completely.
+/// An index of the scalars already written, keyed by their bytes, which fully identify an object.
 ///
-/// It is a hash table of object numbers. Each process has its own hash function, so nobody can craft a document of
-/// values with the same hash.
+/// It is a hash table of object numbers. Each process uses a different hash function, so nobody can craft a document
+/// whose values all collide.
 struct ScalarIndex {
     private struct Slot {
         var hash: UInt32
@@ -11,7 +11,7 @@ struct ScalarIndex {
 
     private static let processSeed = UInt64.random(in: .min ... .max)
     private static let processFactor = UInt64.random(in: .min ... .max) | 1
-    // These are copies, because each access to a static checks whether it has been initialized.
+    // These are copies, because each access to a static property checks whether it has been initialized.
     private let seed = Self.processSeed
     private let factor = Self.processFactor
 
@@ -19,9 +19,10 @@ struct ScalarIndex {
     private var slots = [Slot](repeating: Slot(hash: 0), count: 64)
     private var taken = 0
 
-    /// Returns the number of an object with the same bytes as the one that ends the output; `nil` if there is none.
+    /// Returns the number of an earlier object with the same bytes as the one at the end of the output, if there is
+    /// one.
     ///
-    /// In the latter case the new object is added to the index.
+    /// Otherwise, adds the new object to the index and returns `nil`.
     mutating func find(
         in output: UnsafeBufferPointer<UInt8>, from position: Int, as object: Int, offsets: [Int]
     ) -> Int? {
@@ -31,7 +32,7 @@ struct ScalarIndex {
         var index = Int(hash) & (slots.count - 1)
         while slots[index].object > 0 {
             let known = Int(slots[index].object) - 1
-            // No object's bytes are a prefix of another's.
+            // No object's bytes are a prefix of another's, so comparing this many bytes is enough.
             if slots[index].hash == hash, Self.areSame(base + offsets[known], base + position, count) { return known }
             index = (index + 1) & (slots.count - 1)
         }

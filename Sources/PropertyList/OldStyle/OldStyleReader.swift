@@ -1,6 +1,6 @@
 /// A reader of old-style (OpenStep) property lists and strings files, with GNUstep's typed values.
 ///
-/// Anything else that isn't data or a container is a string.
+/// All other values except data and containers are strings.
 struct OldStyleReader: ~Copyable {
     private var scanner: OldStyleScanner
     private var tree: TreeBuilder
@@ -47,7 +47,7 @@ struct OldStyleReader: ~Copyable {
         return scanner.next == UInt8(ascii: "=") || scanner.next == UInt8(ascii: ";")
     }
 
-    /// Reads an array's element, or a dictionary's key with the beginning of its value, or closes the container.
+    /// Reads an array element, or a dictionary key and the beginning of its value, or closes the container.
     private mutating func readPart() throws(ReadingFailure) {
         guard let closer = closers.last else { return }
         try scanner.skipSpace()
@@ -104,9 +104,9 @@ struct OldStyleReader: ~Copyable {
     }
 }
 
-/// The NextStep character set, which octal escapes in old-style property lists refer to.
+/// The NextStep character set, used by octal escapes in old-style property lists.
 enum NextStepEncoding {
-    /// The characters 128 to 255, of which the last two are unassigned; the lower half is ASCII.
+    /// Characters 128 to 255, the last two of which are unassigned; the lower half is ASCII.
     private static let upperHalf: [Unicode.Scalar] = Array(
         ("\u{A0}ÀÁÂÃÄÅÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖÙÚÛÜÝÞµ×÷©¡¢£⁄¥ƒ§¤’“«‹›ﬁﬂ®–†‡·¦¶•‚„”»…‰¬¿¹ˋ´ˆ˜¯˘˙¨²˚¸³˝˛ˇ"
             + "—±¼½¾àáâãäåçèéêëìÆíªîïðñŁØŒºòóôõöæùúûıüýłøœßþÿ\u{FFFD}\u{FFFD}").unicodeScalars)

@@ -1,4 +1,4 @@
-/// A cursor over the UTF-8 of an old-style property list that understands its tokens, but not how they combine.
+/// A cursor over the UTF-8 of an old-style property list; it recognizes tokens, but not how they combine.
 struct OldStyleScanner: ~Copyable {
     private let text: UnsafeBufferPointer<UInt8>
 
@@ -127,7 +127,7 @@ struct OldStyleScanner: ~Copyable {
         }
     }
 
-    /// Scans up to three digits; the low eight bits of their number count.
+    /// Scans up to three octal digits and uses the low eight bits of their value.
     private mutating func octal() -> Unicode.Scalar {
         var value = 0
         for _ in 0..<3 {
@@ -138,9 +138,9 @@ struct OldStyleScanner: ~Copyable {
         return NextStepEncoding.scalar(UInt8(truncatingIfNeeded: value))
     }
 
-    /// Scans the digits of `\U00e9`; a pair of surrogates takes two escapes.
+    /// Scans the digits of `\U00e9`, and a second escape if the first one is a lead surrogate.
     ///
-    /// Without digits, the result is U+0000.
+    /// An escape without digits results in U+0000.
     private mutating func unicode(at position: Int) throws(ReadingFailure) -> Unicode.Scalar {
         let unit = unicodeUnit()
         if let scalar = Unicode.Scalar(unit) { return scalar }
@@ -166,7 +166,7 @@ struct OldStyleScanner: ~Copyable {
         return value
     }
 
-    /// Skips a string; returns false if there is none.
+    /// Skips a string; returns `false` if there is none.
     private mutating func skipString() throws(ReadingFailure) -> Bool {
         guard let first = next else { return false }
         let position = offset
@@ -183,7 +183,7 @@ struct OldStyleScanner: ~Copyable {
         throw failure("the closing quotation mark is missing", at: position)
     }
 
-    /// Skips a value with its contents; only the brackets of containers are checked.
+    /// Skips a value with its contents; of a container's syntax, only the number of brackets is checked.
     mutating func skipValue() throws(ReadingFailure) {
         var depth = 0
         repeat {
@@ -207,7 +207,7 @@ struct OldStyleScanner: ~Copyable {
 
     // MARK: Data and typed values
 
-    /// Reads `<…>` from the `<` on: hexadecimal data, or GNUstep's `<*I5>` and `<[base64]>`.
+    /// Reads `<…>`, starting at the `<`: hexadecimal data, or GNUstep's `<*I5>` and `<[base64]>`.
     mutating func angled() throws(ReadingFailure) -> PropertyListValue {
         let position = offset
         offset += 1

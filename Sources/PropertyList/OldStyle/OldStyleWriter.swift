@@ -1,9 +1,9 @@
 /// A writer of old-style property lists in the layout of macOS's `defaults read`, as UTF-8 that reads back.
 ///
-/// It differs where Apple's output can't be read back: characters beyond ASCII aren't escaped, except for control
+/// It differs where Apple's output can't be read back: non-ASCII characters aren't escaped, except for control
 /// characters, and data is written in full.
 struct OldStyleWriter: ~Copyable {
-    /// Whether numbers, Booleans and dates are written in GNUstep's form, `<*I5>`, which keeps their types.
+    /// Whether numbers, Booleans and dates are written in GNUstep's form, `<*I5>`, which preserves their types.
     ///
     /// Containers then begin right after their keys, without macOS's extra indentation.
     var isTyped = false
@@ -20,7 +20,7 @@ struct OldStyleWriter: ~Copyable {
         return [UInt8](output.elements)
     }
 
-    /// Writes a value as part of a document, without its first line's indentation and its last line's end.
+    /// Writes a value as part of a document, without the first line's indentation and the last line's newline.
     mutating func write(
         _ value: PropertyListValue, within layout: FragmentLayout
     ) throws(PropertyListError) -> [UInt8] {
@@ -60,7 +60,7 @@ struct OldStyleWriter: ~Copyable {
         case .boolean(let flag):
             if isTyped { append("B", flag ? "Y" : "N") } else { output.append(UInt8(ascii: flag ? "1" : "0")) }
         case .date(let date):
-            // A date outside the calendar has no typed form that reads back.
+            // A date outside the calendar has no typed form that can be read back.
             if CivilTime(date) == nil { append(date.oldStyleText) } else { append("D", date.oldStyleText) }
         case .data(let bytes): append(bytes)
         case .array(let values):
@@ -123,7 +123,7 @@ struct OldStyleWriter: ~Copyable {
             let isPlain = text.allSatisfy { byte in
                 byte.isDecimalDigit || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z"))
             }
-            // A document that begins like this is detected as binary.
+            // A document that begins with these bytes would be detected as binary.
             let looksBinary = output.count == 0 && text.starts(with: "bplist".utf8)
             guard !isPlain || text.isEmpty || looksBinary else { return output.append(text) }
             output.append(UInt8(ascii: "\""))

@@ -3,7 +3,7 @@ extension DocumentOutline {
     ///
     /// - Parameters:
     ///   - text: The document that was scanned.
-    ///   - format: Its format.
+    ///   - format: The document's format.
     /// - Returns: The patches; `nil` if the format can't represent a value.
     func patches(
         of text: UnsafeBufferPointer<UInt8>, _ format: PropertyListFormat
@@ -26,7 +26,8 @@ extension DocumentOutline {
                 if format == .oldStyle, let last = bytes.last, OldStyleScanner.isUnquoted(last),
                     entry.value.upperBound < text.count, OldStyleScanner.isUnquoted(text[entry.value.upperBound])
                 {
-                    // A comment directly follows the old, quoted value; it would become part of an unquoted word.
+                    // A comment directly follows the old, quoted value. Without a space, it would become part of the
+                    // new, unquoted word.
                     bytes.append(UInt8(ascii: " "))
                 }
                 patches.append(TextSplice.Patch(range: entry.value, bytes: bytes))
@@ -36,7 +37,7 @@ extension DocumentOutline {
         return patches + insertions
     }
 
-    /// Removes an entry with its line, or alone if it shares its lines.
+    /// Returns a patch that removes an entry with its lines, or only the entry if it shares them with other text.
     private func removal(of entry: Entry, _ layout: TextLayout) -> TextSplice.Patch {
         var range = entry.key.lowerBound..<entry.end
         if let margin = layout.indentation(before: range.lowerBound),
@@ -78,7 +79,7 @@ extension DocumentOutline {
                 patches.append(
                     TextSplice.Patch(range: line..<line, bytes: margin + entry + layout.lineEnd, rank: rank))
             } else {
-                // At the beginning of the document, and in an empty dictionary, a new line must also follow.
+                // At the beginning of the document and in an empty dictionary, a line ending must follow as well.
                 let before = position == 0 ? [] : layout.lineEnd
                 let behind = position == 0 || (count == 0 && rank == added.count - 1) ? layout.lineEnd : []
                 patches.append(
@@ -86,7 +87,7 @@ extension DocumentOutline {
             }
         }
         guard let emptyElement, !patches.isEmpty else { return patches }
-        // `<dict/>` becomes an element with an opening and a closing tag.
+        // Expand `<dict/>` into an element with an opening and a closing tag.
         let bytes =
             Array("<dict>".utf8) + layout.lineEnd + patches.flatMap(\.bytes) + outerMargin(layout)
             + Array("</dict>".utf8)
@@ -149,7 +150,7 @@ extension DocumentOutline {
 }
 
 extension PropertyListValue {
-    /// Whether old-style text can represent the value as it is: strings and data, and containers of these.
+    /// Whether old-style text can represent the value exactly: strings and data, and containers of these.
     fileprivate var isOldStyleText: Bool {
         switch self {
         case .string, .data: true

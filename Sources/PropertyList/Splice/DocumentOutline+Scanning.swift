@@ -1,8 +1,8 @@
 extension DocumentOutline {
     /// Finds the entries of an XML document.
     ///
-    /// - Returns: False if it isn't a dictionary, or can't be changed in place.
-    /// - Throws: The reason why it isn't a property list, as far as it is scanned.
+    /// - Returns: `false` if the document isn't a dictionary or can't be changed in place.
+    /// - Throws: A `ReadingFailure` if a scanned part isn't valid.
     mutating func scanXML(_ text: UnsafeBufferPointer<UInt8>) throws(ReadingFailure) -> Bool {
         var scanner = XMLScanner(text)
         try scanner.skipMisc()
@@ -58,13 +58,13 @@ extension DocumentOutline {
 
     /// Finds the entries of an old-style document.
     ///
-    /// - Returns: False if it isn't a dictionary, or can't be changed in place.
-    /// - Throws: The reason why it isn't a property list, as far as it is scanned.
+    /// - Returns: `false` if the document isn't a dictionary or can't be changed in place.
+    /// - Throws: A `ReadingFailure` if a scanned part isn't valid.
     mutating func scanOldStyle(_ text: UnsafeBufferPointer<UInt8>) throws(ReadingFailure) -> Bool {
         var scanner = OldStyleScanner(text)
         try scanner.skipSpace()
         hasBraces = scanner.skip(UInt8(ascii: "{"))
-        // A strings file has no opening mark, and begins with the comments just skipped.
+        // A strings file has no opening brace and begins with the comments just skipped.
         opening = hasBraces ? scanner.offset : 0
         while true {
             try scanner.skipSpace()
@@ -86,7 +86,7 @@ extension DocumentOutline {
             guard key.withUTF8({ add($0, entry) }) else { return false }
         }
         try scanner.skipSpace()
-        // A text that consists only of comments has no place for a key.
+        // A document that consists only of comments offers no position for a key.
         guard scanner.isAtEnd, hasBraces || count > 0 else { return false }
         end()
         return true

@@ -1,5 +1,5 @@
-/// The entries of a document's outermost dictionary that a splice needs: those that it changes, and the neighbors of
-/// those that it adds.
+/// The entries of a document's outermost dictionary that a splice needs: the changed entries and the neighbors of the
+/// added ones.
 struct DocumentOutline {
     /// The byte ranges of an entry's parts.
     struct Entry {
@@ -17,29 +17,29 @@ struct DocumentOutline {
         let value: PropertyListValue?
         /// The key's existing entry, if any.
         var found: Entry?
-        /// The entry after which a new one belongs; `nil` for the first.
+        /// The entry that a new entry follows; `nil` if the new entry comes first.
         var predecessor: Entry?
     }
 
-    /// The edits in the order of their keys' bytes.
+    /// The edits, sorted by the bytes of their keys.
     private(set) var edits: [Edit]
     /// The number of entries.
     private(set) var count = 0
     private(set) var first: Entry?
     private(set) var last: Entry?
-    /// Whether the keys are in the order of their bytes.
+    /// Whether the keys are sorted by their bytes.
     private(set) var isOrdered = true
-    /// The offset after the dictionary's opening mark.
+    /// The offset after the dictionary's opening tag or brace.
     var opening = 0
-    /// Whether the dictionary has marks around it; a strings file doesn't.
+    /// Whether the dictionary is enclosed in tags or braces; a strings file isn't.
     var hasBraces = true
     /// The range of the dictionary if it is an empty element.
     var emptyElement: Range<Int>?
 
-    /// The index of each edit by its key, under Unicode equivalence.
+    /// The index of each edit by its key, with canonically equivalent keys considered equal.
     private let positions: [String: Int]
     private let areASCII: Bool
-    /// The first edit whose key isn't before the last key scanned.
+    /// The index of the first edit whose key doesn't sort before the last scanned key.
     private var next = 0
     private var previousKey: [UInt8] = []
 
@@ -64,7 +64,7 @@ struct DocumentOutline {
 
     /// Adds the next entry.
     ///
-    /// - Returns: False if its key is equivalent to an edited key but spelled in other scalars, or repeats one.
+    /// - Returns: `false` if the key repeats an edited key, or is equivalent to one but has different scalars.
     mutating func add(_ key: UnsafeBufferPointer<UInt8>, _ entry: Entry) -> Bool {
         if isOrdered, count > 0 { isOrdered = Self.order(previousKey, key) < 0 }
         if isOrdered {
@@ -85,14 +85,14 @@ struct DocumentOutline {
         return true
     }
 
-    /// Ends the dictionary: the remaining new keys come last.
+    /// Ends the dictionary; the remaining new keys come last.
     mutating func end() {
         for position in edits.indices where !isOrdered || position >= next { edits[position].predecessor = last }
     }
 
     /// Returns the index of the edit whose key Swift considers equal to this one.
     private func index(of key: UnsafeBufferPointer<UInt8>) -> Int? {
-        // An ASCII string is equivalent to no other ASCII string.
+        // Two different ASCII strings are never equivalent.
         guard areASCII, UTF8Validation.firstNonASCII(in: key) == nil else {
             return positions[String(decoding: key, as: UTF8.self)]
         }

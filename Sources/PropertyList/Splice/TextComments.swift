@@ -1,15 +1,15 @@
-/// The search for comments in text property lists.
+/// A search for comments in text property lists.
 package enum TextComments {
-    /// Returns whether a document has comments, so that rewriting it as a whole would lose more than formatting.
+    /// Returns whether a document contains comments, which would be lost if it were rewritten as a whole.
     ///
-    /// Text that only looks like a comment, such as inside a CDATA section, also counts.
+    /// Text that merely looks like a comment, such as text in a CDATA section, also counts.
     ///
     /// - Parameters:
     ///   - document: The bytes, in any encoding in which ASCII is recognizable.
     ///   - format: The format; a binary document has no comments.
     /// - Returns: Whether there is a comment.
     package static func exist(in document: [UInt8], _ format: PropertyListFormat) -> Bool {
-        // Without its zeros, UTF-16 text in ASCII becomes plain ASCII.
+        // UTF-16 text that contains only ASCII characters becomes plain ASCII without its zero bytes.
         let text = document.contains(0) ? document.filter { $0 != 0 } : document
         switch format {
         case .xml: return text.indices.contains { text[$0] == UInt8(ascii: "<") && text[$0...].starts(with: opening) }

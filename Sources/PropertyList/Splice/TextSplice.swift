@@ -1,8 +1,8 @@
-/// A way to change keys of a text property list while leaving all its other bytes as they are.
+/// An editor that changes keys of a text property list and leaves all other bytes as they are.
 ///
-/// Comments, order, indentation, CDATA sections, carriage returns and other writers' spelling of numbers stay. A new
-/// value replaces the old one. A removed key goes with its line; a comment on a line of its own stays. A new key goes
-/// where the order of the keys puts it, or to the end if they aren't in order, and is laid out like its neighbor.
+/// It preserves comments, order, indentation, CDATA sections, carriage returns and the spelling of numbers by other
+/// writers. A new value replaces the old one. Removing a key removes its line, but not a comment on a separate line. A
+/// new key is inserted in sorted order, or at the end if the keys aren't sorted, and is laid out like its neighbor.
 ///
 /// The document is scanned once, and no values are created for unchanged entries.
 ///
@@ -15,12 +15,12 @@ package enum TextSplice {
     ///
     /// - Parameters:
     ///   - edits: The keys to set, or to remove if the value is `nil`.
-    ///   - document: The whole document, which a reader accepts.
-    ///   - count: The number of keys after the change. A different count reveals keys that occur twice, and keys that
+    ///   - document: The whole document, which must be valid.
+    ///   - count: The expected number of keys after the change. A different count reveals duplicate keys and keys that
     ///     differ only in Unicode normalization, anywhere in the dictionary.
-    /// - Returns: The changed document; `nil` if it has to be rewritten as a whole. That is the case if it is binary,
-    ///   if it isn't UTF-8, if it doesn't end up with `count` keys, or if its format can't represent a value, as
-    ///   old-style text can't represent a number.
+    /// - Returns: The changed document, or `nil` if it must be rewritten as a whole: if it is binary, isn't UTF-8,
+    ///   doesn't end up with `count` keys, or is in a format that can't represent a value (old-style text can't
+    ///   represent numbers).
     package static func splice(
         _ edits: [String: PropertyListValue?], into document: [UInt8], resultingCount count: Int
     ) -> [UInt8]? {
@@ -61,7 +61,7 @@ package enum TextSplice {
         output.append(contentsOf: mark)
         var position = 0
         for patch in patches.sorted(by: <) {
-            // Entries don't overlap, so patches can't either; a malformed document must still do no harm.
+            // Entries don't overlap, so patches can't either, but a malformed document must not crash the process.
             guard patch.range.lowerBound >= position else { return nil }
             output.append(contentsOf: UnsafeBufferPointer(rebasing: text[position..<patch.range.lowerBound]))
             output.append(contentsOf: patch.bytes)

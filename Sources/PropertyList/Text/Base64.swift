@@ -5,7 +5,7 @@ package enum Base64 {
     private static let padding: UInt8 = 65
     private static let wrong: UInt8 = 66
 
-    /// The meaning of each byte: a number below 64, or one of the marks above.
+    /// The meaning of each byte: a value below 64, or one of the constants above.
     private static let meanings: [UInt8] = {
         var table = [UInt8](repeating: wrong, count: 256)
         for (value, byte) in alphabet.enumerated() { table[Int(byte)] = UInt8(value) }

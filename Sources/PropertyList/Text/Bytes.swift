@@ -31,13 +31,13 @@ enum Word {
         UInt64(byte) &* ones
     }
 
-    /// Returns a word with the high bit set at the first zero byte, and perhaps at later ones.
+    /// Returns a word with the high bit set in the first zero byte, and possibly in later bytes.
     @inline(__always)
     static func zeroBytes(_ word: UInt64) -> UInt64 {
         (word &- ones) & ~word & highBits
     }
 
-    /// Reads eight bytes, the first one as the lowest.
+    /// Loads eight bytes in little-endian order.
     @inline(__always)
     static func load(_ bytes: UnsafePointer<UInt8>) -> UInt64 {
         UInt64(littleEndian: UnsafeRawPointer(bytes).loadUnaligned(as: UInt64.self))

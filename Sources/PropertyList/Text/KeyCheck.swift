@@ -1,8 +1,8 @@
-/// A check for two keys of a dictionary that Swift considers equal although their Unicode scalars differ.
+/// A check for dictionary keys that Swift considers equal although their Unicode scalars differ.
 ///
-/// An example is "é" as one scalar and as two. Only one of the two keys would remain. A reader counts the entries of
-/// each dictionary, which costs nothing. If some are missing, it reads the document again with this check: the reason
-/// may be such keys, or the same key twice, which is allowed.
+/// For example, "é" can be one scalar or two; a dictionary would retain only one of the two keys. A reader counts the
+/// entries of each dictionary, which costs nothing. If entries are missing, it reads the document again with this
+/// check: the cause may be such keys, or a repeated key, which is allowed.
 struct KeyCheck {
     /// The keys seen so far in each open dictionary.
     private var levels: [Set<String>] = []
@@ -27,13 +27,13 @@ struct KeyCheck {
 }
 
 extension KeyCheck {
-    /// Reads a document, and reads it again with a check if a dictionary lost entries.
+    /// Reads a document, then reads it again with a check if a dictionary lost entries.
     ///
     /// - Parameters:
     ///   - refusesEquivalent: Whether equivalent keys are an error; if not, the last one's value wins.
-    ///   - read: A function that reads the document, and reports whether some dictionary had a key more than once.
-    /// - Throws: The error of `read`, except for equivalent keys that aren't refused.
-    /// - Returns: The value, and whether it lacks equivalent keys that the document has.
+    ///   - read: A function that reads the document and reports whether any dictionary contained a key more than once.
+    /// - Throws: The error of `read`, unless it is about equivalent keys and they are allowed.
+    /// - Returns: The value, and whether equivalent keys of the document were merged in it.
     static func read(
         refusesEquivalent: Bool,
         _ read: (KeyCheck?) throws(ReadingFailure) -> (value: PropertyListValue, hasEqualKeys: Bool)

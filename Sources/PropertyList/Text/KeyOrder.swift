@@ -1,4 +1,4 @@
-/// The order in which writers write a dictionary's keys: by UTF-8, which is also the order of their Unicode scalars.
+/// The order in which dictionary keys are written: by UTF-8, which is also the order by Unicode scalar.
 enum KeyOrder {
     /// An entry's index, and the first eight bytes of its key after the prefix that all keys share.
     ///
@@ -11,8 +11,8 @@ enum KeyOrder {
     static func sorted(_ entries: [(key: String, value: PropertyListValue)]) -> [Int] {
         if entries.count < 2 { return Array(entries.indices) }
         if entries.count <= few { return sortedByInsertion(entries) }
-        // Sorting plain numbers over one block of bytes is faster than sorting strings: nothing is retained or
-        // released.
+        // Sorting plain numbers that refer to one block of bytes is faster than sorting strings, because nothing is
+        // retained or released.
         var text = MoveStack<UInt8>(minimumCapacity: entries.count * 32)
         var starts: [Int] = []
         starts.reserveCapacity(entries.count + 1)
@@ -35,7 +35,7 @@ enum KeyOrder {
         return order.map(\.number)
     }
 
-    /// The size up to which a dictionary is sorted by insertion.
+    /// The maximum size of a dictionary that is sorted by insertion.
     ///
     /// Most dictionaries, such as those in messages, are small.
     private static let few = 24

@@ -1,7 +1,7 @@
 /// A limit on the number of consecutive combining marks in a key.
 ///
-/// Swift hashes and compares strings in normal form, and sorts each run of marks by insertion: each operation on a
-/// key of 80,000 marks, 160 KB, takes five seconds.
+/// To hash and compare strings, Swift normalizes them and sorts each run of marks by insertion. Every operation on a
+/// key with 80,000 marks (160 KB) takes five seconds.
 enum MarkRun {
     /// The limit, which is more than any writing system uses.
     static let limit = 128
@@ -22,11 +22,11 @@ enum MarkRun {
             message: "the key \"\(key.spelt())\" has more than \(limit) combining marks in a row")
     }
 
-    /// Returns whether a scalar, or its decomposition, takes part in the sorting.
+    /// Returns whether normalization sorts a scalar or its decomposition.
     fileprivate static func isMark(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case ..<0x300: false
-        // Their own class is 0, but each decomposes into two marks.
+        // Their combining class is 0, but each decomposes into two marks.
         case 0xF73, 0xF75, 0xF81: true
         default: scalar.properties.canonicalCombiningClass != .notReordered
         }
@@ -47,7 +47,7 @@ extension String {
 }
 
 extension PropertyListValue {
-    /// Whether a dictionary in it, at any depth, has a key that readers refuse.
+    /// Whether any dictionary in the value, at any depth, has a key that readers refuse.
     package var hasUnreadableKey: Bool {
         switch self {
         case .array(let elements): elements.contains(where: \.hasUnreadableKey)

@@ -1,4 +1,4 @@
-/// Numbers as written in text property lists.
+/// The textual form of numbers in property lists.
 enum NumberText {
     /// The result of parsing a whole number.
     enum Integer {
@@ -9,8 +9,8 @@ enum NumberText {
 
     /// Parses a whole number as Foundation does.
     ///
-    /// The text may have whitespace before and after the sign, then digits, or `0x` and hexadecimal digits. Nothing may
-    /// follow them.
+    /// The text is an optional sign, with whitespace allowed before and after it, followed by decimal digits or by `0x`
+    /// and hexadecimal digits. Nothing may follow the digits.
     static func integer(_ text: UnsafeBufferPointer<UInt8>) -> Integer {
         var index = 0
         func skipWhitespace() {
@@ -68,20 +68,20 @@ enum NumberText {
 
     /// Returns the shortest text that reads back as the number, laid out like C's `%.17g`: `1`, `0.1`, `1e+21`, `inf`.
     static func text(_ number: Double) -> String {
-        // Swift prints a NaN's sign and payload, which no format's text can represent.
+        // Swift prints a NaN's sign and payload, which no text format can represent.
         number.isNaN ? "nan" : layout("\(number)")
     }
 
     /// Returns the shortest text that reads back as the number.
     static func text(_ number: Float) -> String {
-        // Swift prints a NaN's sign and payload, which no format's text can represent.
+        // Swift prints a NaN's sign and payload, which no text format can represent.
         number.isNaN ? "nan" : layout("\(number)")
     }
 
     /// Converts Swift's `1.0`, `1e-05` and `1.5e+16` to the layout of `%.17g` for the same digits.
     private static func layout(_ swift: String) -> String {
         guard let last = swift.utf8.last, last.isDecimalDigit else { return swift }
-        // Where Swift writes no exponent, C doesn't either.
+        // If Swift writes no exponent, C doesn't either.
         if !swift.utf8.contains(UInt8(ascii: "e")) {
             return swift.utf8.suffix(2).elementsEqual(".0".utf8) ? String(swift.dropLast(2)) : swift
         }

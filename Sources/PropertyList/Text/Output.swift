@@ -20,7 +20,7 @@ extension MoveStack<UInt8> {
     /// Appends a number's decimal digits.
     mutating func append(decimal number: some FixedWidthInteger) {
         if number < 0 { append(UInt8(ascii: "-")) }
-        // Digits are written from the last one backward; 64 bits need 20 at most.
+        // Write the digits from last to first; 64 bits need at most 20.
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
             var first = digits.count
             var rest = number.magnitude
@@ -34,7 +34,7 @@ extension MoveStack<UInt8> {
         }
     }
 
-    /// Appends a number's low-order bytes, the most significant one first.
+    /// Appends a number's low-order bytes, most significant byte first.
     mutating func append(bigEndian number: UInt64, size: Int) {
         withUnsafeBytes(of: number.bigEndian) { bytes in
             append(UnsafeBufferPointer(rebasing: bytes.assumingMemoryBound(to: UInt8.self)[(8 - size)...]))

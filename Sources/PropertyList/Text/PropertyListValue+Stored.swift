@@ -1,14 +1,14 @@
 extension PropertyListValue {
-    /// Returns the value that results from writing this one in a format and reading it back.
+    /// Returns the result of writing the value in a format and reading it back.
     ///
-    /// - Binary keeps every value as it is.
-    /// - XML has reals of one width, so `real32` becomes the `real` of the same value, and all NaNs become the same.
-    ///   Dates lose their fraction of a second (they are rounded down). An archive's object number is written as the
-    ///   dictionary `{ "CF$UID" = n; }`, as Apple does, so such a dictionary becomes an object number.
+    /// - Binary preserves every value.
+    /// - XML has reals of only one width, so `real32` becomes a `real` with the same value, and all NaNs become the
+    ///   same NaN. Dates are rounded down to whole seconds. As in Apple's files, an archive's object number is written
+    ///   as the dictionary `{ "CF$UID" = n; }`, so such a dictionary becomes an object number.
     /// - Old style has only strings, data, arrays and dictionaries: Booleans become `1` and `0`, numbers their shortest
     ///   text, dates `2001-01-01 00:00:00 +0000`, and object numbers `{ "CF$UID" = "n"; }`.
     ///
-    /// A value that the format can't represent at all is treated like the others; only `write(as:)` reports it.
+    /// Values that the format can't represent at all are not reported here; only `write(as:)` reports them.
     ///
     /// - Parameter format: The format to write.
     /// - Returns: The value as that format stores it.

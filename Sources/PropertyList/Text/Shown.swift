@@ -1,5 +1,5 @@
 extension StringProtocol {
-    /// Returns the text as an error message may quote it: truncated, with control characters shown by number.
+    /// Returns the text in a form that an error message can quote: truncated, with control characters shown as numbers.
     ///
     /// Text from a file must not fill a log or control a terminal.
     func shown(limit: Int = 40) -> String {
@@ -15,7 +15,7 @@ extension StringProtocol {
         return text
     }
 
-    /// Returns the text with each scalar beyond ASCII shown by number, so that lookalike spellings differ.
+    /// Returns the text with scalars other than printable ASCII shown as numbers, so that lookalike spellings differ.
     func spelt(limit: Int = 40) -> String {
         var text = ""
         for (count, scalar) in unicodeScalars.enumerated() {

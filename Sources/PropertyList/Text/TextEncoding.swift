@@ -1,4 +1,4 @@
-/// An encoding in which text property lists can be read.
+/// A supported encoding of text property lists.
 enum TextEncoding: String {
     case utf8 = "UTF-8"
     case utf16LittleEndian = "UTF-16LE"
@@ -6,7 +6,7 @@ enum TextEncoding: String {
     case ascii = "US-ASCII"
     case latin1 = "ISO-8859-1"
 
-    /// Detects the encoding from the byte order mark, the zeros of UTF-16, and the XML declaration, in this order.
+    /// Detects the encoding from the byte order mark, the zero bytes of UTF-16, and the XML declaration, in this order.
     ///
     /// - Returns: The encoding, and the length of the byte order mark.
     static func detect(
@@ -42,7 +42,7 @@ enum TextEncoding: String {
 
     /// Returns the name of an unsupported encoding, recognized by its byte order mark or its first ASCII character.
     private static func unsupportedName(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
-        // In UTF-7, a mark takes two or three characters and "<" takes five; neither could begin a property list.
+        // In UTF-7, a byte order mark begins with "+/v", and "<" with "+ADw". No other property list begins that way.
         if bytes.starts(with: "+/v".utf8) || bytes.starts(with: "+ADw".utf8) { return "UTF-7" }
         guard bytes.count >= 4 else { return nil }
         switch (bytes[0], bytes[1], bytes[2], bytes[3]) {
@@ -56,7 +56,7 @@ enum TextEncoding: String {
         var start = 0
         while start < bytes.count, bytes[start].isPropertyListWhitespace { start += 1 }
         guard bytes[start...].starts(with: "<?xml".utf8) else { return nil }
-        // A declaration is short: one that hasn't ended after a kilobyte isn't one.
+        // A declaration is short: text that continues for a kilobyte isn't a declaration.
         let rest = bytes[start...].prefix(1024)
         guard let close = rest.firstIndex(of: UInt8(ascii: ">")) else { return nil }
         let declaration = bytes[start..<close]

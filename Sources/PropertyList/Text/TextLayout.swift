@@ -33,8 +33,8 @@ struct TextLayout {
     ///
     /// - Parameters:
     ///   - position: An offset on the line.
-    ///   - passesComments: Whether comments that end on the line are skipped.
-    /// - Returns: The offset after the line's end; `nil` if something follows on the line.
+    ///   - passesComments: Whether to skip comments that end on the line.
+    /// - Returns: The offset after the line's end, or `nil` if other text follows on the line.
     func nextLine(after position: Int, passesComments: Bool = false) -> Int? {
         var index = position
         while index < text.count {
@@ -54,10 +54,11 @@ struct TextLayout {
         return nil
     }
 
-    /// Finds the line after the head of a strings file: the comments that a blank line separates from the first entry.
+    /// Finds the line after a strings file's header: the comments separated from the first entry by a blank line.
     ///
     /// - Parameter position: The offset of the first entry.
-    /// - Returns: The beginning of a line: that of the entry, or an earlier one of the entry's own comments.
+    /// - Returns: The offset of the line on which the first entry begins, or on which the comments that belong to it
+    ///   begin.
     func lineBehindHead(before position: Int) -> Int {
         var (line, index, isBlank) = (0, 0, true)
         while index < position {
@@ -106,7 +107,7 @@ struct FragmentLayout {
     var unit: [UInt8]
     var lineEnd: [UInt8]
 
-    /// Gives the output's last line the document's line ending, if the line is complete, and indents the next line.
+    /// Replaces a newline at the end of the output with the document's line ending, and indents the next line.
     func beginLine(_ output: inout MoveStack<UInt8>, depth: Int) {
         if output.elements.last == UInt8(ascii: "\n") {
             output.drop(after: output.count - 1)

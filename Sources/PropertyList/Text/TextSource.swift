@@ -1,7 +1,7 @@
 /// A text document as valid UTF-8 without a byte order mark.
 ///
-/// It uses the input's own bytes if they qualify, else a transcoded copy. It also converts an offset in that text
-/// into the line, column and byte of the input.
+/// The text is the input itself if possible, otherwise a transcoded copy. Errors at an offset in the text are reported
+/// with the line, column and byte offset in the input.
 struct TextSource: ~Copyable {
     /// The text; valid while both this value and the input exist.
     let utf8: UnsafeBufferPointer<UInt8>
@@ -32,7 +32,7 @@ struct TextSource: ~Copyable {
         do throws(ReadingFailure) {
             (encoding, mark) = try TextEncoding.detect(input, format: format)
         } catch {
-            // Only ASCII comes before the encoding's name, so the input's bytes can serve as UTF-8.
+            // Only ASCII precedes the encoding's name, so the input can be treated as UTF-8.
             throw TextSource(input, copy: nil, format: format, encoding: .utf8, mark: 0).error(error)
         }
         let body = UnsafeBufferPointer(rebasing: input[mark...])
@@ -68,14 +68,14 @@ struct TextSource: ~Copyable {
         copy?.deallocate()
     }
 
-    /// Returns the failure with its position in the input.
+    /// Converts a failure to an error with the position in the input.
     func error(_ failure: ReadingFailure) -> PropertyListError {
         var line = 1
         var column = 1
         var units = 0
         var previous: UInt8 = 0
         for byte in utf8.prefix(failure.offset) {
-            // A scalar is counted at its first byte; a carriage return before a line feed is part of the line ending.
+            // Count a scalar at its first byte. A carriage return before a line feed is part of the line ending.
             if byte & 0xC0 != 0x80 {
                 units += byte >= 0xF0 ? 2 : 1
                 if byte == UInt8(ascii: "\n"), previous == UInt8(ascii: "\r") {

@@ -1,10 +1,10 @@
-/// The tree under construction while a reader scans its text: a stack replaces recursion, so depth costs no call stack.
+/// The tree that a reader builds while it scans text.
 ///
-/// A dictionary whose only key is `CF$UID`, with a whole number, becomes an archive's object number, which has no other
-/// form in text.
+/// A dictionary whose only key is `CF$UID`, with a whole number as its value, becomes an archive's object number, which
+/// has no other form in text.
 ///
-/// The values of open containers are on one stack and their keys on another. When a container closes, its exact size is
-/// known.
+/// Stacks replace recursion, so nesting uses no call stack. The values of open containers are on one stack and their
+/// keys on another, and a container is created when it closes and its exact size is known.
 struct TreeBuilder: ~Copyable {
     private struct Level {
         var isDictionary: Bool
@@ -17,9 +17,9 @@ struct TreeBuilder: ~Copyable {
     private var keys = MoveStack<String>()
     private var levels: [Level] = []
     private var objects = 0
-    /// The check of every key; set when the document is read for the second time.
+    /// The check applied to every key; set only when the document is read a second time.
     private var check: KeyCheck?
-    /// Whether some dictionary had a key more than once.
+    /// Whether any dictionary contained a key more than once.
     private(set) var hasEqualKeys = false
 
     /// The item that the innermost open container expects next.

@@ -1,6 +1,6 @@
-/// The search for bytes that aren't UTF-8 or ASCII.
+/// A search for bytes that aren't valid UTF-8, or aren't ASCII.
 enum UTF8Validation {
-    /// Returns the offset of the first byte that isn't part of a well-formed character; `nil` if all are.
+    /// Returns the offset of the first byte that isn't part of a well-formed character, or `nil` if there is none.
     static func firstInvalidOffset(in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
         guard let base = bytes.baseAddress else { return nil }
         let count = bytes.count
@@ -19,7 +19,7 @@ enum UTF8Validation {
         return nil
     }
 
-    /// Returns the offset of the first byte that isn't ASCII; `nil` if all are.
+    /// Returns the offset of the first byte that isn't ASCII, or `nil` if there is none.
     @inline(__always)
     static func firstNonASCII(in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
         guard let base = bytes.baseAddress else { return nil }

@@ -1,9 +1,10 @@
-/// A container that is being written: writers keep a stack of these instead of recursing.
+/// A container that is being written.
+///
+/// Writers use a stack of levels instead of recursion.
 struct WriterLevel {
-    /// Whether it is a dictionary.
     let isDictionary: Bool
 
-    /// The number of values in it.
+    /// The number of values in the container.
     let count: Int
 
     /// The number of values begun so far.
@@ -33,13 +34,13 @@ struct WriterLevel {
 }
 
 extension [WriterLevel] {
-    /// Opens a container, unless too many are open.
+    /// Opens a container, or throws an error if too many are open.
     mutating func open(_ level: WriterLevel, format: PropertyListFormat) throws(PropertyListError) {
         try checkRoom(format: format)
         append(level)
     }
 
-    /// Checks that one more container may be open.
+    /// Checks that one more container may be opened.
     func checkRoom(format: PropertyListFormat) throws(PropertyListError) {
         let limit = PropertyListLimits().depth
         guard count < limit else {
@@ -49,7 +50,7 @@ extension [WriterLevel] {
         }
     }
 
-    /// The value being written, as `Key.Key[index]`.
+    /// The path of the value being written, as `Key.Key[index]`.
     var keyPath: String {
         var path = ""
         for level in self where level.next > 0 {

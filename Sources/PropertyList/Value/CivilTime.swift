@@ -12,14 +12,14 @@ struct CivilTime {
     /// Finds the second that contains a date; fails outside the years 0 to 9999.
     init?(_ date: PropertyListDate) {
         let seconds = date.secondsSinceReferenceDate.rounded(.down)
-        // The first and the last second of the years 0 to 9999; false for NaN.
+        // The range of the years 0 to 9999; the condition is false for NaN.
         guard seconds >= -63_145_526_400, seconds < 252_423_993_600 else { return nil }
         let whole = Int(seconds)
         let days = Int((seconds / 86_400).rounded(.down))
         let rest = whole - days * 86_400
         (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60)
 
-        // Days are counted from 0000-03-01, so that a leap day ends a year; 400 years have 146,097 days.
+        // Count days from 0000-03-01, so that a leap day is the last day of a year; 400 years have 146,097 days.
         let shifted = days + Self.daysToReferenceDate + 146_097
         let era = shifted / 146_097 - 1
         let dayOfEra = shifted % 146_097
@@ -35,8 +35,8 @@ struct CivilTime {
     ///
     /// - Parameters:
     ///   - text: The text in UTF-8; bytes after the first 19 are ignored.
-    ///   - rollsOver: Whether 1 February may be written as 32 January, and midnight as 24:00, as Foundation accepts;
-    ///     month 0 is then January. If false, a second that doesn't exist fails.
+    ///   - rollsOver: Whether 1 February may be written as 32 January and midnight as 24:00, as in Foundation; month 0
+    ///     is then January. If false, a time that doesn't exist is refused.
     init?(utf8 text: UnsafeBufferPointer<UInt8>, rollsOver: Bool = false) {
         guard text.count >= 19, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"),
             text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":")
@@ -53,7 +53,8 @@ struct CivilTime {
             let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19)
         else { return nil }
         if rollsOver {
-            // Any number of days, hours, minutes and seconds is added up; a month must be one of twelve.
+            // The conversion to seconds adds up any number of days, hours, minutes and seconds, but needs a month from
+            // 1 to 12.
             let months = max(month, 1) - 1
             (self.year, self.month, self.day) = (year + months / 12, months % 12 + 1, day)
         } else {

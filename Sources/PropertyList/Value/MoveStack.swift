@@ -69,11 +69,12 @@ extension MoveStack<PropertyListValue> {
         }
     }
 
-    /// Pops the topmost values and keys as a dictionary; of equal keys, the last one's value wins, as in Foundation.
+    /// Pops the topmost values and keys as a dictionary; if keys are equal, the last one's value wins, as in
+    /// Foundation.
     ///
-    /// Since the dictionary is built in one go, it never grows. No reference count changes between two insertions,
-    /// which would stall on the memory that the previous one writes. `distinct` is the maximum number of different
-    /// keys.
+    /// The dictionary is built in one go, so it never grows, and no reference count changes between two insertions,
+    /// where the change would stall on memory that the previous insertion has just written. `distinct` is the maximum
+    /// number of different keys.
     mutating func popDictionary(
         _ number: Int, keys: inout MoveStack<String>, distinct: Int = .max
     ) -> [String: PropertyListValue] {

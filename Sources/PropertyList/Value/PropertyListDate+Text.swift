@@ -1,8 +1,8 @@
 extension PropertyListDate: CustomStringConvertible, LosslessStringConvertible {
     /// The date as RFC 3339 text in UTC, such as `2001-01-01T00:00:00Z` or `2001-01-01T00:00:00.25Z`.
     ///
-    /// It has as many fraction digits as distinguish the date from its neighbors. Dates outside the years 0 to 9999
-    /// have no such text and are given in seconds: `2001-01-01T00:00:00Z + 1e+300 s`.
+    /// It has as many fractional digits as needed to distinguish the date from its neighbors. Dates outside the years 0
+    /// to 9999 have no such text and are given in seconds: `2001-01-01T00:00:00Z + 1e+300 s`.
     public var description: String {
         guard let time = CivilTime(self) else {
             return "2001-01-01T00:00:00Z + \(secondsSinceReferenceDate) s"
@@ -19,7 +19,7 @@ extension PropertyListDate: CustomStringConvertible, LosslessStringConvertible {
         self = date
     }
 
-    /// Parses `2001-01-01T00:00:00Z` as in XML; a day, an hour or the like that doesn't exist rolls over.
+    /// Parses `2001-01-01T00:00:00Z` as in XML; a component that is out of range, such as day 32, rolls over.
     init?(xml text: UnsafeBufferPointer<UInt8>) {
         self.init(utf8: text, fraction: false, rollsOver: true)
     }
@@ -69,7 +69,7 @@ extension PropertyListDate: CustomStringConvertible, LosslessStringConvertible {
         PropertyListDate(secondsSinceReferenceDate: secondsSinceReferenceDate.rounded(.down))
     }
 
-    /// The fraction, such as `.25`, or nothing for a whole second.
+    /// The fraction, such as `.25`; empty for a whole second.
     ///
     /// It has the fewest digits that read back as the same date, 17 at most.
     private var fractionText: String {

@@ -14,7 +14,7 @@ public struct PropertyListDate: Sendable, Hashable, Comparable {
     /// Whether the date is in the years 0 to 9999, which every format can represent.
     package var isInCalendar: Bool { CivilTime(self) != nil }
 
-    /// Returns whether both are the same instant; a date of NaN equals itself.
+    /// Returns whether two dates are the same instant; a NaN date equals itself.
     public static func == (first: Self, second: Self) -> Bool {
         first.secondsSinceReferenceDate == second.secondsSinceReferenceDate
             || (first.secondsSinceReferenceDate.isNaN && second.secondsSinceReferenceDate.isNaN)
@@ -32,7 +32,7 @@ public struct PropertyListDate: Sendable, Hashable, Comparable {
 }
 
 extension PropertyListValue {
-    /// Whether it contains a date, at any depth, outside the years 0 to 9999, which no text can represent.
+    /// Whether the value contains a date, at any depth, outside the years 0 to 9999, which text can't represent.
     package var hasDateBeyondCalendar: Bool {
         switch self {
         case .date(let date): !date.isInCalendar

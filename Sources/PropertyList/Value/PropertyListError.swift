@@ -1,6 +1,6 @@
 /// The reason why a property list couldn't be read or written, and where.
 ///
-/// `description` is a complete sentence for people:
+/// `description` is a complete sentence for users:
 /// `XML property list, line 3, column 7 (byte 120): expected </string>, found </key>.`
 public struct PropertyListError: Error, Sendable, Hashable {
     /// The kind of failure.
@@ -12,10 +12,10 @@ public struct PropertyListError: Error, Sendable, Hashable {
     /// The position in the input, when reading.
     public let position: Position?
 
-    /// The value, when writing, as `Key.Key[index]`; empty for the outermost one.
+    /// The path of the value, when writing, as `Key.Key[index]`; empty for the outermost value.
     public let keyPath: String?
 
-    /// The expectation and what was found instead, without a position or a final period.
+    /// The problem, such as the expected and the actual text, without a position or a final period.
     public let message: String
 
     init(code: Code, format: PropertyListFormat, position: Position, message: String) {
@@ -96,7 +96,7 @@ extension PropertyListError {
 }
 
 extension PropertyListError: CustomStringConvertible {
-    /// A sentence that says where and why.
+    /// A sentence with the format, the position and the problem.
     public var description: String {
         var start = "\(format)"
         start = start.prefix(1).uppercased() + start.dropFirst()
@@ -116,12 +116,12 @@ extension PropertyListError: CustomStringConvertible {
 
 /// The error that readers throw internally; `PropertyListValue.read` turns it into a `PropertyListError`.
 ///
-/// It has only an offset: lines are counted once, when there is an error to report.
+/// It has only an offset. Lines are counted only when there is an error to report.
 struct ReadingFailure: Error {
     /// The kind of failure.
     var code: PropertyListError.Code
     /// The offset in the reader's input, in bytes; for text, in its UTF-8 form.
     var offset: Int
-    /// The expectation and what was found instead.
+    /// The problem, such as the expected and the actual text.
     var message: String
 }

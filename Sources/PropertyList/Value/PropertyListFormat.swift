@@ -7,13 +7,13 @@ public enum PropertyListFormat: Sendable, Hashable, CaseIterable {
     /// The OpenStep text format, `{ key = value; }`, which has only strings, data, arrays and dictionaries.
     case oldStyle
 
-    /// Guesses the format from the first bytes of a document; `oldStyle` if nothing suggests another one.
+    /// Guesses a document's format from its first bytes; returns `oldStyle` if nothing suggests another format.
     public static func detect(_ bytes: UnsafeRawBufferPointer) -> PropertyListFormat {
         if bytes.starts(with: "bplist".utf8) { return .binary }
         var start = 0
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { start = 3 }
         if bytes.starts(with: [0xFE, 0xFF]) || bytes.starts(with: [0xFF, 0xFE]) { start = 2 }
-        // The zeros of UTF-16 and UTF-32 are skipped, so that one rule covers all encodings.
+        // Skip the zero bytes of UTF-16 and UTF-32, so that one rule covers all encodings.
         let text = bytes[start...].lazy.filter { $0 != 0 }.drop { $0.isPropertyListWhitespace }
         guard text.first == UInt8(ascii: "<") else { return .oldStyle }
         let inside = text.dropFirst()
@@ -28,7 +28,7 @@ public enum PropertyListFormat: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Guesses the format from the first bytes of a document; `oldStyle` if nothing suggests another one.
+    /// Guesses a document's format from its first bytes; returns `oldStyle` if nothing suggests another format.
     public static func detect(_ bytes: [UInt8]) -> PropertyListFormat {
         bytes.withUnsafeBytes { detect($0) }
     }

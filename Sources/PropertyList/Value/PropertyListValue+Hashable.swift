@@ -6,7 +6,8 @@ extension PropertyListValue: Hashable {
     /// `integer` if both hold the same number. Strings compare by Unicode scalar, as `NSString` does, so that storing a
     /// decomposed "é" over a composed one counts as a change.
     public static func == (first: PropertyListValue, second: PropertyListValue) -> Bool {
-        // Only the recursive cases are here: the frame stays small, so the deepest tree fits a thread's small stack.
+        // Only the recursive cases are here, so that the stack frame stays small and the deepest tree fits a thread's
+        // small stack.
         switch (first, second) {
         case (.array(let first), .array(let second)): first == second
         case (.dictionary(let first), .dictionary(let second)): first == second
@@ -77,7 +78,7 @@ extension PropertyListValue: Hashable {
 }
 
 extension String {
-    /// Returns whether both strings are the same sequence of Unicode scalars; `==` also accepts equivalent ones.
+    /// Returns whether two strings have the same Unicode scalars; `==` also accepts canonically equivalent strings.
     fileprivate func hasSameScalars(as other: String) -> Bool {
         // `==` first normalizes both, which takes quadratic time for many combining marks in a row.
         let (first, second) = (utf8Span.span, other.utf8Span.span)

@@ -46,7 +46,7 @@ public enum PropertyListValue: Sendable {
 extension PropertyListValue {
     /// Returns whether the nesting depth, including the value itself, is at most `depth`.
     ///
-    /// It looks no deeper than that, so an untrusted value takes no more stack than one that fits.
+    /// The check stops at that depth, so an untrusted value needs no more stack than a value that fits.
     package func fits(depth: Int) -> Bool {
         switch self {
         case .array(let elements): depth > 0 && elements.allSatisfy { $0.fits(depth: depth - 1) }
@@ -92,7 +92,7 @@ extension PropertyListValue: ExpressibleByArrayLiteral {
 }
 
 extension PropertyListValue: ExpressibleByDictionaryLiteral {
-    /// Creates a dictionary; of equal keys, the last one's value wins.
+    /// Creates a dictionary; if keys are equal, the last one's value wins.
     public init(dictionaryLiteral elements: (String, PropertyListValue)...) {
         self = .dictionary(Dictionary(elements, uniquingKeysWith: { _, last in last }))
     }

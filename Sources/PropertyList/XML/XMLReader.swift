@@ -154,7 +154,7 @@ enum XMLElement: String, CustomStringConvertible {
     /// The element's name.
     var description: String { rawValue }
 
-    /// Finds the element with a name, given as bytes.
+    /// Creates the element with a name given as bytes.
     @inline(__always)
     init?(name: UnsafeBufferPointer<UInt8>) {
         func matches(_ text: StaticString) -> Bool {

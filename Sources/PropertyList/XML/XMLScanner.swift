@@ -1,14 +1,14 @@
-/// A cursor over the UTF-8 of an XML document that understands markup, names and text, but not their meaning.
+/// A cursor over the UTF-8 of an XML document; it recognizes markup, names and text, but not their meaning.
 struct XMLScanner: ~Copyable {
     private let start: UnsafePointer<UInt8>
     private let end: UnsafePointer<UInt8>
     private var cursor: UnsafePointer<UInt8>
 
-    /// A buffer for text that differs from the document's bytes: with references, CDATA sections or comments.
+    /// A buffer for text that differs from the document's bytes because of references, CDATA sections or comments.
     private var scratch = MoveStack<UInt8>(minimumCapacity: 256)
 
     init(_ text: UnsafeBufferPointer<UInt8>) {
-        // An empty document has no address. Any address will do, as nothing is read from it.
+        // An empty document has no address. Any address will do, because nothing is read from it.
         let base = text.baseAddress ?? ("" as StaticString).utf8Start
         start = base
         end = base + text.count
@@ -90,8 +90,8 @@ struct XMLScanner: ~Copyable {
         if second == UInt8(ascii: "!") || second == UInt8(ascii: "?") { try skipMiscMarkup() }
     }
 
-    /// Skips everything that may follow the document: whitespace, comments, processing instructions, and the zeros of a
-    /// buffer that was written as a whole.
+    /// Skips everything that may follow the document: whitespace, comments, processing instructions, and the zero bytes
+    /// of a buffer that was written in full.
     mutating func skipToEnd() throws(ReadingFailure) {
         repeat { try skipMisc() } while skip("\0")
         guard isAtEnd else { throw expected("the end of the document") }
@@ -209,7 +209,7 @@ struct XMLScanner: ~Copyable {
         cursor += 1
     }
 
-    /// Skips an element with its contents, from its opening tag on; only its tags are checked.
+    /// Skips an element and its contents, starting at the opening tag; only tags are checked.
     mutating func skipValue() throws(ReadingFailure) {
         guard isNext(UInt8(ascii: "<")) else { throw expected("a value") }
         var depth = 0
@@ -324,7 +324,7 @@ struct XMLScanner: ~Copyable {
         throw failure("the end of the CDATA section is missing", at: position)
     }
 
-    /// Scans `&amp;` and the like, or `&#65;`.
+    /// Scans an entity reference such as `&amp;`, or a character reference such as `&#65;`.
     private mutating func reference() throws(ReadingFailure) -> Unicode.Scalar {
         let position = offset
         if skip("&lt;") { return "<" }
@@ -341,7 +341,7 @@ struct XMLScanner: ~Copyable {
         var value: UInt32 = 0
         var digits = 0
         while cursor < end, let digit = cursor.pointee.hexadecimalValue, digit < radix {
-            // Beyond Unicode, the value only has to remain invalid.
+            // Cap the value: beyond Unicode, it only has to stay invalid.
             value = min(value * radix + UInt32(digit), 0x11_0000)
             digits += 1
             cursor += 1

@@ -1,7 +1,8 @@
 /// A writer of XML property lists in Apple's layout, byte for byte.
 ///
 /// It differs where Foundation on Linux is wrong: a carriage return is written as `&#13;` so that it survives, a
-/// character that XML forbids is an error, reals have the shortest text that reads back, and `-0.0` keeps its sign.
+/// character that XML forbids is an error, reals have the shortest text that reads back exactly, and `-0.0` retains its
+/// sign.
 struct XMLWriter: ~Copyable {
     private var output = MoveStack<UInt8>(minimumCapacity: 4096)
     private var levels: [WriterLevel] = []
@@ -22,7 +23,7 @@ struct XMLWriter: ~Copyable {
         return [UInt8](output.elements)
     }
 
-    /// Writes a value as part of a document, without its first line's indentation and its last line's end.
+    /// Writes a value as part of a document, without the first line's indentation and the last line's newline.
     mutating func write(
         _ value: PropertyListValue, within layout: FragmentLayout
     ) throws(PropertyListError) -> [UInt8] {
@@ -72,7 +73,7 @@ struct XMLWriter: ~Copyable {
         case .unsigned(let number): append(integer: number)
         case .real(let number): append(real: number == 0 ? "\(number)" : NumberText.text(number))
         case .real32(let number):
-            // The digits are those of the 64-bit number, because readers parse it as one.
+            // Use the digits of the 64-bit number, because readers parse the text as a 64-bit number.
             append(real: number == 0 ? "\(number)" : NumberText.text(Double(number)))
         case .boolean(let flag): output.append(flag ? "<true/>\n" : "<false/>\n")
         case .date(let date): try append(date)

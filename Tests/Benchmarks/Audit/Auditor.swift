@@ -43,7 +43,7 @@ struct Auditor {
         var seen: Set<String> = []
         for record in log.records where record.domain == domain {
             guard case .change(let changes) = record.event else {
-                // The changes meanwhile are unknown.
+                // The changes in between are unknown.
                 seen = []
                 continue
             }

@@ -3,10 +3,10 @@ import DefaultsCore
 import DefaultsKit
 import Glibc
 
-/// An agent that belongs to this program and ends with it.
+/// An agent started by this program that ends with it.
 final class AgentChild {
     private let process: ChildLines
-    /// The time in seconds until it answered.
+    /// The time in seconds until the agent answered.
     let timeToAnswer: Double
 
     /// Starts the agent, and waits until it answers.

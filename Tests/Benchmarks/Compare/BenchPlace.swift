@@ -1,10 +1,10 @@
 import DefaultsCore
 import Foundation
 
-/// A benchmark's own directories, for ours and for the peers, and the services that run in them.
+/// The directories of a benchmark, for our programs and the peers, and the services that use them.
 final class BenchEnvironment {
     static let domain = "org.example.bench"
-    /// The directories of services that people don't start by hand.
+    /// Directories that contain services that users don't start by hand.
     private static let otherPlaces = ["/usr/sbin", "/usr/libexec", "/usr/lib/x86_64-linux-gnu/xfce4/xfconf"]
     private let root: URL
     private var agent: AgentChild?
@@ -51,7 +51,7 @@ final class BenchEnvironment {
     var busPath: String { "\(runtime)/bus" }
     var busNumber: pid_t { bus?.processIdentifier ?? 0 }
 
-    /// Starts a D-Bus session bus, which GNOME's and XFCE's systems need; returns false if none is installed.
+    /// Starts a D-Bus session bus, which the peers from GNOME and Xfce need; returns `false` if D-Bus isn't installed.
     func startBus() throws -> Bool {
         if bus != nil { return true }
         guard let program = Self.program("dbus-daemon") else { return false }

@@ -1,4 +1,4 @@
-/// One way to do the measured work: ours, a peer's, or the minimum that the machine needs for it.
+/// One way to do the measured work: ours, a peer's, or the minimum that the machine needs.
 struct Contender {
     enum Role: Equatable {
         case ours
@@ -9,7 +9,7 @@ struct Contender {
         case unmeasured(String)
     }
 
-    /// Does the work several times and returns the seconds it took: one average, or one figure for each time.
+    /// Does the work several times and returns the seconds it took: one average, or one figure per repetition.
     typealias Round = () throws -> [Double]
 
     let name: String
@@ -18,7 +18,7 @@ struct Contender {
     var goal: Double?
     /// The same factor at the 99th percentile.
     var slowGoal: Double?
-    /// Prepares the work, unmeasured; returns `nil` if a required program isn't installed.
+    /// Prepares the work without measuring it; returns `nil` if a required program isn't installed.
     let begin: () throws -> Round?
 
     static func ours(_ name: String = "defaultsd", _ begin: @escaping () throws -> Round?) -> Contender {
@@ -36,9 +36,9 @@ struct Contender {
         Contender(name: name, role: .unmeasured(why)) { nil }
     }
 
-    /// Returns an unmeasured contender with the reason, if this one is a peer, whose failures aren't ours.
+    /// Returns an unmeasured contender with the reason if this contender is a peer, whose failures aren't ours.
     ///
-    /// - Throws: the error, if this isn't a peer.
+    /// - Throws: The error, if this contender isn't a peer.
     func failed(_ error: any Error) throws -> Contender {
         guard case .peer = role else { throw error }
         return .unmeasured(name, why: "\(error)")

@@ -6,7 +6,7 @@ import PropertyList
 enum DomainFiles {
     static func name(_ number: Int) -> String { "org.example.app\(number)" }
 
-    /// Creates a directory whose first domain has a number of keys, and the others twenty each.
+    /// Creates a directory whose first domain has the given number of keys, and whose other domains have twenty each.
     ///
     /// - Returns: The directory's path.
     static func make(_ domains: Int, keys: Int = 20, at place: BenchEnvironment) throws -> String {

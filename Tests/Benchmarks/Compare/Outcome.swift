@@ -1,6 +1,6 @@
 import Foundation
 
-/// The outcome of one contender's turns, beside ours.
+/// The outcome of one contender's turns, compared with ours.
 struct Outcome {
     let work: String
     let unit: Work.Unit

@@ -1,4 +1,5 @@
-/// A thread-safe value whose type isn't declared Sendable: Foundation's `UserDefaults`, by its documentation.
+/// A thread-safe value whose type isn't declared Sendable, such as Foundation's `UserDefaults`, which is documented as
+/// thread-safe.
 struct Shared<Value>: @unchecked Sendable {
     let value: Value
 

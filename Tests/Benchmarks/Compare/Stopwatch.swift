@@ -8,14 +8,14 @@ enum Stopwatch {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    /// Returns the average time of one of many calls.
+    /// Returns the average time of a call.
     static func each(of count: Int, _ body: (Int) throws -> Void) rethrows -> [Double] {
         let start = now
         for index in 0..<count { try body(index) }
         return [(now - start) / Double(count)]
     }
 
-    /// Returns the time of each of many calls.
+    /// Returns the time of each call.
     static func times(_ count: Int, _ body: (Int) throws -> Void) rethrows -> [Double] {
         try (0..<count).map { index in
             let start = now
@@ -24,7 +24,7 @@ enum Stopwatch {
         }
     }
 
-    /// Returns the time of one call on a core, with several threads that each make many calls concurrently.
+    /// Returns the average core time of a call when several threads each make many calls concurrently.
     static func onThreads(_ threads: Int, eachOf count: Int, _ body: @escaping @Sendable (Int) -> Void) -> [Double] {
         let cores = min(threads, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         let start = now

@@ -2,7 +2,7 @@
 struct Work {
     let name: String
     let unit: Unit
-    /// The number of turns of each contender; they take turns, so that all face the same conditions.
+    /// The number of turns of each contender; contenders alternate, so that all face the same conditions.
     var rounds: Int
     let contenders: [Contender]
 
@@ -24,7 +24,7 @@ struct Work {
         }
     }
 
-    /// Runs the contenders in turns.
+    /// Runs the contenders in turn.
     func measure() throws -> [Outcome] {
         var entrants: [(contender: Contender, round: Contender.Round?, samples: [Double])] = []
         for contender in contenders {
@@ -34,7 +34,7 @@ struct Work {
                 entrants.append((try contender.failed(error), nil, []))
             }
         }
-        // The first turn warms up.
+        // The first turn is a warm-up.
         for round in 0...rounds {
             for index in entrants.indices {
                 guard let run = entrants[index].round else { continue }

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A client of a D-Bus message bus, with the part of the protocol that the benchmarks need.
+/// A client of a D-Bus message bus that implements the part of the protocol that the benchmarks need.
 ///
 /// Source: the D-Bus specification, "Message Protocol" and "Authentication Protocol".
 final class DBus {
@@ -37,7 +37,7 @@ final class DBus {
         ) { $0.append(string: text) }
     }
 
-    /// Waits until the bus has received everything sent before.
+    /// Waits until the bus has received everything sent so far.
     func synchronize() throws { _ = try call("GetId") }
 
     /// Starts a service through the bus, and waits until it owns its name.
@@ -48,7 +48,7 @@ final class DBus {
         }
     }
 
-    /// Returns the process of a service, or `nil` if its name has no owner.
+    /// Returns the process id of a service, or `nil` if its name has no owner.
     func process(of service: String) throws -> pid_t? {
         let answer = try call("GetConnectionUnixProcessID", "s") { $0.append(string: service) }
         return answer.map { pid_t(bitPattern: Body.number(in: $0, at: 0)) }
@@ -95,7 +95,7 @@ final class DBus {
             header.append(signature: type)
             if type == "g" { header.append(signature: value) } else { header.append(string: value) }
         }
-        // The fields' length, which includes the padding between them, but not the padding after them.
+        // The length of the fields includes the padding between them, but not the padding after them.
         header.replace(UInt32(header.bytes.count - 16), at: 12)
         header.align(8)
         try socket.send(header.bytes + body.bytes)

@@ -46,7 +46,7 @@ final class PeerSocket {
         }
     }
 
-    /// Waits for bytes, and returns those that have arrived.
+    /// Waits for bytes to arrive and returns them.
     func receive() throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         let count = read(descriptor, &buffer, buffer.count)

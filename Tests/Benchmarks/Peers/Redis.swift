@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A Redis server for the benchmarks, which stores nothing on disk, with a client.
+/// A Redis server that stores nothing on disk, with a client, for the benchmarks.
 final class Redis {
     let server: ChildLines
     private let connection: PeerSocket
@@ -39,7 +39,7 @@ final class Redis {
         while lines < count { lines += try connection.receive().count { $0 == UInt8(ascii: "\n") } }
     }
 
-    /// Passes on an empty text once it follows the channel, and then each text.
+    /// Follows a channel: passes on an empty text once subscribed, then each published text.
     static func follow(_ channel: String, at place: String, _ take: (String) -> Void) throws {
         let connection = try PeerSocket(path: socket(at: place))
         try connection.send("SUBSCRIBE \(channel)\r\n")

@@ -6,7 +6,7 @@ import PropertyList
 /// A soak test of several apps that write to one domain with the library, while the agent is killed and restarted.
 ///
 /// Each app has its own keys. In a storm, the apps are killed and restarted as well. Everything reported to an app as
-/// saved must be in the file, whatever was killed since.
+/// saved must be in the file, no matter what has been killed since.
 struct CooperatingSoak {
     private static let apps = 3
     private static let keys = 20
@@ -27,7 +27,7 @@ struct CooperatingSoak {
             for app in apps { try app.send("\(number)") }
             var writing = Set(apps.indices)
             var lines = 0
-            // At a random time in the round.
+            // Restart the agent, and kill an app, at random times in the round.
             let toggle = Int.random(in: 0..<Self.apps * Self.keys)
             let death = kind == .storm ? Int.random(in: 0..<Self.apps * Self.keys) : -1
             while !writing.isEmpty {

@@ -4,14 +4,14 @@ import Glibc
 import Linux
 import PropertyList
 
-/// A file as read and written by a foreign writer: without a lock, as a whole, at full speed.
+/// A file that a foreign writer reads and writes as a whole, without a lock and at full speed.
 struct ForeignFile {
     let path: String
 
     /// Reads the file's values; returns `nil` while another program is in the middle of writing it.
     func read() -> DomainValues? {
         guard let bytes = FileManager.default.contents(atPath: path) else { return access(path, F_OK) == 0 ? nil : [:] }
-        // An empty file is a truncated one; as old-style text it would be an empty dictionary.
+        // An empty file has been truncated; parsed as old-style text, it would be an empty dictionary.
         guard !bytes.isEmpty, case .dictionary(let values)? = try? PropertyListValue(parsing: [UInt8](bytes)) else {
             return nil
         }
@@ -40,9 +40,9 @@ struct ForeignFile {
         try SystemCall.run { ftruncate(file.number, off_t(bytes.count)) }
     }
 
-    /// Reads the file and, after a pause, writes it with a key set: into the opened file, or by renaming.
+    /// Reads the file and, after a pause, writes it back with a key set, either in place or by renaming.
     ///
-    /// Calls back once the file is read.
+    /// Calls `hasRead` once the file has been read.
     func rewrite(
         _ key: String, to value: PropertyListValue, isInPlace: Bool, pause: UInt32, hasRead: () -> Void
     ) throws {

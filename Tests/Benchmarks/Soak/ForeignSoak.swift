@@ -7,8 +7,8 @@ import PropertyList
 
 /// A soak test of one foreign writer at full speed, with concurrent edits of other keys through the agent.
 ///
-/// A round is one write of each of the writer's keys, and one edit of each of ours. Then all of them must be in the
-/// agent and in the file.
+/// A round consists of one write of each of the writer's keys and one edit of each of ours. Then all values must be in
+/// the agent and in the file.
 struct ForeignSoak {
     /// The number of keys on each side.
     private static let keys = 200
@@ -55,7 +55,7 @@ struct ForeignSoak {
             }
             if kind == .killed {
                 writer.kill()
-                // The writes that it completed, as far as it could report them.
+                // Collect the completed writes, as far as the writer could report them.
                 while let line = writer.line(within: 1_000) {
                     if let key = line.split(separator: " ").first.flatMap({ Int($0) }) { completed[key] = number }
                 }
@@ -70,7 +70,7 @@ struct ForeignSoak {
                 try set("a0", to: .integer(number), editor, domain)
                 writer = try startWriter()
             }
-            // Checked before anything waits for the file.
+            // Check this before anything waits for the file.
             for (key, value) in try editor.snapshot(of: domain).values where key.hasPrefix("a") {
                 if value != .integer(number) { result.findings.append("Read-your-writes: \(key) in round \(number).") }
             }

@@ -9,13 +9,13 @@ import Synchronization
 /// A soak test of a long-lived program.
 ///
 /// It opens and releases suites, sets keys in bursts, updates a count, and follows two keys, while its agent is
-/// suspended, ended and replaced, and another program writes to a file. In the end, this process and others must see
-/// each value, and neither the memory nor the cost of using a suite may have grown.
+/// suspended, ended and replaced and a foreign writer changes its file. At the end, this client and a new one must see
+/// every value, and neither the memory use nor the cost of using a suite may have grown noticeably.
 struct LastingSoak {
     private static let suites = 2_000
     private static let uses = 50
     private static let burst = 400
-    /// The number of rounds between two disturbances.
+    /// The number of rounds in a cycle of disturbances.
     private static let calm = 20
 
     private static let count = DefaultsKey<Int>("count", default: 0)
@@ -52,7 +52,7 @@ struct LastingSoak {
             main.set(result.rounds, forKey: "round")
             result.own += Self.burst + 1
             if main.integer(forKey: "round") != result.rounds { Self.note("round", &result) }
-            // An agent that ends meanwhile may have applied the update without acknowledging it.
+            // An agent that ended in the meantime may have applied the update without acknowledging it.
             do { try main.update(Self.count) { $0 += 1 } } catch { uncertain += 1 }
             counted += 1
             growth.add(memory: try Self.memory(), at: (Stopwatch.now - begin) / seconds)
@@ -100,7 +100,7 @@ struct LastingSoak {
     private func trouble(_ round: Int, _ main: UserDefaults, _ result: inout SoakResult) throws {
         switch round % Self.calm {
         case 5, 10:
-            // A foreign writer rewrites the file that it has read, with one more key set.
+            // Act as a foreign writer: rewrite the file with one more key set.
             let file = ForeignFile(path: place.path)
             guard main.synchronize(), var values = file.read() else { return }
             result.foreign += 1
@@ -118,7 +118,7 @@ struct LastingSoak {
         }
     }
 
-    /// Returns the memory of this process, in kilobytes.
+    /// Returns the resident memory of this process, in kilobytes.
     private static func memory() throws -> Int {
         let bytes = try FileDescriptor(opening: "/proc/self/statm", O_RDONLY).read(upTo: 1_024)
         let fields = bytes.split(separator: UInt8(ascii: " "))
@@ -130,7 +130,7 @@ struct LastingSoak {
     private struct Growth {
         private var costs: [Double] = []
         private var present: [Double] = []
-        /// The memory after a third of the time, and the latest.
+        /// The memory after a third of the run, and the latest.
         private var firstMemory: Int?
         private var lastMemory = 0
 
@@ -163,7 +163,7 @@ struct LastingSoak {
     }
 }
 
-/// A task that follows the round's number, set by this program, and the last number written by another program.
+/// A task that follows the round's number, set through the library, and the last number from the foreign writer.
 private final class LastingFollower: Sendable {
     private let round = Atomic(0)
     private let foreign = Atomic(0)

@@ -6,8 +6,8 @@ import PropertyList
 
 /// A soak test of a program that waits between reading and writing the file, while keys are set and the agent restarts.
 ///
-/// A round is one write by the program, 20 edits, each of them saved, and up to two restarts of the agent between them.
-/// Then all values must be present, including those that the program wrote to a file displaced meanwhile.
+/// A round consists of one write by the program, 20 saved edits, and up to two restarts of the agent between the edits.
+/// Then all values must be present, including those that the program wrote to a file displaced in the meantime.
 struct RestartSoak {
     private static let keys = 20
 
@@ -47,7 +47,7 @@ struct RestartSoak {
             result.foreign += 1
             try check(number, editor, domain, &result)
             result.rounds += 1
-            // The current state shows how a loss happened, so the soak stops there.
+            // Stop after a loss, because the current state shows how it happened.
         } while Date.now < end && result.isClean
         result.findings += try place.audit()
         return result

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A way in which the file is written beside the agent, and what happens to the programs meanwhile.
+/// A kind of soak test: the way in which the file is written next to the agent, and the fate of the programs.
 enum SoakKind: String, CaseIterable, ExpressibleByArgument, Sendable {
     /// Writes a new file and renames it over the old one, as editors do.
     case rename
@@ -10,18 +10,20 @@ enum SoakKind: String, CaseIterable, ExpressibleByArgument, Sendable {
     case mixed
     /// Truncates the file, writes half of it, waits, and writes the rest.
     case slow
-    /// Overwrites the file in two halves without truncating it: halfway it parses, but has contents that nobody
-    /// intended.
+    /// Overwrites the file in two halves without truncating it.
+    ///
+    /// After the first half, the file parses, but has contents that nobody intended.
     case patch
     /// Foundation's own UserDefaults.
     case foundation
-    /// Like `rename`, but repeatedly killed in the middle, and at last halfway through writing the file itself.
+    /// Like `rename`, but killed at a random point in each round, and again halfway through writing the file in place.
     ///
-    /// When a writer truncates a file, only contents that were read before can be restored; so the agent gets the time
-    /// to read the file first.
+    /// When a writer truncates a file, only contents that were read earlier can be restored, so the agent gets time to
+    /// read the file first.
     case killed
-    /// Reads the file, waits up to 2.5 seconds, and writes it whole, in place or by renaming. Meanwhile keys are set,
-    /// and the agent is ended by SIGTERM or SIGKILL and replaced.
+    /// Reads the file, waits up to 2.5 seconds, and writes all of it, in place or by renaming.
+    ///
+    /// Meanwhile, keys are set, and the agent is ended by SIGTERM or SIGKILL and replaced.
     case restarted
     /// Apps with the library, while the agent is killed and restarted.
     case cooperating

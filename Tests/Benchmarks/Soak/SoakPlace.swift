@@ -4,7 +4,7 @@ import DefaultsKit
 import Foundation
 import Glibc
 
-/// A soak's own directories, and the agent that serves them.
+/// The directories of a soak test, and the agent that serves them.
 final class SoakEnvironment {
     static let domain = "org.example.soak"
     private let root: URL
@@ -37,7 +37,7 @@ final class SoakEnvironment {
     var path: String { root.appending(path: "preferences/\(Self.domain).plist").path }
     var preferences: String { root.appending(path: "preferences").path }
 
-    /// The environment in which programs, and Foundation, use the directories.
+    /// The environment that makes programs, and Foundation, use these directories.
     var environment: [String: String] {
         [
             "DEFAULTS_DIRECTORY": preferences, "XDG_CONFIG_HOME": preferences,

@@ -7,7 +7,7 @@ import Synchronization
 /// The events that a subscriber received, checked against the bus's promises.
 ///
 /// Promises that can be checked in the stream alone are `StreamPromise`s. The others need further information: earlier
-/// writes and acknowledgments (`expect`), and what a second subscriber receives (`resumption`).
+/// writes and acknowledgments (`expect`), and the records that a second subscriber receives (`resumption`).
 final class StreamHistory: Sendable {
     private struct State {
         var promises: [any StreamPromise]
@@ -23,7 +23,7 @@ final class StreamHistory: Sendable {
     /// Creates a history of the events that match a filter.
     ///
     /// - Parameters:
-    ///   - filter: The filter.
+    ///   - filter: The subscriber's filter.
     ///   - mayBeTorn: Whether a writer may leave a file half-written.
     init(filter: SubscriptionFilter, mayBeTorn: Bool = false) {
         let promises: [any StreamPromise] = [
@@ -59,7 +59,7 @@ final class StreamHistory: Sendable {
         }
     }
 
-    /// Notes that the subscriber has failed.
+    /// Records that the subscriber has failed.
     func fail(_ reason: String) {
         state.withLock { $0.findings.append("The subscriber: \(reason)") }
     }

@@ -6,7 +6,7 @@ import Synchronization
 
 /// A thread that follows all changes to the soak's domain.
 final class Subscriber: Sendable {
-    /// The events that it received.
+    /// The received events.
     let history: StreamHistory
     private let filter: SubscriptionFilter
     private let mustEnd = Atomic(false)
@@ -18,7 +18,7 @@ final class Subscriber: Sendable {
         history = StreamHistory(filter: filter, mayBeTorn: kind.mayTear)
     }
 
-    /// Subscribes to the agent found through the given environment variables, and follows.
+    /// Subscribes to the agent found through the given environment variables, and starts to follow changes.
     func start(_ environment: [String: String]) {
         Thread.detachNewThread { [self] in
             do {

@@ -17,7 +17,7 @@ struct WriteApp: ParsableCommand {
         while let line = readLine(), let number = Int(line) {
             for key in 0..<keys {
                 defaults.set(number, forKey: "\(prefix)\(key)")
-                // A value that can't be saved now is kept and retried; `done` must not come before.
+                // A value that can't be saved now is retried; `done` must not be printed until it is saved.
                 while !defaults.synchronize() {}
                 ChildLines.say("\(key) \(number)")
             }

@@ -55,7 +55,7 @@ struct WriteForeign: ParsableCommand {
         case .truncate: try file.overwrite(with: values ?? [:])
         case .slow: try file.overwrite(with: values ?? [:], pause: UInt32.random(in: 1...5_000))
         case .patch:
-            // Sometimes long enough for the agent to read the intermediate state.
+            // Sometimes pause long enough for the agent to read the intermediate state.
             let pause = UInt32.random(in: 0..<50) == 0 ? 400_000 : UInt32.random(in: 1...5_000)
             try file.patch(with: values ?? [:], pause: pause)
         default:

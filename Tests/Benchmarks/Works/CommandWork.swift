@@ -86,7 +86,7 @@ struct CommandWork {
     private static let staticCommand = ".build-static/release/defaults"
     private static let dynamicCommand = BenchEnvironment.beside("defaults")
 
-    /// Our command in its other build.
+    /// Returns a contender for the other build of our command.
     private static func other(_ begin: @escaping () -> Contender.Round) -> Contender {
         hasStatic
             ? .peer("defaults, dynamic", package: "") { begin() }

@@ -7,8 +7,8 @@ import PropertyList
 
 /// The CPU time that a server needs to deliver a change to each of many subscribers.
 ///
-/// The subscribers read as fast as they can and look only for the end. Our changes are set, logged, saved to the file,
-/// and published with the old and the new value; the peers merely pass messages on.
+/// The subscribers read as fast as they can and look only for the last message. Our changes are set, logged, saved to
+/// the file, and published with the old and the new value; the peers merely pass messages on.
 struct FanOutWork {
     private let place: BenchEnvironment
 
@@ -34,7 +34,7 @@ struct FanOutWork {
                                 domain: domain, values: ["text": .string(text)], writer: .app(.current))
                             try editor.send(.edit(edit))
                             sent += 1
-                            // Receives the answers as well.
+                            // This call also receives the pending answers.
                             if sent.isMultiple(of: 200) { _ = try editor.domains() }
                         } afterwards: {
                             _ = try editor.barrier()
@@ -118,7 +118,7 @@ struct FanOutWork {
     private static func processorTime(of process: pid_t) throws -> Double {
         let tasks = "/proc/\(process)/task"
         return try FileManager.default.contentsOfDirectory(atPath: tasks).reduce(0) { sum, task in
-            // In nanoseconds; a thread may have exited meanwhile.
+            // The time is in nanoseconds. A thread may have exited in the meantime.
             let text = (try? String(contentsOfFile: "\(tasks)/\(task)/schedstat", encoding: .utf8)) ?? ""
             return sum + (text.split(separator: " ").first.flatMap { Double($0) } ?? 0) / 1e9
         }

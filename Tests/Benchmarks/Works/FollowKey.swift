@@ -19,7 +19,7 @@ struct FollowKey: ParsableCommand {
     @Option var domain = BenchEnvironment.domain
 
     func run() throws {
-        // The parent process ends this one by exiting.
+        // This process exits when its parent does.
         Thread.detachNewThread {
             while readLine() != nil {}
             Glibc.exit(0)

@@ -46,8 +46,9 @@ struct GrowthWork {
         private let setter: ChildLines
         private let follower: ChildLines
 
-        /// Starts all three; the first domain, which contains the key, has a number of keys, and the others twenty
-        /// each.
+        /// Starts the agent and both processes.
+        ///
+        /// The first domain, which contains the key, has `keys` keys, and the other domains have twenty each.
         init(domains: Int, keys: Int, at place: BenchEnvironment) throws {
             var environment = place.environment
             environment["DEFAULTS_DIRECTORY"] = try DomainFiles.make(domains, keys: keys, at: place)
@@ -61,10 +62,10 @@ struct GrowthWork {
             }
         }
 
-        /// Returns the ages of values when the follower receives them.
+        /// Returns the age of each value when the follower receives it.
         func times() throws -> [Double] { try times("set", from: follower) }
 
-        /// Returns the times that the setter waits until its value is on disk.
+        /// Returns the time that the setter waits for each value to be on disk.
         func durableTimes() throws -> [Double] { try times("save", from: setter) }
 
         private func times(_ request: String, from child: ChildLines) throws -> [Double] {

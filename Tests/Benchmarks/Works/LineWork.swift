@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import PropertyList
 
-/// The time from a file's replacement to the line about it that a program reads from a pipe.
+/// The time from replacing a file until a program reads the corresponding line from a pipe.
 struct LineWork {
     private let place: BenchEnvironment
-    /// A separate domain: in the shared one, the agent would restore the other benchmarks' values.
+    /// A separate domain, because in the shared domain the agent would restore the other benchmarks' values.
     private let domain = "\(BenchEnvironment.domain).line"
     private var file: String { "\(place.preferences)/\(domain).plist" }
 
@@ -33,14 +33,14 @@ struct LineWork {
                             }
                         }
                     },
-                    // It prints only the file's name; its reader must still find out what changed.
+                    // inotifywait prints only the file's name; the reader must still find out what changed.
                     .peer("inotifywait", package: "inotify-tools", goal: 0.5, slowGoal: 1.0 / 3) {
                         guard let program = BenchEnvironment.program("inotifywait") else { return nil }
                         let directory = place.path + "/watched"
                         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
                         let lines = try ChildLines(at: program, ["-m", "-q", "-e", "moved_to", directory])
                         let path = directory + "/a.plist"
-                        // It doesn't report when it is ready.
+                        // inotifywait doesn't report when it is ready.
                         try replace(path, 0)
                         while lines.line(within: 20) == nil { try replace(path, 0) }
                         while lines.line(within: 100) != nil {}
@@ -72,7 +72,7 @@ struct LineWork {
 
     private func times(_ body: (Int) throws -> Void) rethrows -> [Double] {
         try (0..<10).map { _ in
-            // Each event is separate, at irregular times.
+            // Separate the events by irregular intervals.
             usleep(.random(in: 2_000...8_000))
             return try Stopwatch.times(1) { _ in try body(.random(in: 1..<1_000_000)) }[0]
         }

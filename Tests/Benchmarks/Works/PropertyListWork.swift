@@ -17,7 +17,7 @@ struct PropertyListWork {
         let value = Self.document(of: keys)
         let bytes = try value.write(as: format)
         let data = Data(bytes)
-        // About a tenth of a second per turn for the slowest contender.
+        // A turn takes the slowest contender about a tenth of a second.
         let count = max(1, 2_000 / keys)
         let rounds = keys > 10_000 ? 5 : isQuick ? 5 : 20
         let foundation = try PropertyListSerialization.propertyList(from: data, format: nil)
@@ -48,7 +48,7 @@ struct PropertyListWork {
                         { Stopwatch.each(of: count) { _ in if case .array = Self.copy(value) { Sink.take(1) } } }
                     },
                     .limit("memchr over the bytes") {
-                        // Searches for a byte that doesn't occur.
+                        // Search for a byte that doesn't occur.
                         let searched = bytes.map { $0 == 0xFE ? 0 : $0 }
                         return {
                             Stopwatch.each(of: count * 10) { _ in

@@ -17,7 +17,7 @@ struct ReadWork {
             let foundation = Foundation.UserDefaults(suiteName: "\(BenchEnvironment.domain).foundation")
         else { throw BenchFailure("The defaults could not be opened.") }
         (self.ours, self.foundation) = (ours, foundation)
-        // Twenty keys, like a typical app; registered values are found last.
+        // Set twenty keys, as in a typical app; registered values are found last.
         for number in 0..<20 {
             ours.set(number, forKey: "other\(number)")
             foundation.set(number, forKey: "other\(number)")

@@ -2,9 +2,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Connections that two threads read as fast as they can, until a text that comes last.
+/// Connections that two threads read as fast as they can, until an end marker arrives.
 ///
-/// Unchecked `Sendable` because it never changes, and each connection is read by only one of the two threads.
+/// Unchecked `Sendable` is safe because the object never changes, and only one of the two threads reads each
+/// connection.
 final class Receivers: @unchecked Sendable {
     private let sockets: [PeerSocket]
     private let group = DispatchGroup()
@@ -25,7 +26,7 @@ final class Receivers: @unchecked Sendable {
         }
     }
 
-    /// Waits until all connections have received the end.
+    /// Waits until all connections have received the end marker.
     func wait() throws {
         guard group.wait(timeout: .now() + 120) == .success else {
             throw BenchFailure("The subscribers did not receive the end.")
@@ -35,7 +36,7 @@ final class Receivers: @unchecked Sendable {
     private func read(_ indices: [Int], upTo end: [UInt8]) {
         var waiting = indices.map { pollfd(fd: sockets[$0].descriptor, events: Int16(POLLIN), revents: 0) }
         var buffer = [UInt8](repeating: 0, count: 1 << 18)
-        // The end may arrive in two pieces, and be followed by other data.
+        // The end marker may arrive in two pieces, and be followed by other data.
         var tails = [[UInt8]](repeating: [], count: waiting.count)
         while waiting.contains(where: { $0.fd >= 0 }) {
             guard poll(&waiting, nfds_t(waiting.count), -1) > 0 else { continue }

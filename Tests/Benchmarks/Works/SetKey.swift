@@ -3,7 +3,7 @@ import DefaultsKit
 
 /// A process that sets a key to the current time for each line of its input.
 ///
-/// It prints "ready" first and, for the line "save", how long it took until the value was on disk.
+/// It prints "ready" first and, for each line "save", the time until the value was on disk.
 struct SetKey: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "set-key", shouldDisplay: false)
 

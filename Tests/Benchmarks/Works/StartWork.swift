@@ -36,7 +36,7 @@ struct StartWork {
 
     /// Returns other preferences services, each started by the bus and measured until it owns its name there.
     ///
-    /// They find the data that earlier topics have left in their directories.
+    /// The services find the data that earlier topics have left in their directories.
     private func services(_ figure: @escaping (Start) -> Double) -> [Contender] {
         [("dconf-service", "ca.desrt.dconf"), ("xfconfd", "org.xfce.Xfconf")].map { program, name in
             .peer(program, package: program == "xfconfd" ? "xfconf" : program) {

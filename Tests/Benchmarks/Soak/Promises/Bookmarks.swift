@@ -1,8 +1,8 @@
 import DefaultsCore
 
-/// The promise that a bookmark names the cursor that has been reached.
+/// The promise that a bookmark names the cursor that the stream has reached.
 ///
-/// No earlier record follows it, and the first bookmark arrives as soon as the subscriber has caught up.
+/// No earlier record follows a bookmark, and the first bookmark arrives as soon as the subscriber has caught up.
 struct Bookmarks: StreamPromise {
     static let name = "Bookmarked"
     private var reached: Cursor?

@@ -1,6 +1,6 @@
 import DefaultsCore
 
-/// The promise that a change's old value results from the previous records, and that its new value differs.
+/// The promise that a change's old value matches the previous records, and that its new value differs.
 struct PreviousValue: StreamPromise {
     static let name = "Previous value correct"
     private var tracked = TrackedValues()

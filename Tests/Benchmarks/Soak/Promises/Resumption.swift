@@ -15,10 +15,9 @@ struct Resumption {
         if recent.count > 2 * Self.capacity { recent.removeFirst(Self.capacity) }
     }
 
-    /// Compares the received records with those that a resuming subscriber receives from the oldest recent cursor and
-    /// others.
+    /// Compares the received records with those that a subscriber receives when it resumes from several recent cursors.
     ///
-    /// - Parameter resume: Returns the records after a cursor, up to the end.
+    /// - Parameter resume: A function that returns the records after a cursor, up to the end.
     /// - Returns: The differences.
     func findings(_ resume: (Cursor) throws -> [LogRecord]) rethrows -> [String] {
         var findings: [String] = []
