@@ -20,7 +20,7 @@ enum OptionTableSource {
             \(options(of: command))
                 ]
 
-                /// The verbs; "help" is one as well.
+                /// The verbs, including "help".
                 static let verbs: [Verb] = [
             \(verbs.joined(separator: "\n"))
                 ]
