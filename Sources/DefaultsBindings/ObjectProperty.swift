@@ -12,8 +12,7 @@ import Synchronization
 final class ObjectProperty<Object: AnyObject, Value>: BoundProperty {
     /// The conversions between the key's value and the property's.
     struct Conversion {
-        /// The conversion to the property's value; it returns `nil` when there is none, and the property gets its
-        /// original value back.
+        /// The conversion to the property's value; if it returns `nil`, the property gets its original value back.
         var present: (PropertyListValue?) -> Value?
         /// The conversion to the value to store; without it, the property is never read.
         var store: ((Value) throws(DefaultsError) -> PropertyListValue?)?
@@ -101,7 +100,7 @@ final class ObjectProperty<Object: AnyObject, Value>: BoundProperty {
         conversion.store != nil && stored(object) != shown
     }
 
-    /// Returns the value to store for the property; `nil` if there is none or it can't be stored.
+    /// Returns the value to store for the property; `nil` if it has no value, or one that can't be stored.
     private func stored(_ object: Object) -> PropertyListValue? {
         guard let store = conversion.store else { return nil }
         return (try? store(object[keyPath: keyPath])) ?? nil

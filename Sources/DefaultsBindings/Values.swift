@@ -38,7 +38,7 @@ extension UserDefaultsController {
             }
         }
 
-        /// A key's value, or `nil` when there is none.
+        /// A key's value; `nil` if the key has none.
         ///
         /// Setting `nil` removes the key.
         public subscript(key: String) -> PropertyListValue? {

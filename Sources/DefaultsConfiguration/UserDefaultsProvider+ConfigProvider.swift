@@ -18,7 +18,7 @@ extension UserDefaultsProvider: ConfigProvider {
 
     /// Returns the value of a key once everything that happened before the call is visible.
     ///
-    /// That includes changes by this process and by others. The call never blocks a thread that runs tasks, and
+    /// Changes by this process and by others are included. The call never blocks a thread that runs tasks, and
     /// concurrent fetches share one wait. A fetch also makes this process's edits durable. A failed save is reported to
     /// the handler set with `UserDefaults.setProblemHandler(_:)`, but doesn't make the fetch fail.
     ///

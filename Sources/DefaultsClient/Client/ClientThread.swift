@@ -186,7 +186,9 @@ final class ClientThread {
 
     private var isDue: Bool { lastReload + Self.freshness <= .now() && client.isObserved }
 
-    /// Opens a session if there is none, or if an agent may have started: with an agent if one responds.
+    /// Opens a session, with an agent if one responds, unless there is one with an agent already.
+    ///
+    /// Without an agent, looks for one before each reload, and otherwise at most once a second.
     private func openSession(reloading: Bool) throws(DefaultsError) {
         if hasAgent, session != nil { return }
         let isFresh = MonotonicTime.now() < lastReload + Self.freshness

@@ -61,7 +61,7 @@ package enum ProblemHandler {
             return !hasThread
         }
 
-        /// Removes and returns the next problem; `nil` when there is none, which ends the thread.
+        /// Removes and returns the next problem; `nil` if none is waiting, and then the thread ends.
         mutating func next() -> Problem? {
             if !unreported.isEmpty { return unreported.removeFirst() }
             reporter = 0

@@ -13,15 +13,7 @@ struct ReadWork {
     init(_ place: BenchEnvironment) throws {
         self.place = place
         try place.startAgent()
-        guard let ours = DefaultsKit.UserDefaults(suiteName: BenchEnvironment.domain),
-            let foundation = Foundation.UserDefaults(suiteName: "\(BenchEnvironment.domain).foundation")
-        else { throw BenchFailure("The defaults could not be opened.") }
-        (self.ours, self.foundation) = (ours, foundation)
-        // Set twenty keys, as in a typical app; registered values are found last.
-        for number in 0..<20 {
-            ours.set(number, forKey: "other\(number)")
-            foundation.set(number, forKey: "other\(number)")
-        }
+        (ours, foundation) = try BenchEnvironment.openDefaults()
         ours.set(Self.text, forKey: "string")
         ours.set(42, forKey: "integer")
         ours.register(defaults: ["bool": true])

@@ -12,14 +12,7 @@ struct SetWork {
     init(_ place: BenchEnvironment) throws {
         self.place = place
         try place.startAgent()
-        guard let ours = DefaultsKit.UserDefaults(suiteName: BenchEnvironment.domain),
-            let foundation = Foundation.UserDefaults(suiteName: "\(BenchEnvironment.domain).foundation")
-        else { throw BenchFailure("The defaults could not be opened.") }
-        (self.ours, self.foundation) = (ours, foundation)
-        for number in 0..<20 {
-            ours.set(number, forKey: "other\(number)")
-            foundation.set(number, forKey: "other\(number)")
-        }
+        (ours, foundation) = try BenchEnvironment.openDefaults()
         ours.synchronize()
         guard foundation.synchronize() else { throw BenchFailure("Foundation can't write its file.") }
     }

@@ -1,4 +1,5 @@
 import DefaultsCore
+import DefaultsKit
 import Foundation
 
 /// The directories of a benchmark, for our programs and the peers, and the services that use them.
@@ -45,6 +46,18 @@ final class BenchEnvironment {
     /// Starts the agent unless it is running, and waits until it answers.
     func startAgent() throws {
         if agent == nil { agent = try AgentChild(environment: environment) }
+    }
+
+    /// Opens our defaults and Foundation's, each with twenty keys, as in a typical app.
+    static func openDefaults() throws -> (ours: DefaultsKit.UserDefaults, foundation: Foundation.UserDefaults) {
+        guard let ours = DefaultsKit.UserDefaults(suiteName: domain),
+            let foundation = Foundation.UserDefaults(suiteName: "\(domain).foundation")
+        else { throw BenchFailure("The defaults could not be opened.") }
+        for number in 0..<20 {
+            ours.set(number, forKey: "other\(number)")
+            foundation.set(number, forKey: "other\(number)")
+        }
+        return (ours, foundation)
     }
 
     /// The bus's socket and process identifier.
