@@ -10,6 +10,8 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+let programs = TargetDependencyCondition.when(traits: ["Programs"])
+
 let package = Package(
     name: "defaultsd",
     products: [
@@ -21,12 +23,18 @@ let package = Package(
         .executable(name: "defaultsd", targets: ["defaultsd"]),
         .executable(name: "defaults", targets: ["defaults"]),
     ],
+    // A dependency is fetched only if a trait that uses it is enabled, so an app that depends on this package with
+    // `traits: []` fetches nothing else.
     traits: [
-        .trait(name: "Configuration", description: "Adds the swift-configuration provider to DefaultsConfiguration.")
+        .trait(name: "Programs", description: "Builds the programs defaultsd and defaults, and the tests."),
+        .trait(name: "Configuration", description: "Adds the swift-configuration provider to DefaultsConfiguration."),
+        .trait(
+            name: "RawInotify", description: "Watches by the kernel's inotify interface instead of libinotifytools."),
+        .default(enabledTraits: ["Programs"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        // This is used and fetched only with the trait "Configuration"; none of its own traits are needed.
+        // None of its own traits are needed.
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -78,11 +86,11 @@ let package = Package(
             name: "defaultsd",
             dependencies: [
                 "CLinux", "DefaultsCore", "DirectoryWatcher", "Linux", "PropertyList",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: programs),
+                .product(name: "Logging", package: "swift-log", condition: programs),
+                .product(name: "NIOCore", package: "swift-nio", condition: programs),
+                .product(name: "NIOPosix", package: "swift-nio", condition: programs),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: programs),
             ],
             swiftSettings: settings
         ),
@@ -90,7 +98,7 @@ let package = Package(
             name: "DefaultsCommand",
             dependencies: [
                 "CLinux", "CProcCheck", "DefaultsClient", "DefaultsCore", "Linux", "PropertyList",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: programs),
             ],
             swiftSettings: settings
         ),
@@ -104,7 +112,7 @@ let package = Package(
             dependencies: [
                 "CPeers", "DefaultsClient", "DefaultsCore", "DefaultsKit", "Linux", "PropertyList", "defaults",
                 "defaultsd",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: programs),
             ],
             path: "Tests/Benchmarks",
             swiftSettings: settings
@@ -193,7 +201,7 @@ let package = Package(
                 "FoundationApp",
                 "Forker", "FoundationWriter", "Leaver", "Linux", "LiveWriter", "PreferencesWindow", "ProgramSupport",
                 "PropertyList", "ReadmeExample", "TestSupport", "defaults", "defaults-bench", "defaultsd",
-                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio", condition: programs),
             ],
             swiftSettings: settings),
         // The code under the fuzzers, and the replay of their findings; `.ci/fuzz` builds the executable as a fuzzer.
@@ -217,3 +225,9 @@ let package = Package(
             swiftSettings: settings),
     ]
 )
+
+// Only Config/documentation needs this plugin. A plugin can't depend on a trait: SwiftPM has conditions
+// only for the products that targets use.
+if Context.environment["DEFAULTSD_DOCUMENTATION"] != nil {
+    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}

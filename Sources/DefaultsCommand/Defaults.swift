@@ -14,7 +14,7 @@ struct Defaults: ParsableCommand {
             domain, which every app reads. The command uses the agent if one is running; otherwise it works on the \
             files directly.
             """,
-        version: "0.1.0 (protocol \(Request.protocolVersion))",
+        version: Version.description,
         subcommands: [
             Read.self, ReadType.self, Write.self, Rename.self, Delete.self, DeleteAll.self, Domains.self, Find.self,
             Import.self, Export.self, Convert.self, Diff.self, Edit.self, Explain.self, Tail.self, Status.self,

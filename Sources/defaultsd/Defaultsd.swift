@@ -16,7 +16,7 @@ struct Defaultsd: ParsableCommand {
             the domain org.defaultsd.agent. Changes to them take effect immediately, except MaximumFileSize and \
             Directory, which are read at startup.
             """,
-        version: "0.1.0 (protocol \(Request.protocolVersion))"
+        version: Version.description
     )
 
     @Option(help: "The preferences directory, instead of DEFAULTS_DIRECTORY or the default directory.")

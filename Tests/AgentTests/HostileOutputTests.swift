@@ -15,8 +15,9 @@ struct HostileOutputTests {
     func uptime(_ seconds: Double) throws {
         try AgentProcess.withPlace { place in
             let welcome = Message.welcome(
-                protocolVersion: Request.protocolVersion, pid: Int64(getpid()), directory: place.preferences,
-                system: .none, cursor: Cursor(epoch: Epoch(value: 1), revision: 0))
+                Welcome(
+                    pid: Int64(getpid()), directory: place.preferences, system: .none,
+                    cursor: Cursor(epoch: Epoch(value: 1), revision: 0)))
             let messages = [welcome, .status(["uptime": .real(seconds), "pid": .real(seconds)])]
             let frames = try messages.enumerated().map { index, message in
                 try Frame.encode(NumberedMessage(number: UInt64(index + 1), message: message).fields)

@@ -124,6 +124,8 @@ struct LifeTests {
                 try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
             #expect(status["pid"] as? Int == Int(agent.pid))
             #expect(try #require(status["uptime"] as? Double) >= 0)
+            #expect(status["version"] as? String == Version.current)
+            #expect((status["executable"] as? String)?.hasSuffix("/defaultsd") == true)
             #expect(status["directory"] as? String == agent.place.preferences)
             #expect(status["socket"] as? String == agent.place.socket)
             let watch = try #require(status["watch"] as? [String: Any])
@@ -134,6 +136,7 @@ struct LifeTests {
             #expect(status["revision"] as? Int == Int(cursor.revision))
             let subscriber = try #require((status["subscribers"] as? [[String: Any]])?.first)
             #expect(subscriber["pid"] as? Int == Int(getpid()))
+            #expect(subscriber["version"] as? String == Version.current)
             #expect(subscriber["lag"] as? Int == 0)
             let pending = try #require(status["pending"] as? [[String: Any]])
             #expect(pending.count == 1)
@@ -144,7 +147,8 @@ struct LifeTests {
 
             let text = try agent.defaults("status").output
             for part in [
-                "pid \(agent.pid), up", "directory    \(agent.place.preferences)\n",
+                "pid \(agent.pid), version \(Version.current), up", "/defaultsd\n",
+                "directory    \(agent.place.preferences)\n",
                 "watching     inotify (", "domains      4\n", "revision     \(cursor.revision) (cursor \(cursor))\n",
                 "subscribers  pid \(getpid()) ", "everything, 0 behind\n", "pending      c.d: 2 edits not saved yet\n",
                 "errors       e.f: \(agent.place.path("e.f"))",

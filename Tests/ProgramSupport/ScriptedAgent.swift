@@ -85,8 +85,7 @@ package final class ScriptedAgent: Sendable {
     private func reply(to request: NumberedRequest) -> Reply {
         guard case .hello = request.request else { return script(request, self) }
         let welcome = Message.welcome(
-            protocolVersion: Request.protocolVersion, pid: Int64(getpid()), directory: path, system: .none,
-            cursor: Self.cursor(0))
+            Welcome(pid: Int64(getpid()), directory: path, system: .none, cursor: Self.cursor(0)))
         return .messages([NumberedMessage(number: request.number, message: welcome)])
     }
 

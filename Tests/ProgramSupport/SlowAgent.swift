@@ -18,8 +18,9 @@ package func withSlowAgent(
         let welcome = NumberedMessage(
             number: 1,
             message: .welcome(
-                protocolVersion: Request.protocolVersion, pid: Int64(getpid()), directory: path, system: .none,
-                cursor: Cursor(epoch: Epoch(value: 1), revision: 0)))
+                Welcome(
+                    pid: Int64(getpid()), directory: path, system: .none,
+                    cursor: Cursor(epoch: Epoch(value: 1), revision: 0))))
         let frame = try Frame.encode(welcome.fields)
         let connections = Connections()
         try withBackgroundThread { mayGoOn in

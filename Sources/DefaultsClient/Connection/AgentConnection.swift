@@ -7,16 +7,7 @@ import PropertyList
 ///
 /// Events of the subscription that arrive in the meantime are queued for `nextEvent`.
 package final class AgentConnection: Backend {
-    /// The agent's description of itself.
-    package struct Welcome: Sendable {
-        package var pid: Int64
-        package var directory: String
-        /// The system directories that the agent watches.
-        package var system: SystemDirectories
-        package var cursor: Cursor
-    }
-
-    /// The agent's reply to the greeting.
+    /// The agent's reply to the greeting; its `pid` is the agent's in this process's namespace.
     package private(set) var welcome: Welcome
     /// The agent's process ID in this namespace, from the kernel.
     ///
@@ -95,20 +86,18 @@ package final class AgentConnection: Backend {
     private func greet(
         _ directory: PreferencesDirectory, _ address: AgentAddress, within timeouts: AgentTimeouts
     ) throws(DefaultsError) {
-        let request = Request.hello(
-            protocolVersion: Request.protocolVersion, client: AppIdentity.current.executable)
-        guard case .welcome(_, let ownPID, let path, let system, let cursor) = try answer(to: request, within: timeouts)
-        else {
+        guard case .welcome(var welcome) = try answer(to: .greeting, within: timeouts) else {
             throw Self.unexpected("hello")
         }
-        let pid = pid > 0 ? pid : ownPID
-        guard PreferencesDirectory(path: path).isSame(as: directory) else {
+        if pid > 0 { welcome.pid = pid }
+        guard PreferencesDirectory(path: welcome.directory).isSame(as: directory) else {
             throw DefaultsError(
                 .agentRefused,
-                "The agent at \(address.socketPath) (pid \(pid)) serves \(path), not \(directory.path). "
+                "The agent at \(address.socketPath) (pid \(welcome.pid)) serves \(welcome.directory), not "
+                    + "\(directory.path). "
                     + "Name another socket with --socket, or another directory with --directory.")
         }
-        welcome = Welcome(pid: pid, directory: path, system: system, cursor: cursor)
+        self.welcome = welcome
     }
 
     // MARK: Requests

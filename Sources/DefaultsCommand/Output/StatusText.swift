@@ -11,7 +11,8 @@ enum StatusText {
             (system?.anyUser ?? []).map { ("system", $0) }
             + [system?.managed].compactMap(\.self).map { ("managed", $0) }
         var lines = [
-            "agent        \(process(status)), up \(duration(status))",
+            "agent        \(process(status)), version \(text(status, "version")), up \(duration(status))",
+            "program      \(text(status, "executable"))",
             "directory    \(text(status, "directory"))",
         ]
         lines += layers.map { title, path in

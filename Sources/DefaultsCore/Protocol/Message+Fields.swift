@@ -15,11 +15,7 @@ extension NumberedMessage {
 extension Message {
     fileprivate var fields: DomainValues {
         switch self {
-        case .welcome(let version, let pid, let directory, let system, let cursor):
-            system.fields.merging([
-                "type": "welcome", "protocol": .integer(version), "pid": .integer(pid),
-                "directory": .string(directory), "cursor": .string(cursor.description),
-            ]) { $1 }
+        case .welcome(let welcome): welcome.fields.merging(["type": "welcome"]) { $1 }
         case .values(let snapshot): snapshot.fields.merging(["type": "values"]) { $1 }
         case .domains(let domains): ["type": "domains", "domains": .array(domains.map { .dictionary($0.fields) })]
         case .edited(let cursor): ["type": "edited", "cursor": .string(cursor.description)]
@@ -42,11 +38,7 @@ extension Message {
 
     fileprivate init(_ fields: Fields) throws(DefaultsError) {
         switch try fields.string("type") {
-        case "welcome":
-            self = .welcome(
-                protocolVersion: try fields.integer("protocol"), pid: try fields.integer("pid"),
-                directory: try fields.string("directory"), system: try fields.systemDirectories(),
-                cursor: try fields.cursor("cursor"))
+        case "welcome": self = .welcome(try Welcome(fields))
         case "values": self = .values(try DomainSnapshot(fields))
         case "domains":
             self = .domains(try fields.domains())
@@ -67,6 +59,26 @@ extension Message {
             self = .failure(try DefaultsError(fields))
         default: self = .event(try StreamEvent(fields))
         }
+    }
+}
+
+extension Welcome {
+    fileprivate var fields: DomainValues {
+        var fields = system.fields
+        fields["protocol"] = .integer(protocolVersion)
+        fields["version"] = version.map { .string($0) }
+        fields["pid"] = .integer(pid)
+        fields["directory"] = .string(directory)
+        fields["cursor"] = .string(cursor.description)
+        return fields
+    }
+
+    fileprivate init(_ fields: Fields) throws(DefaultsError) {
+        self.init(
+            pid: try fields.integer("pid"), directory: try fields.string("directory"),
+            system: try fields.systemDirectories(), cursor: try fields.cursor("cursor"))
+        protocolVersion = try fields.integer("protocol")
+        version = try fields.optionalString("version")
     }
 }
 

@@ -1,7 +1,7 @@
 /// A message from the agent: the answer to a request, or an event of a subscription.
 package enum Message: Sendable {
     /// The answer to `hello`.
-    case welcome(protocolVersion: Int64, pid: Int64, directory: String, system: SystemDirectories, cursor: Cursor)
+    case welcome(Welcome)
     /// The answer to `read`.
     case values(DomainSnapshot)
     /// The answer to `domains`.
@@ -28,6 +28,25 @@ package enum Message: Sendable {
     case failure(DefaultsError)
     /// An event of a subscription.
     case event(StreamEvent)
+}
+
+/// The agent's description of itself.
+package struct Welcome: Sendable {
+    package var protocolVersion = Request.protocolVersion
+    /// The version of the agent's program; `nil` if the agent is older than 0.2.0.
+    package var version: String? = Version.current
+    package var pid: Int64
+    package var directory: String
+    /// The system directories that the agent watches.
+    package var system: SystemDirectories
+    package var cursor: Cursor
+
+    package init(pid: Int64, directory: String, system: SystemDirectories, cursor: Cursor) {
+        self.pid = pid
+        self.directory = directory
+        self.system = system
+        self.cursor = cursor
+    }
 }
 
 /// A message with the number of the request that it belongs to.

@@ -18,8 +18,9 @@ extension NumberedRequest {
 extension Request {
     fileprivate var fields: DomainValues {
         switch self {
-        case .hello(let version, let client):
-            ["type": "hello", "protocol": .integer(version), "client": .string(client)]
+        case .hello(let protocolVersion, let client, let version):
+            ["type": "hello", "protocol": .integer(protocolVersion), "client": .string(client)]
+                .merging(version.map { ["version": .string($0)] } ?? [:]) { $1 }
         case .read(let domain): domain.fields.merging(["type": "read"]) { $1 }
         case .domains: ["type": "domains"]
         case .edit(let edit): edit.fields
@@ -49,7 +50,9 @@ extension Request {
     fileprivate init(_ fields: Fields, from app: AppIdentity) throws(DefaultsError) {
         switch try fields.string("type") {
         case "hello":
-            self = .hello(protocolVersion: try fields.integer("protocol"), client: try fields.string("client"))
+            self = .hello(
+                protocolVersion: try fields.integer("protocol"), client: try fields.string("client"),
+                version: try fields.optionalString("version"))
         case "read": self = .read(try fields.domain())
         case "domains": self = .domains
         case "edit":

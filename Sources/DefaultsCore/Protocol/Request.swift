@@ -1,7 +1,8 @@
 /// A client's request to the agent.
 package enum Request: Hashable, Sendable {
-    /// Opens a connection, with the client's protocol version and name.
-    case hello(protocolVersion: Int64, client: String)
+    /// Opens a connection, with the protocol version and name of the client, and the version of its library; `nil` if
+    /// the client has none.
+    case hello(protocolVersion: Int64, client: String, version: String?)
     /// Reads the values of a domain.
     case read(Domain)
     /// Lists the domains that have values or are damaged.
@@ -28,6 +29,12 @@ package enum Request: Hashable, Sendable {
 
     /// The version of the protocol that this code implements.
     package static let protocolVersion: Int64 = 1
+
+    /// The greeting of this process.
+    package static var greeting: Request {
+        .hello(
+            protocolVersion: protocolVersion, client: AppIdentity.current.executable, version: Version.current)
+    }
 }
 
 /// A request with its number, which the answer and events repeat.

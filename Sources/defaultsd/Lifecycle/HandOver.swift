@@ -34,13 +34,13 @@ enum HandOver {
             SocketPeer(of: socket)?.isTrusted == true
         else { return .unanswered }
         var talk = Talk(socket: number)
-        let greeting = Request.hello(
-            protocolVersion: Request.protocolVersion, client: AppIdentity.current.executable)
-        switch talk.answer(to: greeting) {
-        case .welcome(_, let pid, let path, _, _)?:
+        switch talk.answer(to: .greeting) {
+        case .welcome(let welcome)?:
             // Both process IDs are from the agent's own namespace.
-            guard pid == Int64(holder.pid) else { return .unanswered }
-            if let directory, !PreferencesDirectory(path: path).isSame(as: directory) { return .refused }
+            guard welcome.pid == Int64(holder.pid) else { return .unanswered }
+            if let directory, !PreferencesDirectory(path: welcome.directory).isSame(as: directory) {
+                return .refused
+            }
         case .failure?: return .refused
         default: return .unanswered
         }

@@ -18,6 +18,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     private let refusal: DefaultsError?
     private var decoder = FrameDecoder(limits: Frame.requestLimits)
     private var hasGreeted = false
+    /// The version of the client's library, if it has sent one.
+    private(set) var clientVersion: String?
     /// Whether `pump` is running, and whether it was called again since its last pass.
     private var isPumping = false
     private var isWanted = false
@@ -142,8 +144,9 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private func answer(_ numbered: NumberedRequest) throws(DefaultsError) {
         let number = numbered.number
-        if case .hello(let version, let client) = numbered.request {
-            try greet(version, client, number)
+        if case .hello(let protocolVersion, let client, let version) = numbered.request {
+            try greet(protocolVersion, client, number)
+            clientVersion = version
             return
         }
         guard hasGreeted else {
@@ -182,15 +185,14 @@ final class ConnectionHandler: ChannelInboundHandler {
         guard version == Request.protocolVersion else {
             throw DefaultsError(
                 .protocolViolation,
-                "This agent speaks version \(Request.protocolVersion) of the protocol, but \(client) "
-                    + "speaks version \(version).")
+                "This agent (\(Version.current)) speaks version \(Request.protocolVersion) of the protocol, but "
+                    + "\(client) speaks version \(version). Install the same version of both.")
         }
         hasGreeted = true
-        send(
-            .welcome(
-                protocolVersion: Request.protocolVersion, pid: Int64(AppIdentity.current.pid),
-                directory: server.directory.path, system: server.store.system, cursor: server.store.cursor),
-            to: number)
+        let welcome = Welcome(
+            pid: Int64(AppIdentity.current.pid), directory: server.directory.path, system: server.store.system,
+            cursor: server.store.cursor)
+        send(.welcome(welcome), to: number)
     }
 
     /// Passes a conditional edit to the engine, which applies it under the file's lock.

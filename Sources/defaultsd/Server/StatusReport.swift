@@ -12,6 +12,8 @@ enum StatusReport {
         let cursor = store.cursor
         return store.system.fields.merging([
             "pid": .integer(Int64(AppIdentity.current.pid)),
+            "version": .string(Version.current),
+            "executable": .string(AppIdentity.current.executable),
             "protocol": .integer(Request.protocolVersion),
             "uptime": .real((ContinuousClock.now - server.started) / .seconds(1)),
             "directory": .string(server.directory.path),
@@ -51,14 +53,16 @@ enum StatusReport {
 
     private static func subscribers(_ connection: ConnectionHandler, in store: Store) -> [PropertyListValue] {
         connection.subscriptions.sorted { $0.key < $1.key }.map { _, subscription in
-            .dictionary([
+            var fields: DomainValues = [
                 "pid": .integer(Int64(connection.app.pid)),
                 "executable": .string(connection.app.executable),
                 "mode": .string(subscription.mode.rawValue),
                 "domains": .array(subscription.filter.domains.map { .string($0.text) }),
                 "keys": .array(subscription.filter.keys.map { .string($0.text) }),
                 "lag": .number(store.lag(of: subscription)),
-            ])
+            ]
+            fields["version"] = connection.clientVersion.map { .string($0) }
+            return .dictionary(fields)
         }
     }
 }

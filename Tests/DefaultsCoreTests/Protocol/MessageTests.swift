@@ -36,7 +36,8 @@ struct MessageTests {
 
     static let requests: [Request] = {
         var requests: [Request] = [
-            .hello(protocolVersion: 1, client: "test"), .domains, .synchronize(nil), .synchronize([]),
+            .hello(protocolVersion: 1, client: "test", version: nil),
+            .hello(protocolVersion: 1, client: "test", version: "0.2.0"), .domains, .synchronize(nil), .synchronize([]),
             .synchronize(Set(domains)), .status,
             .unsubscribe(.max), .widen(.max, domains.map(\.name)), .narrow(0, []),
         ]
@@ -96,10 +97,10 @@ struct MessageTests {
         let failures = [DefaultsError(.notSaved, errno: 28, "It can't be saved"), DefaultsError(.locked, "Wait.")]
         var messages: [Message] = [
             .welcome(
-                protocolVersion: 1, pid: 2, directory: "/d",
-                system: SystemDirectories(anyUser: ["/etc/xdg", "/usr/local/etc"], managed: "/m"), cursor: cursor
-            ),
-            .welcome(protocolVersion: 1, pid: 2, directory: "/d", system: .none, cursor: cursor),
+                Welcome(
+                    pid: 2, directory: "/d",
+                    system: SystemDirectories(anyUser: ["/etc/xdg", "/usr/local/etc"], managed: "/m"), cursor: cursor)),
+            .welcome(Welcome(pid: 2, directory: "/d", system: .none, cursor: cursor)),
             .values(snapshot), .domains(domains),
             .domains(layers), .domains([]), .edited(cursor), .synchronized(cursor, failures: failures),
             .subscribed(cursor), .widened(cursor), .narrowed, .unsubscribed, .status(values),
@@ -129,7 +130,8 @@ struct MessageTests {
         case (.event(.record(let first, let at)), .event(.record(let second, let then))):
             #expect(first == second && at == then)
         case (.domains(let first), .domains(let second)): #expect(first == second)
-        case (.welcome(_, _, _, let first, _), .welcome(_, _, _, let second, _)): #expect(first == second)
+        case (.welcome(let first), .welcome(let second)):
+            #expect(first.system == second.system && first.version == second.version)
         case (.failure(let first), .failure(let second)): #expect(first == second)
         default: break
         }

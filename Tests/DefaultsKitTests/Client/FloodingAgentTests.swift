@@ -137,8 +137,7 @@ private final class FloodingAgent {
         switch numbered.request {
         case .hello:
             let welcome = Message.welcome(
-                protocolVersion: Request.protocolVersion, pid: Int64(getpid()), directory: path, system: .none,
-                cursor: cursor)
+                Welcome(pid: Int64(getpid()), directory: path, system: .none, cursor: cursor))
             outgoing += frame(welcome, number)
             if !answers { stream = 99 }
         case _ where !answers: break
