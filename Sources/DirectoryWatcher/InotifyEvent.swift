@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// An inotify event, copied out of the library's buffer.
+/// An inotify event, copied out of the buffer it was read into.
 struct InotifyEvent: Sendable, Equatable {
     /// The contents of an event's name field.
     enum Name: Sendable, Equatable {
@@ -15,6 +15,38 @@ struct InotifyEvent: Sendable, Equatable {
     var watch: Int32
     var mask: InotifyMask
     var name: Name
+
+    /// Copies the event at a pointer, and returns it with the number of bytes that it occupies.
+    static func copy(_ pointer: UnsafeRawPointer) -> (event: InotifyEvent, byteCount: Int) {
+        let header = pointer.loadUnaligned(as: inotify_event.self)
+        let size = MemoryLayout<inotify_event>.size
+        // The name is a flexible array member, which Swift doesn't import, and is padded with zeros.
+        let bytes = UnsafeRawBufferPointer(start: pointer.advanced(by: size), count: Int(header.len)).prefix { $0 != 0 }
+        let name: Name =
+            bytes.isEmpty ? .none : String(validating: bytes, as: UTF8.self).map { .name($0) } ?? .undecodable
+        return (
+            InotifyEvent(watch: header.wd, mask: InotifyMask(rawValue: header.mask), name: name),
+            size + Int(header.len)
+        )
+    }
+}
+
+/// The operations that need no library.
+extension Inotify {
+    /// Ends a watch, unless the kernel has already ended it.
+    ///
+    /// It bypasses libinotifytools, which prints a complaint to stderr if the kernel has already ended the watch, as
+    /// happens whenever the directory vanishes. The library's record of the watch, 176 bytes, is freed with the
+    /// instance.
+    func unwatch(_ watch: Int32) {
+        inotify_rm_watch(descriptor, watch)
+    }
+
+    /// The number of bytes of events queued in the kernel.
+    var queuedBytes: Int {
+        var count: Int32 = 0
+        return ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
+    }
 }
 
 /// The bits of an event or of a watch request.

@@ -1,15 +1,18 @@
+#if !RawInotify
 internal import CInotifyTools
 internal import Glibc
 internal import Linux
 
-/// A wrapper around libinotifytools that avoids its pitfalls.
+/// An inotify instance, made and read by libinotifytools in a way that avoids the library's pitfalls.
+///
+/// The trait `RawInotify` replaces this file by `RawInotify.swift`, which has the same interface.
 ///
 /// The library has all its state in static variables, so at most one value of this type may exist in a process, and
 /// only one thread may use it. ``DirectoryWatcher`` ensures both. The wrapper uses only the safe parts of the library:
 /// creating the instance, adding watches, and reading with `next_events(0, 1)` after its own `poll`. (`next_event` with
 /// a timeout of 0 blocks forever; asking for more than one event spins; the library's names and statistics become
 /// stale.)
-struct InotifyTools: ~Copyable {
+struct Inotify: ~Copyable {
     /// The descriptor of the inotify instance, for `poll`.
     ///
     /// The library owns the descriptor, and only the library reads from it.
@@ -77,21 +80,6 @@ struct InotifyTools: ~Copyable {
         return inotifytools_wd_from_filename(path)
     }
 
-    /// Ends a watch, unless the kernel has already ended it.
-    ///
-    /// It bypasses the library, which prints a complaint to stderr if the kernel has already ended the watch, as
-    /// happens whenever the directory vanishes. The library's record of the watch, 176 bytes, is freed with the
-    /// instance.
-    func unwatch(_ watch: Int32) {
-        inotify_rm_watch(descriptor, watch)
-    }
-
-    /// The number of bytes of events queued in the kernel.
-    var queuedBytes: Int {
-        var count: Int32 = 0
-        return ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
-    }
-
     /// Reads one event, and returns it with the number of bytes that it occupied in the queue.
     ///
     /// Returns `nil` if there is none. Never blocks.
@@ -104,21 +92,8 @@ struct InotifyTools: ~Copyable {
                 case let code: throw .reading(errno: code)
                 }
             }
-            // The name is a flexible array member, which Swift doesn't import, and is padded with zeros. Copy
-            // everything, because the library's buffer is static.
-            let header = pointer.pointee
-            let size = MemoryLayout<inotify_event>.size
-            let bytes = UnsafeRawBufferPointer(
-                start: UnsafeRawPointer(pointer).advanced(by: size), count: Int(header.len))
-            let event = InotifyEvent(
-                watch: header.wd, mask: InotifyMask(rawValue: header.mask), name: Self.name(bytes.prefix { $0 != 0 }))
-            return (event, size + Int(header.len))
+            return InotifyEvent.copy(UnsafeRawPointer(pointer))
         }
-    }
-
-    private static func name(_ bytes: Slice<UnsafeRawBufferPointer>) -> InotifyEvent.Name {
-        guard !bytes.isEmpty else { return .none }
-        return String(validating: bytes, as: UTF8.self).map { .name($0) } ?? .undecodable
     }
 
     /// Returns this process's descriptors of inotify instances.
@@ -154,3 +129,4 @@ struct InotifyTools: ~Copyable {
 extension InotifyMask {
     fileprivate var hex: String { String(rawValue, radix: 16) }
 }
+#endif

@@ -42,7 +42,7 @@ extension WatchThread {
                 return nil
             case ENOSPC, ENOMEM:
                 let failure = InotifyFailure.noWatch(errno: error.number)
-                giveUpLibrary(failure)
+                giveUpInotify(failure)
                 return .polling(.inotifyUnavailable(failure))
             default:
                 throw error
@@ -138,7 +138,7 @@ extension WatchThread {
         _ role: WatcherState.WatchRole, _ directory: borrowing OpenDirectory, for mask: InotifyMask
     ) throws(SystemCall.Failure) {
         guard state.needsWatch(role, identity: directory.identity) else { return }
-        guard let watch = try library?.watch(directory, for: mask) else { return }
+        guard let watch = try inotify?.watch(directory, for: mask) else { return }
         end(state.armed(role, identity: directory.identity, watch: watch))
         let isListed =
             switch role {
@@ -159,7 +159,7 @@ extension WatchThread {
     }
 
     private func end(_ watch: Int32?) {
-        if let watch { library?.unwatch(watch) }
+        if let watch { inotify?.unwatch(watch) }
     }
 }
 

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import Linux
 
-/// The thread that owns libinotifytools: it waits, passes events to ``WatcherState``, and checks the paths.
+/// The thread that owns the inotify instance: it waits, passes events to ``WatcherState``, and checks the paths.
 ///
 /// An object of this class is used only on its own thread. The logic that does no I/O is in ``WatcherState``; watches
 /// are set in `WatchThread+Arming.swift`.
@@ -14,7 +14,7 @@ final class WatchThread {
     /// The companions' absolute paths, without trailing slashes.
     private let companions: [String]
 
-    var library: InotifyTools?
+    var inotify: Inotify?
     var state: WatcherState
     var mode = WatcherStatus.Mode.waiting(.missing)
     var companionModes: [String: WatcherStatus.Mode] = [:]
@@ -27,7 +27,7 @@ final class WatchThread {
     private var lastCheck: ContinuousClock.Instant
     private var lastRearm: ContinuousClock.Instant
     private var lastTry: ContinuousClock.Instant?
-    private var libraryFailure = InotifyFailure.noDescriptor
+    private var inotifyFailure = InotifyFailure.noDescriptor
     /// Whether events may be left because reading stopped before the queue was empty.
     private var mayHoldEvents = false
 
@@ -117,7 +117,7 @@ final class WatchThread {
         let timeout: Int32 = mayHoldEvents || time == .zero ? 0 : Int32(min(milliseconds, 1_000_000_000))
         var descriptors = [
             pollfd(fd: channel.wake, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: library?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: inotify?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
         ]
         _ = poll(&descriptors, nfds_t(descriptors.count), timeout)
     }
@@ -125,14 +125,14 @@ final class WatchThread {
     /// Reads the queued events.
     ///
     /// If writers never pause, the queue may never be empty. It is enough to read as much as was queued at the
-    /// beginning, plus the size of the library's 128 KiB buffer.
+    /// beginning, plus the size of the buffer, which is 128 KiB in libinotifytools.
     private func readEvents() {
-        guard library != nil else { return }
+        guard inotify != nil else { return }
         do {
             mayHoldEvents = false
-            let limit = (library?.queuedBytes ?? 0) + 131_072
+            let limit = (inotify?.queuedBytes ?? 0) + 131_072
             var count = 0
-            while let (event, byteCount) = try library?.next() {
+            while let (event, byteCount) = try inotify?.next() {
                 state.receive(event)
                 count += byteCount
                 if count > limit {
@@ -142,7 +142,7 @@ final class WatchThread {
             }
         } catch {
             // The state of the watches is now unknown. A rescan covers what was missed.
-            giveUpLibrary(error)
+            giveUpInotify(error)
             state.markRescan(.replaced)
             state.requestCheck()
         }
@@ -153,7 +153,7 @@ final class WatchThread {
     private func check() {
         let rearms = state.rearms
         state.beginCheck()
-        openLibrary()
+        openInotify()
         isPolling = false
         mode = pollIfNeeded(directory, reason.map { .polling($0) } ?? arm())
         for path in companions {
@@ -168,25 +168,25 @@ final class WatchThread {
     /// The reason why inotify isn't used at all; `nil` if it is in use.
     private var reason: WatcherStatus.PollingReason? {
         if configuration.polling == .always { return .requested }
-        return library == nil ? .inotifyUnavailable(libraryFailure) : nil
+        return inotify == nil ? .inotifyUnavailable(inotifyFailure) : nil
     }
 
-    private func openLibrary() {
-        guard configuration.polling == .automatic, library == nil else { return }
+    private func openInotify() {
+        guard configuration.polling == .automatic, inotify == nil else { return }
         if let lastTry, clock.now - lastTry < configuration.retryInterval { return }
         lastTry = clock.now
         do {
-            library = try InotifyTools()
+            inotify = try Inotify()
         } catch {
-            libraryFailure = error
+            inotifyFailure = error
         }
     }
 
-    /// Releases the library, which is retried after the retry interval.
-    func giveUpLibrary(_ failure: InotifyFailure) {
-        for watch in state.forgetWatches() { library?.unwatch(watch) }
-        library = nil
-        libraryFailure = failure
+    /// Releases the instance; creating one is retried after the retry interval.
+    func giveUpInotify(_ failure: InotifyFailure) {
+        for watch in state.forgetWatches() { inotify?.unwatch(watch) }
+        inotify = nil
+        inotifyFailure = failure
         lastTry = clock.now
     }
 
@@ -235,10 +235,10 @@ final class WatchThread {
 
     /// Releases all resources.
     ///
-    /// The watches are removed first, so that no more events reach the library's queue.
+    /// The watches are removed first, so that no more events reach the instance's queue.
     private func finish() {
-        for watch in state.forgetWatches() { library?.unwatch(watch) }
-        library = nil
+        for watch in state.forgetWatches() { inotify?.unwatch(watch) }
+        inotify = nil
         channel.end()
     }
 

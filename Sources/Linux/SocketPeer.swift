@@ -16,6 +16,24 @@ package struct SocketPeer: Hashable, Sendable {
         uid = peer.uid
     }
 
+    /// Whether the peer is a service manager, which starts the program that serves the socket when a client connects.
+    ///
+    /// A program that inherits the socket is the peer of clients that connect later, even after it has ended. So if the
+    /// peer no longer exists, a service manager is listening.
+    package var isServiceManager: Bool {
+        // A peer in another PID namespace, which can't be examined, has the ID 0.
+        guard pid > 0 else { return false }
+        do throws(SystemCall.Failure) {
+            let name = try FileDescriptor(opening: "/proc/\(pid)/comm", O_RDONLY).read(upTo: 64)
+            return Self.serviceManagers.contains { name.starts(with: $0.utf8) }
+        } catch {
+            return error.number == ENOENT || error.number == ESRCH
+        }
+    }
+
+    /// The beginnings of the names of service managers: systemd's include `systemd-socket-activate`.
+    private static let serviceManagers = ["systemd", "dinit"]
+
     /// Whether the peer runs as the same user as this process, or as root, which may do anything anyway.
     package var isTrusted: Bool { uid == geteuid() || uid == 0 }
 }

@@ -23,6 +23,24 @@ package struct UnixAddress: Sendable {
         if name.hasPrefix("@") { self.init(abstractName: String(name.dropFirst())) } else { self.init(path: name) }
     }
 
+    /// Returns the address that a socket is bound to; fails if it isn't a Unix socket.
+    package init?(of socket: Int32) {
+        var length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let result = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &length) }
+        }
+        guard result == 0, address.sun_family == sa_family_t(AF_UNIX) else { return nil }
+        self.length = length
+    }
+
+    /// The path of the socket's file; `nil` if the address is abstract or unnamed.
+    package var path: String? {
+        let bytes = withUnsafeBytes(of: address.sun_path) { path in
+            Array(path.prefix(max(0, Int(length) - MemoryLayout<sa_family_t>.size)).prefix { $0 != 0 })
+        }
+        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+
     private init?(_ bytes: [UInt8]) {
         guard bytes.count <= MemoryLayout.size(ofValue: address.sun_path) else { return nil }
         address.sun_family = sa_family_t(AF_UNIX)

@@ -12,6 +12,8 @@ struct Agent: Sendable {
     private let directory: PreferencesDirectory
     private let system: SystemDirectories
     private let address: AgentAddress
+    /// The socket that a service manager has opened at the address, if any.
+    private let inherited: InheritedSocket?
     private let logLevel: Logger.Level?
     /// Whether the agent was started only for the lifetime of another process, and hands over to any agent that wasn't.
     private let isPrivate: Bool
@@ -22,16 +24,18 @@ struct Agent: Sendable {
     /// - Parameters:
     ///   - directory: The preferences directory to serve.
     ///   - address: The address of the agent, which determines the paths of the socket and the change log.
+    ///   - inherited: The socket that a service manager has opened at the address, if any.
     ///   - logLevel: The log level that overrides the settings, if any.
     ///   - isPrivate: Whether the agent hands over to other agents.
     ///   - environment: The environment, which specifies the system directories and the service manager.
     init(
-        _ directory: PreferencesDirectory, _ address: AgentAddress, logLevel: Logger.Level?, isPrivate: Bool,
-        _ environment: Environment
+        _ directory: PreferencesDirectory, _ address: AgentAddress, _ inherited: InheritedSocket?,
+        logLevel: Logger.Level?, isPrivate: Bool, _ environment: Environment
     ) {
         self.directory = directory
         system = SystemDirectories(environment: environment).excluding(directory)
         self.address = address
+        self.inherited = inherited
         self.logLevel = logLevel
         self.isPrivate = isPrivate
         self.environment = environment
@@ -39,8 +43,9 @@ struct Agent: Sendable {
 
     /// Runs the agent until a signal ends it, and blocks the calling thread.
     ///
+    /// - Returns: The reason for the end.
     /// - Throws: A `DefaultsError` if the directory, the socket or enough file descriptors are unavailable.
-    func run() throws {
+    func run() throws -> AgentEnd {
         try OpenFiles.prepare()
         try directory.prepare()
         try address.makeDirectory()
@@ -49,19 +54,18 @@ struct Agent: Sendable {
         defer { claims.release() }
         // The loop of the engine and of all tasks; see `EventLoopExecutor`.
         let eventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
-        let end = eventLoop.makePromise(of: Void.self)
+        let end = eventLoop.makePromise(of: AgentEnd.self)
         Task(executorPreference: EventLoopExecutor(eventLoop)) {
             do {
-                try await serve(on: eventLoop, claims)
-                end.succeed()
+                end.succeed(try await serve(on: eventLoop, claims))
             } catch {
                 end.fail(error)
             }
         }
-        try end.futureResult.wait()
+        return try end.futureResult.wait()
     }
 
-    private func serve(on eventLoop: any EventLoop, _ claims: AgentClaims) async throws {
+    private func serve(on eventLoop: any EventLoop, _ claims: AgentClaims) async throws -> AgentEnd {
         let checks = ClaimChecks(claims)
         // Start the watcher before files and connections are opened, because libinotifytools can't use a descriptor
         // above 1023.
@@ -83,16 +87,18 @@ struct Agent: Sendable {
         let end: @Sendable () -> Void = { _ = happens.yield(.end) }
         let server = Server(
             store: store, engine: engine, watcher: watcher, directory: directory, address: address,
-            settings: settings, log: log, ending: isPrivate ? end : nil)
+            inherited: inherited, settings: settings, log: log, ending: isPrivate ? end : nil)
         engine.setSubscribers(server)
         engine.setClaimChecks(checks)
         checks.follow(server)
         await engine.begin(outcome)
         try await server.listen()
 
+        let life = LifeService(
+            events: events, continuation: happens, watcher: watcher, server: server, log: log)
         let ready = ReadyService(
             directory: directory, address: address, watcher: watcher, log: log,
-            serviceManager: ServiceManager(environment))
+            serviceManager: ServiceManager(environment), life: life)
         // Services stop in reverse order, so the server has stopped accepting edits when the engine saves the last
         // ones.
         let group = ServiceGroup(
@@ -103,11 +109,10 @@ struct Agent: Sendable {
                             claims: claims, checks: checks, server: server, log: log, eventLoop: eventLoop),
                         successTerminationBehavior: .gracefullyShutdownGroup),
                     .init(service: engine), .init(service: server), .init(service: ready),
-                    .init(
-                        service: LifeService(events: events, continuation: happens, watcher: watcher, server: server),
-                        successTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(service: life, successTerminationBehavior: .gracefullyShutdownGroup),
                 ], logger: log.lifecycle))
         try await group.run()
+        return life.reason
     }
 
     private static func watch(

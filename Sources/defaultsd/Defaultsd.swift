@@ -11,8 +11,10 @@ struct Defaultsd: ParsableCommand {
         abstract: "Watch a directory of preferences, merge edits into its files and publish changes.",
         discussion: """
             The agent serves the preferences in $XDG_CONFIG_HOME or ~/.config to the commands and apps of one user, on \
-            the socket $XDG_RUNTIME_DIR/defaultsd/socket. SIGTERM and SIGINT save pending edits and stop the agent; \
-            further signals don't interrupt the saving. SIGHUP makes the agent check every file. Its settings are in \
+            the socket $XDG_RUNTIME_DIR/defaultsd/socket, or on the socket that a service manager has opened for it. \
+            SIGTERM and SIGINT save pending edits and stop the agent; further signals don't interrupt the saving. \
+            SIGHUP makes the agent check every file. SIGUSR2 saves pending edits and then starts the installed version \
+            of the agent in the same process; clients reconnect and miss no change. Its settings are in \
             the domain org.defaultsd.agent. Changes to them take effect immediately, except MaximumFileSize and \
             Directory, which are read at startup.
             """,
@@ -43,10 +45,11 @@ struct Defaultsd: ParsableCommand {
             if let endWithParent { try Parent.follow(endWithParent) }
             let environment = Environment.current
             let directory = try PreferencesDirectory(option: directory, environment: environment)
-            let address = try AgentAddress(option: socket, for: directory, environment: environment)
+            let inherited = try InheritedSocket(environment)
             let agent = Agent(
-                directory, address, logLevel: logLevel?.level, isPrivate: endWithParent != nil, environment)
-            try agent.run()
+                directory, try address(for: directory, inherited, environment), inherited, logLevel: logLevel?.level,
+                isPrivate: endWithParent != nil, environment)
+            if try agent.run() == .restart { try ProgramRestart.perform(keeping: inherited) }
         } catch let error as DefaultsError {
             // The process that starts a private agent can use another agent just as well, so don't report this refusal.
             if endWithParent == nil || error.code != .agentRefused {
@@ -55,5 +58,22 @@ struct Defaultsd: ParsableCommand {
             }
             throw ExitCode(error.code == .agentRefused ? 75 : 69)
         }
+    }
+
+    /// Returns the address to serve, which is that of the inherited socket if there is one.
+    ///
+    /// - Throws: A `DefaultsError` if the option names another socket.
+    private func address(
+        for directory: PreferencesDirectory, _ inherited: InheritedSocket?, _ environment: Environment
+    ) throws(DefaultsError) -> AgentAddress {
+        let address = try AgentAddress(option: socket, for: directory, environment: environment)
+        guard let inherited, inherited.path != address.socketPath else { return address }
+        guard socket == nil else {
+            throw DefaultsError(
+                .directory,
+                "The service manager passed the socket \(inherited.path), but --socket names \(address.socketPath). "
+                    + "Remove --socket from the service, or change ListenStream= of its socket unit.")
+        }
+        return try AgentAddress(ofInheritedSocket: inherited.path)
     }
 }

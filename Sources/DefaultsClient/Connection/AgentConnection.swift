@@ -12,7 +12,9 @@ package final class AgentConnection: Backend {
     /// The agent's process ID in this namespace, from the kernel.
     ///
     /// In its own namespace, the agent may have another process ID.
-    private let pid: Int64
+    private var pid: Int64
+    /// Whether the listening process is a service manager, which starts the agent.
+    private let startsAgent: Bool
     private var socket: AgentSocket
     /// The number of the latest request.
     private(set) var lastNumber: UInt64 = 0
@@ -67,17 +69,24 @@ package final class AgentConnection: Backend {
         to address: AgentAddress, for directory: PreferencesDirectory, _ timeouts: AgentTimeouts,
         greeting: AgentTimeouts
     ) throws(DefaultsError) -> AgentConnection? {
-        let greeting = AgentTimeouts(
+        var greeting = AgentTimeouts(
             stopped: min(greeting.stopped, timeouts.stopped), busy: min(greeting.busy, timeouts.busy))
         guard let socket = try UnixSocket.connect(to: address, timeout: greeting.stopped) else { return nil }
         let connection = AgentConnection(socket, timeouts: timeouts)
+        if connection.startsAgent {
+            greeting = AgentTimeouts(
+                stopped: min(AgentTimeouts.startingAgent.stopped, timeouts.stopped),
+                busy: min(AgentTimeouts.startingAgent.busy, timeouts.busy))
+        }
         try connection.greet(directory, address, within: greeting)
         return connection
     }
 
     private init(_ socket: consuming FileDescriptor, timeouts: AgentTimeouts) {
         self.timeouts = timeouts
-        pid = SocketPeer(of: socket).map { Int64($0.pid) } ?? 0
+        let listener = SocketPeer(of: socket)
+        pid = listener.map { Int64($0.pid) } ?? 0
+        startsAgent = listener?.isServiceManager ?? false
         self.socket = AgentSocket(socket)
         self.welcome = Welcome(
             pid: pid, directory: "", system: .none, cursor: Cursor(epoch: Epoch(value: 0), revision: 0))
@@ -89,7 +98,7 @@ package final class AgentConnection: Backend {
         guard case .welcome(var welcome) = try answer(to: .greeting, within: timeouts) else {
             throw Self.unexpected("hello")
         }
-        if pid > 0 { welcome.pid = pid }
+        if startsAgent { pid = welcome.pid } else if pid > 0 { welcome.pid = pid }
         guard PreferencesDirectory(path: welcome.directory).isSame(as: directory) else {
             throw DefaultsError(
                 .agentRefused,

@@ -25,6 +25,8 @@ package struct AgentTimeouts: Sendable {
     package static let disk = AgentTimeouts(stopped: 30_000, busy: 60_000)
     /// The timeouts for the greeting of an agent at another socket, which may not be the directory's.
     static let otherAgent = AgentTimeouts(250)
+    /// The timeouts for the greeting of an agent that the connection starts, through a service manager.
+    static let startingAgent = AgentTimeouts(stopped: 5_000, busy: 10_000)
     /// The timeouts for notifying an agent, which may have just started, of a save that is durable without it.
     static let notification = AgentTimeouts(2_000)
 

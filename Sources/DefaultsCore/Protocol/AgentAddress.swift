@@ -38,6 +38,12 @@ package struct AgentAddress: Hashable, Sendable {
         }
     }
 
+    /// Creates the address of a socket that a service manager has opened.
+    package init(ofInheritedSocket path: String) throws(DefaultsError) {
+        (socketPath, isExplicit, root, problem) = (path, true, nil, nil)
+        if let problem = Self.problem(ofPath: path) { throw problem }
+    }
+
     /// Creates the address of the agent that has claimed a directory.
     package init(of holder: AgentClaim.Holder) {
         socketPath = holder.socketPath

@@ -11,40 +11,55 @@ import ServiceLifecycle
 enum LifeEvent {
     /// The agent should shut down.
     case end
+    /// The agent should shut down, and then start the installed version of its program.
+    case restart
     /// Every file should be checked.
     case rescan
     /// The process that started this private agent has exited.
     case parentEnded
 }
 
-/// A service that ends the agent on SIGTERM, SIGINT or a client's request, and rescans all files on SIGHUP.
+/// The reason for an agent's end.
+enum AgentEnd {
+    case exit
+    case restart
+}
+
+/// A service that ends the agent on SIGTERM, SIGINT or a client's request, restarts it on SIGUSR2, and rescans all
+/// files on SIGHUP.
 ///
 /// Further signals don't cut the shutdown short: pending edits are saved, and the socket is removed. To skip this, use
 /// SIGKILL.
 ///
 /// A thread waits for signals with `sigwait`. (UnixSignals would also work, but starts Dispatch's pool; see
 /// `EventLoopExecutor`.)
-struct LifeService: Service {
+final class LifeService: Service {
     let events: AsyncStream<LifeEvent>
     let continuation: AsyncStream<LifeEvent>.Continuation
     let watcher: DirectoryWatcher
     let server: Server
+    let log: AgentLog
     private let pool = NIOThreadPool(numberOfThreads: 1)
+    private let end = ForkSafeMutex(AgentEnd.exit)
 
     init(
         events: AsyncStream<LifeEvent>, continuation: AsyncStream<LifeEvent>.Continuation, watcher: DirectoryWatcher,
-        server: Server
+        server: Server, log: AgentLog
     ) {
         self.events = events
         self.continuation = continuation
         self.watcher = watcher
         self.server = server
+        self.log = log
     }
+
+    /// The reason for which the agent ends, or will end.
+    var reason: AgentEnd { end.withLock { $0 } }
 
     private static var waitedFor: sigset_t {
         var set = sigset_t()
         sigemptyset(&set)
-        for number in [SIGTERM, SIGINT, SIGHUP, Parent.signal] { sigaddset(&set, number) }
+        for number in [SIGTERM, SIGINT, SIGHUP, SIGUSR2, Parent.signal] { sigaddset(&set, number) }
         return set
     }
 
@@ -61,15 +76,19 @@ struct LifeService: Service {
     /// The service group then shuts down the other services.
     func run() async throws {
         pool.start()
-        pool.submit { [continuation] _ in
+        pool.submit { [self] _ in
             var set = Self.waitedFor
             while true {
                 var number: Int32 = 0
                 guard sigwait(&set, &number) == 0 else { continue }
                 switch number {
                 case SIGHUP: continuation.yield(.rescan)
+                case SIGUSR2: continuation.yield(.restart)
                 case Parent.signal: continuation.yield(.parentEnded)
-                default: continuation.yield(.end)
+                default:
+                    // A restart that is already under way becomes an exit.
+                    end.withLock { $0 = .exit }
+                    continuation.yield(.end)
                 }
             }
         }
@@ -77,13 +96,20 @@ struct LifeService: Service {
             for await event in events {
                 switch event {
                 case .end: return
+                case .restart:
+                    if let problem = ProgramRestart.problem {
+                        log.logger.error("\(problem) This version keeps running.")
+                        continue
+                    }
+                    end.withLock { $0 = .restart }
+                    return
                 case .rescan: watcher.requestRescan()
                 case .parentEnded:
                     Parent.leave()
                     server.endWhenAlone()
                 }
             }
-        } onGracefulShutdown: {
+        } onGracefulShutdown: { [continuation] in
             continuation.finish()
         }
     }
@@ -96,13 +122,19 @@ struct ReadyService: Service {
     let watcher: DirectoryWatcher
     let log: AgentLog
     let serviceManager: ServiceManager
+    let life: LifeService
 
     func run() async throws {
         log.logger.notice(
             "ready: watching \(directory.path) by \(watcher.status.mode), listening on \(address.socketPath)")
         serviceManager.notify("READY=1\nSTATUS=Watching \(directory.path)")
         await waitForEnd()
-        serviceManager.notify("STOPPING=1")
+        switch life.reason {
+        case .exit: serviceManager.notify("STOPPING=1")
+        case .restart:
+            log.logger.notice("Restarting as the installed version.")
+            serviceManager.notify("RELOADING=1")
+        }
     }
 }
 

@@ -19,6 +19,8 @@ final class Server: Service, EngineSubscribers {
     let watcher: DirectoryWatcher
     let directory: PreferencesDirectory
     let address: AgentAddress
+    /// The socket that a service manager has opened at the address, if any.
+    private let inherited: InheritedSocket?
     let log: AgentLog
     let started = ContinuousClock.now
     private let eventLoop: any EventLoop
@@ -45,13 +47,15 @@ final class Server: Service, EngineSubscribers {
 
     init(
         store: Store, engine: Engine, watcher: DirectoryWatcher, directory: PreferencesDirectory,
-        address: AgentAddress, settings: AgentSettings, log: AgentLog, ending: (@Sendable () -> Void)?
+        address: AgentAddress, inherited: InheritedSocket?, settings: AgentSettings, log: AgentLog,
+        ending: (@Sendable () -> Void)?
     ) {
         self.store = store
         self.engine = engine
         self.watcher = watcher
         self.directory = directory
         self.address = address
+        self.inherited = inherited
         self.log = log
         self.ending = ending
         eventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
@@ -66,6 +70,8 @@ final class Server: Service, EngineSubscribers {
     private struct Listener {
         let channel: any Channel
         let file: SocketFile
+        /// Whether the service manager owns the file, so that it stays after the agent's end.
+        let isInherited: Bool
     }
 
     private enum Listening {
@@ -132,10 +138,7 @@ final class Server: Service, EngineSubscribers {
     }
 
     private func listener() async throws -> Listener {
-        // `AgentClaims` keeps other agents away, but another program may be listening here, or a killed agent may have
-        // left a file.
-        try SocketFile.clear(address.socketPath)
-        let (socket, file) = try SocketFile.listen(at: address.socketPath)
+        let (socket, file, isInherited) = try openSocket()
         await withCheckedContinuation { continuation in
             engine.synchronize([]) { _, _ in continuation.resume() }
         }
@@ -151,11 +154,24 @@ final class Server: Service, EngineSubscribers {
                 }
                 .childChannelInitializer { self.accept($0) }
                 .withBoundSocket(socket).get()
-            return Listener(channel: channel, file: file)
+            return Listener(channel: channel, file: file, isInherited: isInherited)
         } catch let error as IOError {
-            file.remove()
+            if !isInherited { file.remove() }
             throw SocketFile.failure(address.socketPath, error.errnoCode)
         }
+    }
+
+    /// Returns the inherited socket, or a new one if there is none or its file was removed.
+    private func openSocket() throws(DefaultsError) -> (socket: Int32, file: SocketFile, isInherited: Bool) {
+        let isFirst = listening.withLock { if case .notYet = $0 { true } else { false } }
+        if isFirst, let inherited, let file = SocketFile(at: inherited.path) {
+            return (try inherited.duplicate(), file, true)
+        }
+        // `AgentClaims` keeps other agents away, but another program may be listening here, or a killed agent may have
+        // left a file.
+        try SocketFile.clear(address.socketPath)
+        let (socket, file) = try SocketFile.listen(at: address.socketPath)
+        return (socket, file, false)
     }
 
     /// Keeps the socket open until the agent shuts down; then closes it, answers pending requests, and closes all
@@ -175,7 +191,7 @@ final class Server: Service, EngineSubscribers {
 
     private func close(_ listener: Listener) async {
         // Remove the file while the socket is still open, since until then no other file can get its inode number.
-        listener.file.remove()
+        if !listener.isInherited { listener.file.remove() }
         try? await listener.channel.close()
     }
 

@@ -107,6 +107,10 @@ extension ManualPage {
         """
 
     private static let variablesOfAgent = """
+        .It Ev LISTEN_FDS , LISTEN_PID
+        Set by a service manager that has opened the agent's socket as descriptor 3; see
+        .Xr sd_listen_fds 3 .
+        Such a socket and its file stay when the agent ends.
         .It Ev NOTIFY_SOCKET
         The socket on which systemd is notified that the agent is ready.
         """
