@@ -40,7 +40,7 @@ final class LifeService: Service {
     let server: Server
     let log: AgentLog
     private let pool = NIOThreadPool(numberOfThreads: 1)
-    private let end = ForkSafeMutex(AgentEnd.exit)
+    private let end = ForkSafeMutex<AgentEnd?>(nil)
 
     init(
         events: AsyncStream<LifeEvent>, continuation: AsyncStream<LifeEvent>.Continuation, watcher: DirectoryWatcher,
@@ -54,7 +54,7 @@ final class LifeService: Service {
     }
 
     /// The reason for which the agent ends, or will end.
-    var reason: AgentEnd { end.withLock { $0 } }
+    var reason: AgentEnd { end.withLock { $0 } ?? .exit }
 
     private static var waitedFor: sigset_t {
         var set = sigset_t()
@@ -86,7 +86,7 @@ final class LifeService: Service {
                 case SIGUSR2: continuation.yield(.restart)
                 case Parent.signal: continuation.yield(.parentEnded)
                 default:
-                    // A restart that is already under way becomes an exit.
+                    // This also turns a restart that is under way into an exit.
                     end.withLock { $0 = .exit }
                     continuation.yield(.end)
                 }
@@ -101,7 +101,7 @@ final class LifeService: Service {
                         log.logger.error("\(problem) This version keeps running.")
                         continue
                     }
-                    end.withLock { $0 = .restart }
+                    end.withLock { $0 = $0 ?? .restart }
                     return
                 case .rescan: watcher.requestRescan()
                 case .parentEnded:

@@ -21,8 +21,9 @@ enum ProgramRestart {
         inherited?.setInheritance(true)
         var arguments: [UnsafeMutablePointer<CChar>?] = CommandLine.arguments.map { strdup($0) }
         arguments.append(nil)
-        if let path { execv(path, arguments) }
-        throw problem ?? DefaultsError(.agentUnavailable, errno: errno, "The program can't be restarted")
+        let path = path ?? "/proc/self/exe"
+        execv(path, arguments)
+        throw DefaultsError(.agentUnavailable, errno: errno, "The program \(path) can't be started")
     }
 
     /// The path of the program, without the mark that the kernel adds if the file was replaced.

@@ -1,0 +1,132 @@
+import DefaultsCore
+import Foundation
+import Glibc
+import ProgramSupport
+import TestSupport
+import Testing
+
+private let activator = "/usr/bin/systemd-socket-activate"
+
+/// Sockets that a service manager opens for the agent, with systemd's own tool for testing that.
+@Suite("Socket activation", .enabled(if: access(activator, X_OK) == 0))
+struct ActivationTests {
+    /// Runs a test at the default path of the socket, where `systemd-socket-activate` listens.
+    ///
+    /// On the first connection, the tool becomes the agent: it keeps the process. A shell starts the tool, because
+    /// Foundation takes a child that closes all inherited files, as the tool does, for one that has exited.
+    private func withActivator(
+        running command: [String] = [Programs.defaultsd],
+        _ body: (_ place: AgentProcess.Place, _ environment: [String: String], _ agent: Agent) throws -> Void
+    ) throws {
+        try AgentProcess.withPlace { place in
+            let socket = place.runtime + "/defaultsd/socket"
+            try #require(mkdir(place.runtime + "/defaultsd", 0o700) == 0)
+            let environment = place.environment.merging(["DEFAULTSD_SOCKET": "", "DEFAULTS_DIRECTORY": ""]) { $1 }
+            // The tool passes on only the variables that it is told to.
+            let passed = environment.keys.sorted().flatMap { ["-E", $0] }
+            let shell = try RunningProgram(
+                "/bin/sh", ["-c", "\"$@\" & echo $!; wait $!", "sh", activator, "-l", socket] + passed + command,
+                environment: environment)
+            let agent = Agent(pid: try #require(shell.line().flatMap { pid_t($0) }), shell: shell)
+            defer { kill(agent.pid, SIGKILL) }
+            try #require(eventually { access(socket, F_OK) == 0 })
+            try body(place, environment, agent)
+        }
+    }
+
+    private struct Agent {
+        let pid: pid_t
+        /// The shell that waits for the agent and exits with its status.
+        let shell: RunningProgram
+    }
+
+    private func status(_ environment: [String: String]) throws -> [String: Any] {
+        let outcome = try Programs.run(Programs.defaults, ["status", "--json"], environment: environment)
+        return try #require(try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any])
+    }
+
+    private func pidOfAgent(_ environment: [String: String]) throws -> Int? {
+        try status(environment)["pid"] as? Int
+    }
+
+    @Test("The first client starts the agent, which leaves the socket's file alone when it ends")
+    func firstClient() throws {
+        try withActivator { place, environment, agent in
+            let write = try Programs.run(
+                Programs.defaults, ["write", "a.b", "key", "value"], environment: environment)
+            #expect(write.status == 0 && write.errors == "")
+            let status = try status(environment)
+            #expect(status["pid"] as? Int == Int(agent.pid))
+            #expect(status["socket"] as? String == place.runtime + "/defaultsd/socket")
+            kill(agent.pid, SIGTERM)
+            #expect(agent.shell.status() == 0)
+            #expect(access(place.runtime + "/defaultsd/socket", F_OK) == 0)
+            #expect(try RawFile.read(place.path("a.b")).count > 0)
+        }
+    }
+
+    @Test("An agent whose socket file was removed opens another socket at the path")
+    func removedFile() throws {
+        try withActivator { place, environment, agent in
+            let socket = place.runtime + "/defaultsd/socket"
+            try #expect(pidOfAgent(environment) == Int(agent.pid))
+            unlink(socket)
+            kill(agent.pid, SIGHUP)
+            #expect(eventually { access(socket, F_OK) == 0 })
+            try #expect(pidOfAgent(environment) == Int(agent.pid))
+            kill(agent.pid, SIGTERM)
+            #expect(agent.shell.status() == 0)
+            #expect(access(socket, F_OK) != 0, "This file is the agent's own.")
+        }
+    }
+
+    @Test("A restarted agent keeps the socket and its process")
+    func restart() throws {
+        try withActivator { _, environment, agent in
+            try #expect(pidOfAgent(environment) == Int(agent.pid))
+            let tail = try RunningProgram(Programs.defaults, ["tail", "--json", "a.b"], environment: environment)
+            _ = try tail.objects(upTo: "ready")
+            kill(agent.pid, SIGUSR2)
+            _ = try Programs.run(Programs.defaults, ["write", "a.b", "key", "value"], environment: environment)
+            let changes = try tail.objects(upTo: "change")
+            #expect(!changes.contains { $0["type"] as? String == "gap" })
+            try #expect(pidOfAgent(environment) == Int(agent.pid))
+            kill(agent.pid, SIGTERM)
+            #expect(agent.shell.status() == 0)
+        }
+    }
+
+    @Test(
+        "An agent refuses a socket that it can't serve, and says why",
+        arguments: [
+            ("export LISTEN_FDS=2; exec 3</dev/null 4</dev/null", "passed 2 sockets"),
+            ("export LISTEN_FDS=1; exec 3</dev/null", "passed no listening Unix stream socket"),
+        ])
+    func unsuitable(_ preparation: String, _ part: String) throws {
+        try AgentProcess.withPlace { place in
+            let outcome = try Programs.shell(
+                "export LISTEN_PID=$$; \(preparation); exec \(Programs.defaultsd)", in: place.preferences,
+                environment: place.environment)
+            #expect(outcome.status == 69 && outcome.errors.contains(part), "\(outcome)")
+            #expect(outcome.errors.split(separator: "\n").count == 1)
+        }
+    }
+
+    @Test("An agent refuses --socket if the service manager has opened another")
+    func otherSocket() throws {
+        try withActivator(running: [Programs.defaultsd, "--socket", "/tmp/other"]) { _, environment, agent in
+            // The command's connection starts the agent, which ends at once.
+            _ = try Programs.run(Programs.defaults, ["status"], environment: environment)
+            #expect(agent.shell.status() == 69)
+            #expect(agent.shell.complaints().contains("but --socket names /tmp/other"))
+        }
+    }
+
+    @Test("Variables that were meant for another process are ignored")
+    func otherProcess() throws {
+        try AgentProcess.withPlace { place in
+            let agent = try AgentProcess(place, launcher: ["/usr/bin/env", "LISTEN_PID=1", "LISTEN_FDS=1"])
+            #expect(agent.terminate() == 0)
+        }
+    }
+}
