@@ -203,6 +203,7 @@ let package = Package(
                 "PropertyList", "ReadmeExample", "TestSupport", "defaults", "defaults-bench", "defaultsd",
                 .product(name: "NIOCore", package: "swift-nio", condition: programs),
             ],
+            exclude: ["Fixtures"],
             swiftSettings: settings),
         // The code under the fuzzers, and the replay of their findings; `.ci/fuzz` builds the executable as a fuzzer.
         .target(
