@@ -11,8 +11,10 @@ struct Inotify: ~Copyable {
     /// The descriptor of the inotify instance, for `poll`.
     let descriptor: Int32
 
-    /// The buffer that events are read into, of the same size as the library's.
-    private let buffer: UnsafeMutableRawBufferPointer
+    /// The buffer that events are read into.
+    private let buffer: UnsafeMutableRawPointer
+    /// The size of the buffer, which is that of the library's.
+    private static let capacity = 131_072
     /// The part of the buffer that holds events not yet returned.
     private var unread = 0..<0
 
@@ -20,7 +22,7 @@ struct Inotify: ~Copyable {
         let descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
         guard descriptor >= 0 else { throw .noInstance(errno: errno) }
         self.descriptor = descriptor
-        buffer = .allocate(byteCount: 131_072, alignment: MemoryLayout<inotify_event>.alignment)
+        buffer = .allocate(byteCount: Self.capacity, alignment: MemoryLayout<inotify_event>.alignment)
     }
 
     deinit {
@@ -45,7 +47,7 @@ struct Inotify: ~Copyable {
     /// Returns `nil` if there is none. Never blocks.
     mutating func next() throws(InotifyFailure) -> (event: InotifyEvent, byteCount: Int)? {
         while unread.isEmpty {
-            let count = read(descriptor, buffer.baseAddress, buffer.count)
+            let count = read(descriptor, buffer, Self.capacity)
             guard count < 0 else {
                 unread = 0..<count
                 if count == 0 { return nil }
@@ -58,7 +60,7 @@ struct Inotify: ~Copyable {
             }
         }
         // The kernel returns whole events only.
-        let next = InotifyEvent.copy(UnsafeRawBufferPointer(rebasing: buffer[unread]))
+        let next = InotifyEvent.copy(UnsafeRawPointer(buffer.advanced(by: unread.lowerBound)))
         unread.removeFirst(next.byteCount)
         return next
     }

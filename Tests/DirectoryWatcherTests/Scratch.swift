@@ -7,6 +7,13 @@ import Testing
 @Suite("The directory watcher", .serialized)
 struct WatcherTests {}
 
+/// Whether the watcher uses libinotifytools, which the trait `RawInotify` replaces.
+#if RawInotify
+let usesLibrary = false
+#else
+let usesLibrary = true
+#endif
+
 /// A directory for a single test, removed when the test ends.
 ///
 /// It isn't under /tmp, where vim keeps no backups and so saves differently.
