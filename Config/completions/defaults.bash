@@ -192,13 +192,13 @@ _defaults() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    read|read-type|write|rename|delete|delete-all|domains|find|import|export|convert|diff|edit|explain|tail|status|sync|help)
+    read|read-type|write|rename|delete|delete-all|domains|find|import|export|convert|diff|edit|explain|tail|status|doctor|sync|help)
         # Offer subcommand argument completions
         "_defaults_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'read read-type write rename delete delete-all domains find import export convert diff edit explain tail status sync help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'read read-type write rename delete delete-all domains find import export convert diff edit explain tail status doctor sync help' -- "${cur}"))
         ;;
     esac
 }
@@ -807,6 +807,33 @@ _defaults_status() {
         ;;
     '-app')
         __defaults_add_completions -W "$(__defaults_custom_complete ---completion status -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
+_defaults_doctor() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --json --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app)
+    __defaults_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion doctor -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
         return
         ;;
     esac

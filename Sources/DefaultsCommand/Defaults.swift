@@ -18,7 +18,7 @@ struct Defaults: ParsableCommand {
         subcommands: [
             Read.self, ReadType.self, Write.self, Rename.self, Delete.self, DeleteAll.self, Domains.self, Find.self,
             Import.self, Export.self, Convert.self, Diff.self, Edit.self, Explain.self, Tail.self, Status.self,
-            Sync.self, PrintHostIdentifier.self,
+            Doctor.self, Sync.self, PrintHostIdentifier.self,
         ]
     )
 

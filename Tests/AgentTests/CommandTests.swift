@@ -52,7 +52,7 @@ struct CommandTests {
         "Each verb's help shows its usage and examples",
         arguments: [
             "read", "read-type", "write", "rename", "delete", "delete-all", "domains", "find", "import", "export",
-            "convert", "diff", "edit", "explain", "tail", "status", "sync",
+            "convert", "diff", "edit", "explain", "tail", "status", "doctor", "sync",
         ])
     func help(_ verb: String) throws {
         let help = try Programs.run(Programs.defaults, ["help", verb])

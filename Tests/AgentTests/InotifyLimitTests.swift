@@ -48,13 +48,15 @@ struct InotifyLimitTests {
         }
     }
 
-    private static let canLower =
+    /// Whether users may create namespaces here.
+    static let canLower =
         (try? Programs.run(
             launcher(lowering: "max_inotify_watches", to: 9)[0],
             Array(launcher(lowering: "max_inotify_watches", to: 9)[1...]) + ["true"]
         ).status) == 0
 
-    private static func launcher(lowering limit: String, to value: Int) -> [String] {
+    /// Returns the command prefix that runs a program with a limit of its own.
+    static func launcher(lowering limit: String, to value: Int) -> [String] {
         ["/usr/bin/unshare", "-Ur", "sh", "-c", "echo \(value) >/proc/sys/user/\(limit) && exec \"$@\"", "sh"]
     }
 

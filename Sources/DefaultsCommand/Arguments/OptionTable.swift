@@ -73,6 +73,9 @@ enum OptionTable {
         Verb(names: ["status"], domains: .none, isPassthrough: false, options: [
             Option(name: "--json", hasValue: false),
         ]),
+        Verb(names: ["doctor"], domains: .none, isPassthrough: false, options: [
+            Option(name: "--json", hasValue: false),
+        ]),
         Verb(names: ["sync"], domains: .several, isPassthrough: false, options: []),
         Verb(names: ["printhostidentifier"], domains: .none, isPassthrough: false, options: []),
         Verb(names: ["help"], domains: .none, isPassthrough: false, options: []),

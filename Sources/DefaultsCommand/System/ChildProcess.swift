@@ -16,13 +16,15 @@ struct ChildProcess {
     ///   - arguments: Its arguments, starting with its own name.
     ///   - variables: Environment variables to set, or to remove if `nil`.
     ///   - input: The descriptor for its standard input; this process's own if `nil`.
-    ///   - group: The process group that it joins; this process's own if `nil`.
+    ///   - output: The descriptor for its standard output; this process's own if `nil`.
+    ///   - errors: The descriptor for its standard error; this process's own if `nil`.
+    ///   - group: The process group that it joins, or 0 for a new one; this process's own if `nil`.
     ///   - leadsSession: Whether it runs in a new session, where the terminal's signals don't reach it.
     /// - Returns: The process.
     /// - Throws: If it can't be started.
     static func start(
         _ program: String, _ arguments: [String], variables: [String: String?] = [:],
-        input: Int32? = nil, group: pid_t? = nil, leadsSession: Bool = false
+        input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil, group: pid_t? = nil, leadsSession: Bool = false
     ) throws(Failure) -> ChildProcess {
         var argv = arguments.map { strdup($0) } + [nil]
         var envp = environment(with: variables) + [nil]
@@ -30,7 +32,9 @@ struct ChildProcess {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        if let input { posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) }
+        for (number, standard) in [(input, STDIN_FILENO), (output, STDOUT_FILENO), (errors, STDERR_FILENO)] {
+            if let number { posix_spawn_file_actions_adddup2(&actions, number, standard) }
+        }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

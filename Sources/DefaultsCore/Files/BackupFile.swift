@@ -18,6 +18,16 @@ package enum BackupFile {
         case unsaved
     }
 
+    /// Returns the reason for the backup copy with a name; `nil` if no backup copy has such a name.
+    package static func reason(ofName name: String) -> Reason? {
+        guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot != name.startIndex else { return nil }
+        let suffix = name.utf8[name.utf8.index(after: dot)...]
+        guard let dash = suffix.lastIndex(of: UInt8(ascii: "-")),
+            UInt64(Substring(suffix[suffix.index(after: dash)...])) != nil
+        else { return nil }
+        return Reason(rawValue: String(Substring(suffix[..<dash])))
+    }
+
     /// Writes a durable copy, readable only by the user, under the first free name beside the file.
     ///
     /// If the file is a link, the copy goes beside the link's target. An existing copy of the same bytes is reused.

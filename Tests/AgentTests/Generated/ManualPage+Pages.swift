@@ -177,6 +177,9 @@ extension ManualPage {
         For
         .Cm diff :
         the operands differ.
+        For
+        .Cm doctor :
+        there is a problem or a warning.
         .It 64
         Usage error: an unknown verb or option, or an invalid domain name.
         .It 65

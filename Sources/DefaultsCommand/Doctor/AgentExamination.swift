@@ -1,0 +1,139 @@
+import DefaultsClient
+import DefaultsCore
+import Glibc
+import Linux
+import PropertyList
+
+/// The agent of a directory, or the reason why there is none.
+struct AgentExamination {
+    /// The outcome of asking the agent for its status.
+    enum Answer {
+        case status(DomainValues)
+        /// An agent, or another program, is there but can't be used.
+        case failure(DefaultsError)
+        case none
+    }
+
+    let answer: Answer
+    /// The system directories: those of the agent or, without one, those of the environment.
+    let system: SystemDirectories
+    /// The process of the agent that answered, if it is visible here.
+    let process: RunningAgent?
+    /// The agent that has claimed the directory.
+    let holder: AgentClaim.Holder?
+
+    /// The timeouts; an agent that doesn't answer in time is itself a finding.
+    private static let timeouts = AgentTimeouts(stopped: 1_000, busy: 5_000)
+
+    /// Asks the agent of a directory for its status.
+    init(_ directory: PreferencesDirectory, _ address: AgentAddress, _ environment: Environment) {
+        holder = AgentClaim.holder(ofDirectory: directory)
+        let usual = SystemDirectories(environment: environment).excluding(directory)
+        do throws(DefaultsError) {
+            guard let agent = try AgentConnection.open(address, for: directory, timeouts: Self.timeouts) else {
+                (answer, system, process) = (.none, usual, nil)
+                return
+            }
+            let status = try agent.status()
+            (answer, system) = (.status(status), agent.system)
+            process = (try? Fields(status).integer("pid")).flatMap(Int32.init(exactly:)).flatMap(RunningAgent.init)
+        } catch {
+            (answer, system, process) = (.failure(error), usual, nil)
+        }
+    }
+
+    /// The status; `nil` if no agent answered.
+    var status: AgentStatus? {
+        guard case .status(let values) = answer else { return nil }
+        return AgentStatus(Fields(values))
+    }
+
+    /// The process IDs that are this agent's, as far as they are known.
+    var pids: [Int64] { [status?.pid, holder.map { Int64($0.pid) }].compactMap(\.self) }
+
+    /// Returns what is wrong with the agent, or why there is none.
+    func findings(_ directory: PreferencesDirectory, _ address: AgentAddress) -> [Finding] {
+        switch answer {
+        case .status(let values):
+            let status = AgentStatus(Fields(values))
+            return status.findings(process) + detour(status, address)
+        case .failure(let error):
+            return [
+                Finding(
+                    .problem, error.isTimeout ? "agent-silent" : "agent-unusable", splitting: error.description,
+                    remedy: "Stop that program, or choose another socket with --socket.", path: address.socketPath)
+            ]
+        case .none: return absence(directory, address)
+        }
+    }
+
+    /// Returns a note if the agent listens on another socket, and was found through its claim on the directory.
+    private func detour(_ status: AgentStatus, _ address: AgentAddress) -> [Finding] {
+        guard let path = status.socketPath, path != address.socketPath, holder?.socketPath == path else { return [] }
+        return [
+            Finding(
+                .note, "agent-at-other-socket",
+                "The agent listens on \(path), not on \(address.socketPath). It was found through its claim.",
+                remedy: "None is needed. The agent was probably started with another XDG_RUNTIME_DIR.", path: path)
+        ]
+    }
+
+    private func absence(_ directory: PreferencesDirectory, _ address: AgentAddress) -> [Finding] {
+        let path = address.socketPath
+        var findings: [Finding] = []
+        if let obstacle = address.obstacle, address.problem == nil {
+            findings.append(
+                Finding(
+                    .problem, "socket-unusable", splitting: obstacle.description,
+                    remedy: "Choose another socket with --socket or DEFAULTSD_SOCKET.", path: address.directoryPath))
+        }
+        if let holder {
+            findings.append(
+                Finding(
+                    .warning, "agent-unreachable",
+                    "An agent (\(holder.description)) serves \(directory.path), but its socket \(holder.socketPath) "
+                        + "can't be reached from here.",
+                    remedy: holder.stopping, path: holder.socketPath))
+        } else {
+            findings.append(
+                address.isExplicit
+                    ? Finding(
+                        .problem, "agent-missing",
+                        "No agent serves \(directory.path), and commands fail, because the socket \(path) was named.",
+                        remedy: "To start an agent, run `defaultsd`. To work without one, omit --socket and "
+                            + "DEFAULTSD_SOCKET.", path: directory.path)
+                    : Finding(
+                        .note, "agent-missing",
+                        "No agent serves \(directory.path). Programs work on its files directly, and see each other's "
+                            + "changes up to a second later.",
+                        remedy: "To start an agent, run `defaultsd`.", path: directory.path))
+        }
+        findings += leftovers(directory, path)
+        return findings
+    }
+
+    /// Returns the files that an agent left when it was killed, and files in the place of its socket.
+    private func leftovers(_ directory: PreferencesDirectory, _ path: String) -> [Finding] {
+        var findings: [Finding] = []
+        var status = stat()
+        let remedy = "None is needed: the next agent replaces it. To start one, run `defaultsd`."
+        if lstat(path, &status) == 0 {
+            findings.append(
+                status.st_mode & S_IFMT == S_IFSOCK
+                    ? Finding(
+                        .note, "socket-stale", "No program listens on the socket \(path). A killed agent left it.",
+                        remedy: remedy, path: path)
+                    : Finding(
+                        .problem, "socket-unusable", "\(path) exists and is not a socket, so no agent can start.",
+                        remedy: "Move it, or choose another socket with --socket.", path: path))
+        }
+        if AgentClaim.isAbandoned(in: directory) {
+            let path = "\(directory.path)/\(AgentClaim.fileName)"
+            findings.append(
+                Finding(
+                    .note, "claim-stale", "No agent holds the claim \(path). A killed agent left it.", remedy: remedy,
+                    path: path))
+        }
+        return findings
+    }
+}

@@ -1,0 +1,161 @@
+import DefaultsClient
+import DefaultsCore
+import Linux
+import PropertyList
+
+/// The status of an agent that answered, from `defaults status`.
+///
+/// The agent may be of another version, so every entry may be missing.
+struct AgentStatus {
+    private let fields: Fields
+    private let watch: Fields
+
+    init(_ fields: Fields) {
+        self.fields = fields
+        watch = Fields((try? fields.dictionary("watch")) ?? [:])
+    }
+
+    /// The process ID in this namespace; `nil` if there is none.
+    var pid: Int64? { try? fields.integer("pid") }
+    var version: String? { try? fields.string("version") }
+    var program: String? { try? fields.string("executable") }
+    var socketPath: String? { try? fields.string("socket") }
+    /// The time since the agent started, in seconds.
+    var uptime: Int64? {
+        guard case .real(let seconds)? = fields.values["uptime"] else { return nil }
+        return Int64(exactly: seconds.rounded(.towardZero))
+    }
+    /// The way in which the agent detects changes, such as "inotify" or "polling: …".
+    var mode: String? { try? watch.string("mode") }
+    var watches: Int64? { try? watch.integer("watches") }
+    var overflows: Int64 { (try? watch.integer("overflows")) ?? 0 }
+    /// The messages of the errors that concern a directory or the log.
+    var generalErrors: [String] {
+        errors.filter { $0.values["domain"] == nil }.compactMap { try? $0.string("message") }
+    }
+
+    private var errors: [Fields] { entries("errors") }
+
+    private func entries(_ key: String) -> [Fields] {
+        ((try? fields.array(key)) ?? []).compactMap { try? Fields($0, of: key) }
+    }
+
+    /// Returns what is wrong with the agent itself, given its process if it is visible.
+    func findings(_ process: RunningAgent?) -> [Finding] { age(process) + watching + domains }
+
+    // MARK: The process
+
+    private func age(_ process: RunningAgent?) -> [Finding] {
+        let name = pid.map { "The agent (pid \($0))" } ?? "The agent"
+        var findings: [Finding] = []
+        let remedy = restart(process)
+        if let process, process.isReplaced {
+            findings.append(
+                Finding(
+                    .warning, "agent-replaced",
+                    "\(name) runs a program whose file, \(process.program), was replaced or deleted since it started.",
+                    remedy: remedy, path: process.program))
+        }
+        if version != Version.current {
+            findings.append(
+                Finding(
+                    .warning, "agent-version",
+                    "\(name) has version \(version ?? "unknown"); this command has version \(Version.current).",
+                    remedy: remedy, path: program))
+        }
+        if let process, case .tail(let parent) = process.origin {
+            findings.append(
+                Finding(
+                    .note, "agent-private",
+                    "\(name) was started by `defaults tail` (pid \(parent)), and ends when that process and all other "
+                        + "clients have ended.",
+                    remedy: "For an agent that keeps running, run `defaultsd`; it takes over."))
+        }
+        return findings
+    }
+
+    private func restart(_ process: RunningAgent?) -> String {
+        guard let pid else { return "Restart the agent where it runs." }
+        if process?.isReplaceable == true {
+            return "To start the installed version in its place, run `kill -USR2 \(pid)`; nothing is lost."
+        }
+        if let process, case .unit(let unit) = process.origin { return "Run `systemctl --user restart \(unit)`." }
+        return "Stop the agent with `kill \(pid)`, and start the installed one: run `defaultsd`."
+    }
+
+    // MARK: Watching
+
+    private var watching: [Finding] {
+        var findings: [Finding] = []
+        if let mode, mode != "inotify" {
+            let directory = (try? fields.string("directory")) ?? "?"
+            // Other ways than inotify are "polling: <reason>", "polling, as configured" and "waiting: <reason>". The
+            // first is intended on a network file system.
+            let isIntended = mode.hasSuffix("of other machines") || mode.hasSuffix("as configured")
+            let isWaiting = mode.hasPrefix("waiting")
+            findings.append(
+                Finding(
+                    isWaiting ? .problem : isIntended ? .note : .warning,
+                    isWaiting ? "watching-nothing" : "watching-by-polling",
+                    "The agent doesn't watch \(directory) by inotify: \(mode).",
+                    remedy: isWaiting
+                        ? "Create the directory, or name another one with --directory."
+                        : isIntended
+                            ? "Changes are seen a few seconds later. To see them at once, keep the preferences on a "
+                                + "local disk: name a directory there with DEFAULTS_DIRECTORY."
+                            : "Remove the reason; `sysctl fs.inotify` shows the limits. Then run "
+                                + "`kill -HUP \(pid.map(String.init) ?? "PID")`: the agent tries inotify again.",
+                    path: directory))
+        }
+        if overflows > 0 {
+            findings.append(
+                Finding(
+                    .note, "inotify-overflow",
+                    "The kernel's inotify queue overflowed \(overflows) time\(overflows == 1 ? "" : "s") since the "
+                        + "agent started. The agent then checked every file, so nothing was missed.",
+                    remedy: "If this happens often, raise fs.inotify.max_queued_events with sysctl."))
+        }
+        return findings
+    }
+
+    // MARK: Domains
+
+    /// The domains that the agent can't read, and those with edits that it can't save.
+    private var domains: [Finding] {
+        let pending = entries("pending").compactMap { entry in
+            (try? entry.domain()).map { ($0, (try? entry.integer("edits")) ?? 1) }
+        }
+        let unsaved = Dictionary(pending) { $1 }
+        var failing: Set<Domain> = []
+        var findings: [Finding] = []
+        for error in errors {
+            guard let domain = try? error.domain(), let message = try? error.string("message") else { continue }
+            failing.insert(domain)
+            let path = path(of: domain)
+            guard let edits = unsaved[domain] else {
+                findings.append(DamagedDomain.finding(domain, message, agentRuns: true, path: path))
+                continue
+            }
+            findings.append(
+                Finding(
+                    .problem, "edits-unsaved",
+                    splitting: "\(domain.description): \(Self.count(edits)) can't be saved. \(message)",
+                    remedy: "Remove the obstacle, and run `defaults sync`. The edits stay in effect while the agent "
+                        + "runs.", path: path))
+        }
+        findings += pending.filter { !failing.contains($0.0) }.map { domain, edits in
+            Finding(
+                .note, "edits-pending", "\(domain.description): \(Self.count(edits)) not saved yet.",
+                remedy: "The agent saves edits after a short delay. To save them now, run `defaults sync`.")
+        }
+        return findings
+    }
+
+    private func path(of domain: Domain) -> String? {
+        guard let directory = try? fields.string("directory") else { return nil }
+        return ((try? fields.systemDirectories()) ?? .none).path(
+            of: domain, besides: PreferencesDirectory(path: directory))
+    }
+
+    private static func count(_ edits: Int64) -> String { "\(edits) \(edits == 1 ? "edit" : "edits")" }
+}

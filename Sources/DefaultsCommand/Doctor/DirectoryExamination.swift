@@ -1,0 +1,147 @@
+import DefaultsCore
+import Glibc
+import Linux
+import PropertyList
+
+/// The files of a preferences directory: their owners, modes and backup copies, as they are now.
+struct DirectoryExamination {
+    let path: String
+    /// The findings about the directory itself.
+    private(set) var directoryFindings: [Finding] = []
+    /// Whether other users can reach files in the directory, as far as its own mode tells.
+    private var isSearchable = false
+    /// The user who should own the files.
+    private var owner = geteuid()
+    private var unreadable: [String] = []
+    private var foreign: [(path: String, owner: uid_t)] = []
+    private var writable: [String] = []
+    private var readable: [String] = []
+    private var backups: [BackupFile.Reason: [String]] = [:]
+    private var hidden: [String] = []
+
+    /// Examines a directory and its `ByHost` subdirectory.
+    init(_ directory: PreferencesDirectory) {
+        path = directory.path
+        examine(directory)
+        for subdirectory in ["", Domain.hostDirectory] {
+            let prefix = subdirectory.isEmpty ? "" : subdirectory + "/"
+            for name in ((try? directory.names(in: subdirectory)) ?? []).sorted() {
+                let file = "\(path)/\(prefix)\(name)"
+                if Domain(fileName: prefix + name) != nil {
+                    examine(file: file)
+                } else if let reason = BackupFile.reason(ofName: name) {
+                    backups[reason, default: []].append(file)
+                } else if TemporaryFile(name: name) != nil {
+                    hidden.append(file)
+                }
+            }
+        }
+    }
+
+    private mutating func examine(_ directory: PreferencesDirectory) {
+        var status = stat()
+        if stat(path, &status) != 0, errno == ENOENT, !directory.isExplicit {
+            directoryFindings.append(
+                Finding(
+                    .note, "directory-missing", "The preferences directory \(path) doesn't exist yet.",
+                    remedy: "None is needed: the first program that saves preferences creates it.", path: path))
+            return
+        }
+        let remedy = "Create it, make it readable, or name another directory with --directory or DEFAULTS_DIRECTORY."
+        do throws(DefaultsError) { try directory.checkExistence() } catch {
+            directoryFindings.append(
+                Finding(.problem, "directory-unusable", splitting: error.description, remedy: remedy, path: path))
+            return
+        }
+        if let problem = directory.problem {
+            directoryFindings.append(
+                Finding(.problem, "directory-unusable", splitting: problem.description, remedy: remedy, path: path))
+        }
+        if status.st_uid != geteuid() {
+            directoryFindings.append(
+                Finding(
+                    .problem, "directory-foreign",
+                    "The preferences directory \(path) belongs to user ID \(status.st_uid), not to you (\(geteuid())).",
+                    remedy: "Run this command and the agent as that user, or name a directory of your own with "
+                        + "--directory.", path: path))
+        }
+        if status.st_mode & 0o002 != 0, let exposure = directory.exposure {
+            directoryFindings.append(
+                Finding(
+                    .warning, "directory-exposed", splitting: exposure.description,
+                    remedy: "Run `chmod o-w \(path)`.", path: path))
+        }
+        isSearchable = status.st_mode & 0o001 != 0
+        owner = status.st_uid
+    }
+
+    private mutating func examine(file: String) {
+        var status = stat()
+        // A link that leads nowhere is reported with the damaged domains.
+        guard stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
+        if faccessat(AT_FDCWD, file, R_OK, AT_EACCESS) != 0 {
+            unreadable.append(file)
+        } else if status.st_uid != owner {
+            foreign.append((file, status.st_uid))
+        }
+        guard isSearchable else { return }
+        if status.st_mode & 0o002 != 0 {
+            writable.append(file)
+        } else if status.st_mode & 0o004 != 0 {
+            readable.append(file)
+        }
+    }
+
+    /// Returns everything that was found.
+    ///
+    /// An agent that serves the directory has hidden versions for a second after each save, so they are no finding.
+    func findings(agentRuns: Bool) -> [Finding] {
+        var findings = directoryFindings
+        findings += list(
+            .problem, "files-unreadable", unreadable, "can't be read by you",
+            remedy: "Make them readable: run `chmod u+r` on each, as their owner.")
+        let owners = Set(foreign.map(\.owner)).sorted().map { "\($0)" }.joined(separator: ", ")
+        findings += list(
+            .warning, "files-foreign", foreign.map(\.path), "are owned by another user (user ID \(owners))",
+            remedy: "Make them your own: run `sudo chown \(owner)` on each.")
+        findings += list(
+            .warning, "files-writable-by-others", writable, "can be written by other users",
+            remedy: "Run `chmod o-w` on each.")
+        findings += list(
+            .note, "files-readable-by-others", readable, "can be read by other users",
+            remedy: "If they hold secrets, run `chmod o-r` on each, or `chmod o-x \(path)`.")
+        for (reason, files) in backups.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            findings += list(
+                .note, "backups-\(reason.rawValue)", files, "are kept as a backup (\(reason.rawValue))",
+                remedy: "Compare each with its domain, for example with `defaults diff`, and remove it.")
+        }
+        if !agentRuns {
+            findings += list(
+                .note, "saves-interrupted", hidden, "are left from a save that was interrupted",
+                remedy: "None is needed: the next agent or save examines and removes them.")
+        }
+        return findings
+    }
+
+    /// The maximum number of files that a finding names.
+    private static let maximumNames = 3
+
+    private func list(
+        _ severity: Finding.Severity, _ id: String, _ files: [String], _ what: String, remedy: String
+    ) -> [Finding] {
+        guard let first = files.first else { return [] }
+        let names = files.prefix(Self.maximumNames).map { file in
+            // The names are relative to the directory that the sentence names.
+            String(Substring(file.utf8.dropFirst(path.utf8.count + 1)))
+        }
+        let more = files.count - names.count
+        let list = names.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
+        let count = files.count == 1 ? "1 file" : "\(files.count) files"
+        let what = files.count == 1 && what.hasPrefix("are ") ? "is \(what.dropFirst(4))" : what
+        return [
+            Finding(
+                severity, id, "\(count) in \(path) \(what): \(list).", remedy: remedy,
+                path: files.count == 1 ? first : path)
+        ]
+    }
+}

@@ -1,0 +1,86 @@
+import DefaultsCore
+import Glibc
+import Linux
+
+/// A domain whose file can't be used.
+enum DamagedDomain {
+    /// Returns the finding for a domain's error.
+    static func finding(_ domain: Domain, _ message: String, agentRuns: Bool, path: String? = nil) -> Finding {
+        Finding(
+            .problem, "domain-damaged", splitting: message,
+            remedy: agentRuns && domain.user == .current
+                ? "Correct the file. Until then, the agent serves the last good values; `defaults export` saves them."
+                : "Correct the file, or restore it from a backup.", path: path)
+    }
+}
+
+/// The reading of every domain's file, where no agent reports what it found.
+struct DomainExamination {
+    private(set) var findings: [Finding] = []
+
+    /// The time after which the remaining files aren't read.
+    private static let limit = Duration.milliseconds(500)
+
+    /// Reads the files of a directory, and of the system's directories.
+    init(_ directory: PreferencesDirectory, _ system: SystemDirectories) {
+        let end = ContinuousClock.now + Self.limit
+        var rest = 0
+        let layers =
+            [(DomainUser.current, directory)]
+            + system.anyUser.map { (.any(directory: $0), PreferencesDirectory(path: $0)) }
+            + [system.managed].compactMap(\.self).map { (.managed, PreferencesDirectory(path: $0)) }
+        for (user, layer) in layers {
+            let domains = ["", Domain.hostDirectory].flatMap { (try? layer.domains(in: $0, of: user)) ?? [] }.sorted()
+            for domain in domains {
+                guard ContinuousClock.now < end else {
+                    rest += 1
+                    continue
+                }
+                let path = layer.path(of: domain)
+                let file = DomainFile(path: path, managedDirectory: user == .managed ? layer.path : nil)
+                guard case .unusable(let damage) = file.read(known: nil) else { continue }
+                findings.append(
+                    DamagedDomain.finding(domain, damage.error.description, agentRuns: false, path: path))
+            }
+        }
+        if rest > 0 {
+            findings.append(
+                Finding(
+                    .note, "domains-unread", "\(rest) files were not read, because reading them takes too long.",
+                    remedy: "To have all files checked, start an agent: run `defaultsd`."))
+        }
+    }
+}
+
+/// The directories with preferences for all users, whose errors the agent also reports.
+enum SystemExamination {
+    /// Returns what is wrong with the directories themselves.
+    static func findings(_ system: SystemDirectories) -> [Finding] {
+        system.problems.map {
+            Finding(
+                .warning, "system-directory-unreadable", splitting: $0.description,
+                remedy: "Ask the administrator to make it readable.")
+        } + managed(system.managed)
+    }
+
+    /// Returns why files in the managed directory are ignored, even before there are any.
+    private static func managed(_ path: String?) -> [Finding] {
+        var status = stat()
+        guard let path, stat(path, &status) == 0 else { return [] }
+        let start = "Files in the managed directory \(path) are ignored, because"
+        if status.st_uid != 0 {
+            return [
+                Finding(
+                    .warning, "managed-directory-untrusted",
+                    "\(start) it belongs to user ID \(status.st_uid), not to root.",
+                    remedy: "Run `sudo chown root \(path)`.", path: path)
+            ]
+        }
+        guard status.st_mode & 0o022 != 0 else { return [] }
+        return [
+            Finding(
+                .warning, "managed-directory-untrusted", "\(start) users other than root may write to it.",
+                remedy: "Run `sudo chmod go-w \(path)`.", path: path)
+        ]
+    }
+}

@@ -1,0 +1,95 @@
+import DefaultsClient
+import DefaultsCore
+import Glibc
+import Linux
+
+/// Everything that `defaults doctor` looks at, and what it finds.
+struct Examination {
+    let location: ServedLocation
+    let programs: ProgramSearch
+    let agent: AgentExamination?
+    let others: OtherAgents
+    let fileSystem: FileSystemExamination?
+    let inotify: InotifyExamination
+    /// The findings, the most important ones first.
+    let findings: [Finding]
+
+    /// Examines the directory and the agent that the options and an environment choose.
+    init(directory option: String?, socket: String?, environment: Environment) {
+        let location = ServedLocation(directory: option, socket: socket, environment: environment)
+        let agent = location.both.map { AgentExamination($0.directory, $0.address, environment) }
+        let isAnswered = agent?.status != nil
+        self.location = location
+        self.agent = agent
+        programs = ProgramSearch(environment)
+        others = OtherAgents(besides: agent?.pids ?? [], of: location.directory)
+        fileSystem = location.directory.flatMap { FileSystemExamination($0.path) }
+        inotify = InotifyExamination(watching: fileSystem?.path)
+        var findings = location.findings + Self.variables(location, environment)
+        if let (directory, address) = location.both { findings += agent?.findings(directory, address) ?? [] }
+        findings += programs.findings(agentRuns: isAnswered)
+        findings += inotify.findings(agentWatches: agent?.status?.mode == "inotify")
+        findings += ServiceUnits(environment).findings(agentRuns: isAnswered)
+        let system = agent?.system ?? SystemDirectories(environment: environment)
+        if let directory = location.directory {
+            findings += DirectoryExamination(directory).findings(agentRuns: isAnswered)
+            findings += fileSystem?.findings ?? []
+            if !isAnswered { findings += DomainExamination(directory, system).findings }
+            findings += Self.settings(directory)
+            findings += Self.runtimeSpace(location.address, besides: directory)
+        }
+        findings += SystemExamination.findings(system)
+        // The agent reports some of the same errors.
+        let known = Set(findings.map(\.message))
+        let others = (agent?.status?.generalErrors ?? []).map {
+            Finding(.problem, "agent-error", splitting: $0, remedy: "The agent's log says more.")
+        }
+        findings += others.filter { !known.contains($0.message) } + self.others.findings
+        // The agent's polling is the consequence of this.
+        if findings.contains(where: { $0.id == "watching-by-polling" }) {
+            findings.removeAll { $0.id == "file-system-shared" }
+        }
+        self.findings = findings.byImportance
+    }
+
+    /// Returns what is wrong with the environment.
+    private static func variables(_ location: ServedLocation, _ environment: Environment) -> [Finding] {
+        var findings: [Finding] = []
+        if environment[BackendChoice.noAgentVariable] != nil {
+            findings.append(
+                Finding(
+                    .warning, "agent-disabled",
+                    "\(BackendChoice.noAgentVariable) is set, so programs don't use the agent.",
+                    remedy: "Remove the variable: run `unset \(BackendChoice.noAgentVariable)`."))
+        }
+        guard let address = location.address else { return findings }
+        return findings
+            + RuntimeDirectory(environment).findings(socketPath: address.socketPath, isSocketNamed: address.isExplicit)
+    }
+
+    private static func settings(_ directory: PreferencesDirectory) -> [Finding] {
+        guard let domain = AgentSettings.domain,
+            case .contents(let contents) = DomainFile(path: directory.path(of: domain)).read(known: nil)
+        else { return [] }
+        var problems: [String] = []
+        _ = AgentSettings(contents.values, problems: &problems)
+        let path = directory.path(of: domain)
+        // `ServedLocation` has reported a directory that can't be used.
+        if directory.settingsProblem != nil { problems.removeAll { $0.hasPrefix("Directory ") } }
+        return problems.map { problem in
+            Finding(
+                .warning, "setting-invalid", "\(AgentSettings.domainName): \(problem)",
+                remedy: "Correct or remove it: run `defaults edit \(AgentSettings.domainName)`. defaultsd(8) and "
+                    + "Config/org.defaultsd.agent.plist describe the settings.", path: path)
+        }
+    }
+
+    /// Returns a warning if there is nearly no space for the change log, on another file system than the directory's.
+    private static func runtimeSpace(_ address: AgentAddress?, besides own: PreferencesDirectory) -> [Finding] {
+        var (runtime, preferences) = (stat(), stat())
+        guard let path = address?.directoryPath, stat(path, &runtime) == 0, stat(own.path, &preferences) == 0,
+            runtime.st_dev != preferences.st_dev
+        else { return [] }
+        return FreeSpace(path)?.findings(path) ?? []
+    }
+}

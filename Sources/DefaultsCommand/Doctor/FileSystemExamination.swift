@@ -1,0 +1,210 @@
+import CLinux
+import DefaultsCore
+import Glibc
+import Linux
+
+/// The file system of a directory, and what it can do for preferences.
+struct FileSystemExamination {
+    /// Abilities that a probe tests with files of its own; `nil` where the probe was inconclusive.
+    struct Abilities: Equatable {
+        /// Read leases, which show whether a program is still writing a file.
+        var leases: Bool?
+        /// The exchange of two names in one step.
+        var exchange: Bool?
+        /// User attributes, in which a save leaves its mark.
+        var attributes: Bool?
+        /// Time stamps finer than a second.
+        var fineTimes: Bool?
+    }
+
+    let path: String
+    let kind: FileSystemKind
+    /// The abilities; `nil` if no file could be created.
+    let abilities: Abilities?
+    /// The error number of the attempt to create a file.
+    let obstacle: Int32?
+    let space: FreeSpace?
+
+    /// Examines the file system of a directory; fails if the directory can't be opened.
+    init?(_ path: String) {
+        guard let directory = try? FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY | O_NONBLOCK) else {
+            return nil
+        }
+        self.path = path
+        kind = FileSystemKind(number: linux_file_system_type(directory.number))
+        space = FreeSpace(path)
+        do throws(SystemCall.Failure) {
+            (abilities, obstacle) = (try FileSystemProbe.run(in: path), nil)
+        } catch {
+            (abilities, obstacle) = (nil, error.number)
+        }
+    }
+
+    init(path: String, kind: FileSystemKind, abilities: Abilities?, obstacle: Int32?, space: FreeSpace?) {
+        (self.path, self.kind, self.abilities, self.obstacle, self.space) = (path, kind, abilities, obstacle, space)
+    }
+
+    /// The abilities, each with the words for its presence and absence.
+    private var list: [(ability: Bool?, name: String)] {
+        [
+            (abilities?.leases, "leases"), (abilities?.exchange, "exchange"),
+            (abilities?.attributes, "user attributes"), (abilities?.fineTimes, "fine time stamps"),
+        ]
+    }
+
+    /// A line about the file system.
+    var text: String {
+        let known = list.compactMap { ability, name in ability.map { $0 ? name : "no \(name)" } }
+        let abilities = known.isEmpty ? "" : ": \(known.joined(separator: ", "))"
+        return kind.name + abilities + (space.map { "; \($0.text) free" } ?? "")
+    }
+
+    /// The file system as a JSON object.
+    var json: String {
+        func text(_ ability: Bool?) -> String { ability.map { $0 ? "true" : "false" } ?? "null" }
+        return JSONText.object([
+            ("kind", JSONText.string(kind.name)), ("leases", text(abilities?.leases)),
+            ("exchange", text(abilities?.exchange)), ("attributes", text(abilities?.attributes)),
+            ("fineTimes", text(abilities?.fineTimes)), ("reportsChanges", text(!kind.isShared)),
+            ("freeBytes", space.map { "\($0.bytes)" } ?? "null"),
+            ("freeFiles", space?.files.map { "\($0)" } ?? "null"),
+        ])
+    }
+
+    /// Everything that the file system lacks.
+    var findings: [Finding] {
+        var findings = lacks
+        if let obstacle { findings.append(refusal(obstacle)) }
+        if let space, obstacle != ENOSPC, obstacle != EDQUOT { findings += space.findings(path) }
+        return findings
+    }
+
+    private func refusal(_ number: Int32) -> Finding {
+        let isFull = number == ENOSPC || number == EDQUOT
+        return Finding(
+            .problem, isFull ? "disk-full" : "directory-read-only",
+            "No file can be created in \(path): \(SystemCall.message(number)).",
+            remedy: isFull
+                ? "Free space on that file system, or raise the quota."
+                : "Make the directory writable, or name another one with --directory or DEFAULTS_DIRECTORY.",
+            path: path)
+    }
+
+    private var lacks: [Finding] {
+        let remedy =
+            "Keep the preferences on a local file system, such as ext4: name a directory there with "
+            + "DEFAULTS_DIRECTORY."
+        func lack(_ severity: Finding.Severity, _ id: String, _ consequence: String) -> Finding {
+            Finding(
+                severity, id, "The file system of \(path) (\(kind.name)) \(consequence)", remedy: remedy, path: path)
+        }
+        var findings: [Finding] = []
+        if kind.isShared {
+            findings.append(
+                lack(
+                    .note, "file-system-shared",
+                    "doesn't report changes made by other machines. The agent polls it, and sees changes a few seconds "
+                        + "later."))
+        }
+        if abilities?.exchange == false {
+            findings.append(
+                lack(
+                    .warning, "file-system-exchange",
+                    "can't exchange two files in one step. A change that another program makes during a save may be "
+                        + "lost."))
+        }
+        if abilities?.leases == false {
+            findings.append(
+                lack(
+                    .note, "file-system-leases",
+                    "has no leases. To be sure that nobody is writing a file, it is read twice, 20 ms apart."))
+        }
+        if abilities?.attributes == false {
+            findings.append(
+                lack(
+                    .note, "file-system-attributes",
+                    "has no user attributes. After a restart, changes to saved files are told apart by their times "
+                        + "alone."))
+        }
+        if abilities?.fineTimes == false {
+            findings.append(
+                lack(
+                    .note, "file-system-times",
+                    "has time stamps in whole seconds. Files that changed in the last two seconds are read again and "
+                        + "again."))
+        }
+        return findings
+    }
+}
+
+/// The space that the user may still fill on a file system.
+struct FreeSpace: Equatable {
+    let bytes: UInt64
+    /// The number of files that can be created; `nil` if the file system has no limit.
+    let files: UInt64?
+
+    init(bytes: UInt64, files: UInt64?) { (self.bytes, self.files) = (bytes, files) }
+
+    /// Looks up the free space of a path's file system.
+    init?(_ path: String) {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        let bytes = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        self.init(
+            bytes: bytes.overflow ? .max : bytes.partialValue,
+            files: status.f_files == 0 ? nil : UInt64(status.f_favail))
+    }
+
+    /// The space in the largest unit that fits.
+    var text: String {
+        for (unit, name) in [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")] as [(UInt64, String)]
+        where bytes >= unit {
+            return "\(bytes / unit) \(name)"
+        }
+        return "\(bytes) bytes"
+    }
+
+    /// The number of bytes and of files below which saves will soon fail.
+    private static let low: (bytes: UInt64, files: UInt64) = (4 << 20, 64)
+
+    /// Returns a warning if there is nearly no space on the file system of a path.
+    func findings(_ path: String) -> [Finding] {
+        let lacksBytes = bytes < Self.low.bytes
+        guard lacksBytes || files.map({ $0 < Self.low.files }) == true else { return [] }
+        let what = lacksBytes ? text : "room for \(files ?? 0) files"
+        return [
+            Finding(
+                .warning, "disk-nearly-full", "The file system of \(path) has only \(what) left; saves will soon fail.",
+                remedy: lacksBytes ? "Free space on it." : "Remove files from it.", path: path)
+        ]
+    }
+}
+
+/// A kind of file system, by the number that the kernel reports.
+struct FileSystemKind: Equatable {
+    let number: Int64
+
+    /// The usual name, or the number in hexadecimal.
+    var name: String { Self.shared[number] ?? Self.local[number] ?? "0x" + String(number, radix: 16) }
+
+    /// Whether other machines or servers can change files without the kernel's knowledge, so that inotify doesn't
+    /// report every change.
+    var isShared: Bool { Self.shared[number] != nil }
+
+    /// The kinds that the agent polls; the watcher has the same table, but this target doesn't import it.
+    static let shared: [Int64: String] = [
+        0x6969: "NFS", 0x517B: "SMB", 0xFF53_4D42: "CIFS", 0xFE53_4D42: "SMB2", 0x6573_5546: "FUSE",
+        0x0102_1997: "9P", 0x00C3_6400: "Ceph", 0x5346_414F: "AFS", 0x6B41_4653: "AFS", 0x7375_7245: "Coda",
+        0x0116_1970: "GFS2", 0x7461_636F: "OCFS2", 0x0BD0_0BD0: "Lustre", 0x1983_0326: "BeeGFS",
+        0x786F_4256: "VirtualBox's shared folders", 0xBACB_ACBC: "VMware's shared folders",
+    ]
+
+    /// Other kinds, from `linux/magic.h`.
+    private static let local: [Int64: String] = [
+        0xEF53: "ext4", 0x5846_5342: "XFS", 0x9123_683E: "Btrfs", 0x2FC1_2FC1: "ZFS", 0xCA45_1A4E: "bcachefs",
+        0xF2F5_2010: "F2FS", 0x0102_1994: "tmpfs", 0x8584_58F6: "ramfs", 0x794C_7630: "overlay",
+        0x0000_F15F: "eCryptfs", 0x4D44: "FAT", 0x2011_BAB0: "exFAT", 0x7366_746E: "NTFS", 0x5346_544E: "NTFS",
+        0x3153_464A: "JFS", 0x5265_4973: "ReiserFS", 0x3434: "NILFS", 0x2405_1905: "UBIFS", 0x72B6: "JFFS2",
+        0x9660: "ISO 9660", 0x7371_7368: "SquashFS", 0xE0F5_E1E2: "EROFS",
+    ]
+}

@@ -1,0 +1,95 @@
+import DefaultsCore
+
+/// A fact that `defaults doctor` reports, with its remedy.
+struct Finding: Hashable {
+    /// The importance of a finding; only a note needs no attention.
+    enum Severity: String, CaseIterable {
+        /// Something doesn't work.
+        case problem
+        /// Something works, but not always, or not for every program.
+        case warning
+        /// A fact worth knowing.
+        case note
+    }
+
+    /// A stable name for programs, in kebab case.
+    let id: String
+    let severity: Severity
+    /// A sentence that says what was found, and where.
+    let message: String
+    /// A sentence that says what to do.
+    let remedy: String
+    /// The file or directory that the finding is about, if it is about one.
+    var path: String?
+
+    init(_ severity: Severity, _ id: String, _ message: String, remedy: String, path: String? = nil) {
+        (self.id, self.severity, self.message, self.remedy, self.path) = (id, severity, message, remedy, path)
+    }
+
+    /// Creates a finding from the text of an error, which usually ends with the remedy.
+    ///
+    /// - Parameters:
+    ///   - severity: The importance.
+    ///   - id: The name.
+    ///   - text: The text of the error.
+    ///   - remedy: The remedy, if the text has none.
+    ///   - path: The file or directory that the finding is about.
+    init(_ severity: Severity, _ id: String, splitting text: String, remedy: String, path: String? = nil) {
+        let (message, advice) = Self.split(text)
+        self.init(severity, id, message, remedy: advice ?? remedy, path: path)
+    }
+
+    /// The openings of sentences that give advice.
+    private static let openings = [
+        "To ", "Run ", "Choose ", "Name ", "Use ", "Move ", "Make ", "Repair ", "Remove ", "Mount ", "Set ", "Start ",
+        "Stop ",
+    ].map { Array(". \($0)".utf8) }
+
+    /// Splits the text of an error into what happened and the advice that follows, if any.
+    static func split(_ text: String) -> (what: String, advice: String?) {
+        let bytes = Array(text.utf8)
+        for index in bytes.indices where bytes[index] == UInt8(ascii: ".") {
+            guard openings.contains(where: { bytes[index...].starts(with: $0) }) else { continue }
+            return (
+                String(decoding: bytes[...index], as: UTF8.self), String(decoding: bytes[(index + 2)...], as: UTF8.self)
+            )
+        }
+        return (text, nil)
+    }
+
+    /// The finding as a JSON object.
+    var json: String {
+        JSONText.object(
+            [
+                ("id", JSONText.string(id)), ("severity", JSONText.string(severity.rawValue)),
+                ("message", JSONText.string(message)), ("remedy", JSONText.string(remedy)),
+            ] + (path.map { [("path", JSONText.string($0))] } ?? []))
+    }
+
+    /// The finding as two lines: what it is, and the remedy, indented.
+    var text: String {
+        let width = 9
+        let title = severity.rawValue + String(repeating: " ", count: width - severity.rawValue.count)
+        return "\(title)\(message.printable)\n\(String(repeating: " ", count: width))\(remedy.printable)\n"
+    }
+}
+
+extension [Finding] {
+    /// The findings with the most important ones first, otherwise in the same order.
+    var byImportance: [Finding] {
+        Finding.Severity.allCases.flatMap { severity in filter { $0.severity == severity } }
+    }
+
+    /// Whether any of them is more than a note.
+    var needAttention: Bool { contains { $0.severity != .note } }
+
+    /// A sentence with the number of findings of each severity.
+    var summary: String {
+        let counts = Finding.Severity.allCases.compactMap { severity in
+            let count = count { $0.severity == severity }
+            return count == 0 ? nil : "\(count) \(severity.rawValue)\(count == 1 ? "" : "s")"
+        }
+        if needAttention { return counts.joined(separator: ", ") + "." }
+        return "No problems found." + (counts.isEmpty ? "" : " \(counts.joined(separator: ", ")).")
+    }
+}

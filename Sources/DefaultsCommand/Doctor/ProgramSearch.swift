@@ -1,0 +1,108 @@
+import DefaultsCore
+import Glibc
+import Linux
+
+/// The programs that a shell and this command find under the names `defaults` and `defaultsd`.
+struct ProgramSearch {
+    /// A program named `defaults` in the PATH.
+    struct Command: Equatable {
+        enum Kind: Equatable {
+            /// This command.
+            case own
+            case gnustep
+            case other
+        }
+        let path: String
+        let kind: Kind
+    }
+
+    /// The path of this command.
+    let command: String
+    /// The programs named `defaults`, in the order of the PATH.
+    let commands: [Command]
+    /// The path of the `defaultsd` that `defaults tail` would start: beside this command, or else in the PATH.
+    let agent: String?
+
+    init(command: String, commands: [Command], agent: String?) {
+        (self.command, self.commands, self.agent) = (command, commands, agent)
+    }
+
+    /// Searches the PATH of an environment.
+    init(_ environment: Environment) {
+        let command = AppIdentity.current.executable
+        let directories = (environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        var seen: Set<FileNumber> = []
+        let commands = directories.map { "\($0)/defaults" }.compactMap { path -> Command? in
+            guard Self.isProgram(path), let number = FileNumber(path), seen.insert(number).inserted else { return nil }
+            let isOwn = number == FileNumber("/proc/self/exe")
+            return Command(path: path, kind: isOwn ? .own : Self.isGNUstep(path) ? .gnustep : .other)
+        }
+        let agents = ([Path.directory(of: command)] + directories).map { "\($0)/defaultsd" }
+        self.init(command: command, commands: commands, agent: agents.first(where: Self.isProgram))
+    }
+
+    /// The identity of a file, which all its links share.
+    private struct FileNumber: Hashable {
+        let device: dev_t
+        let number: ino_t
+
+        init?(_ path: String) {
+            var status = stat()
+            guard stat(path, &status) == 0 else { return nil }
+            (device, number) = (status.st_dev, status.st_ino)
+        }
+    }
+
+    private static func isProgram(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
+    }
+
+    /// Returns whether a program is linked with GNUstep's library.
+    private static func isGNUstep(_ path: String) -> Bool {
+        guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK),
+            let bytes = try? file.read(upTo: 1 << 18)
+        else { return false }
+        let name = Array("libgnustep-base".utf8)
+        return bytes.indices.contains { bytes[$0] == name[0] && bytes[$0...].starts(with: name) }
+    }
+
+    /// Returns what is wrong with the programs.
+    func findings(agentRuns: Bool) -> [Finding] {
+        var findings: [Finding] = []
+        let own = commands.firstIndex { $0.kind == .own }
+        for (index, other) in commands.enumerated() where other.kind != .own {
+            let isFirst = own.map { index < $0 } ?? true
+            let name = other.kind == .gnustep ? "GNUstep's `defaults`" : "Another `defaults`"
+            let place =
+                own == nil
+                ? "is in the PATH, and this one (\(command)) isn't"
+                : isFirst ? "comes before this one (\(command)) in the PATH" : "comes after this one in the PATH"
+            let uninstalling = other.kind == .gnustep ? "uninstall gnustep-base-runtime" : "remove the other"
+            findings.append(
+                Finding(
+                    isFirst ? .warning : .note, isFirst ? "command-shadowed" : "command-elsewhere",
+                    "\(name), \(other.path), \(place).",
+                    remedy: isFirst
+                        ? "Put \(Path.directory(of: command)) before \(Path.directory(of: other.path)) in the PATH, "
+                            + "\(uninstalling), or call this one by its path."
+                        : "None is needed, unless a program calls it by its path; then \(uninstalling).",
+                    path: other.path))
+        }
+        if own == nil, commands.isEmpty {
+            findings.append(
+                Finding(
+                    .note, "command-not-in-path", "This command, \(command), isn't in the PATH.",
+                    remedy: "Add \(Path.directory(of: command)) to the PATH.", path: command))
+        }
+        if agent == nil {
+            findings.append(
+                Finding(
+                    agentRuns ? .note : .warning, "agent-not-installed",
+                    "There is no `defaultsd`, neither in \(Path.directory(of: command)) nor in the PATH, so "
+                        + "`defaults tail` can't start an agent.",
+                    remedy: "Install it; in a checkout, run `swift build --product defaultsd`."))
+        }
+        return findings
+    }
+}

@@ -1,0 +1,99 @@
+import DefaultsCore
+import Glibc
+
+/// The units of the agent in the user's systemd.
+enum ServiceUnits: Equatable {
+    /// No service manager of the user runs, or systemd isn't installed.
+    case absent
+    /// The service manager doesn't answer.
+    case silent
+    case known([Unit])
+
+    /// A unit, with its properties as `systemctl show` prints them.
+    struct Unit: Equatable {
+        var name = ""
+        /// Such as "loaded" or "not-found".
+        var loadState = ""
+        /// Such as "active", "inactive" or "failed".
+        var activeState = ""
+        /// Such as "enabled", "disabled" or "static".
+        var fileState = ""
+        /// The reason for a failure, such as "exit-code".
+        var result = ""
+    }
+
+    private static let names = ["defaultsd.socket", "defaultsd.service"]
+
+    /// Asks the user's service manager, if one runs.
+    init(_ environment: Environment) {
+        guard let directory = environment["XDG_RUNTIME_DIR"], access("\(directory)/systemd/private", F_OK) == 0 else {
+            self = .absent
+            return
+        }
+        let arguments = ["systemctl", "--user", "--no-pager", "show"]
+        let properties = "--property=Id,LoadState,ActiveState,UnitFileState,Result"
+        switch try? ProgramOutput.of("systemctl", arguments + [properties] + Self.names, within: .seconds(1)) {
+        case nil: self = .absent
+        case .timeout: self = .silent
+        case .ended(0, let text): self = .known(Self.units(in: text))
+        case .ended: self = .absent
+        }
+    }
+
+    /// Parses the output of `systemctl show`: a paragraph of `Name=value` lines for each unit.
+    static func units(in text: String) -> [Unit] {
+        var units: [Unit] = []
+        var isInside = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            guard let equals = line.firstIndex(of: "=") else {
+                isInside = false
+                continue
+            }
+            if !isInside { units.append(Unit()) }
+            isInside = true
+            let value = String(line[line.index(after: equals)...])
+            switch line[..<equals] {
+            case "Id": units[units.count - 1].name = value
+            case "LoadState": units[units.count - 1].loadState = value
+            case "ActiveState": units[units.count - 1].activeState = value
+            case "UnitFileState": units[units.count - 1].fileState = value
+            case "Result": units[units.count - 1].result = value
+            default: break
+            }
+        }
+        return units
+    }
+
+    /// Returns what is wrong with the units.
+    func findings(agentRuns: Bool) -> [Finding] {
+        switch self {
+        case .absent: return []
+        case .silent:
+            return [
+                Finding(
+                    .warning, "systemd-silent", "`systemctl --user` has not answered for 1 s.",
+                    remedy: "Run `systemctl --user status` to see what your service manager is doing.")
+            ]
+        case .known(let units):
+            return units.filter { $0.loadState == "loaded" }.compactMap { Self.finding($0, agentRuns: agentRuns) }
+        }
+    }
+
+    private static func finding(_ unit: Unit, agentRuns: Bool) -> Finding? {
+        let name = unit.name
+        if unit.activeState == "failed" {
+            let reason = unit.result.isEmpty ? "" : " (\(unit.result))"
+            return Finding(
+                .problem, "unit-failed", "The systemd unit \(name) has failed\(reason).",
+                remedy: "Run `systemctl --user status \(name)` to see why, and then "
+                    + "`systemctl --user restart \(name)`.")
+        }
+        guard name.hasSuffix(".socket"), unit.activeState != "active" else { return nil }
+        let isEnabled = unit.fileState == "enabled"
+        return Finding(
+            isEnabled && !agentRuns ? .warning : .note, isEnabled ? "unit-inactive" : "unit-disabled",
+            "The systemd unit \(name) is \(isEnabled ? "enabled, but not active" : "not enabled"), so no agent starts "
+                + "when a program needs one.",
+            remedy: "Run `systemctl --user enable --now \(name)`.")
+    }
+}

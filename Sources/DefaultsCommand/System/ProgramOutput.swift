@@ -1,0 +1,67 @@
+import Glibc
+import Linux
+
+/// The outcome of a program that must end within a time limit, with its output.
+enum ProgramOutput {
+    /// The program ended by itself, with a status as a shell reports it.
+    case ended(Int32, String)
+    /// The program, and all processes of its group, were killed.
+    case timeout
+
+    /// The maximum number of bytes that are kept.
+    private static let maximum = 1 << 16
+
+    /// Runs a program without input, and discards its errors.
+    ///
+    /// - Throws: If it can't be started.
+    static func of(
+        _ program: String, _ arguments: [String], within time: Duration
+    ) throws(Failure) -> ProgramOutput {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else {
+            throw Failure("Can't create a pipe for the output of \(program).", .inputOutput)
+        }
+        let reader = FileDescriptor(owning: ends[0])
+        var writer: FileDescriptor? = FileDescriptor(owning: ends[1])
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        guard let nothing = try? FileDescriptor(opening: "/dev/null", O_RDWR) else {
+            throw Failure("/dev/null can't be opened.", .inputOutput)
+        }
+        let child = try ChildProcess.start(
+            program, arguments, input: nothing.number, output: ends[1], errors: nothing.number, group: 0)
+        writer = nil
+        _ = consume writer
+        let deadline = ContinuousClock.now + time
+        let bytes = read(reader, until: deadline)
+        // It may have closed its output without ending.
+        while ContinuousClock.now < deadline {
+            if let status = try child.status { return .ended(status, String(decoding: bytes, as: UTF8.self)) }
+            Backoff.pause(.milliseconds(1))
+        }
+        kill(-child.pid, SIGKILL)
+        // A process that can't be killed at once, because it waits for a disk, is left to the system.
+        for _ in 0..<50 {
+            if try child.status != nil { break }
+            Backoff.pause(.milliseconds(1))
+        }
+        return .timeout
+    }
+
+    /// Reads until the end of the output or a deadline.
+    private static func read(_ reader: borrowing FileDescriptor, until deadline: ContinuousClock.Instant) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while true {
+            let left = ((deadline - .now) / .milliseconds(1)).rounded(.up)
+            var waiting = pollfd(fd: reader.number, events: Int16(POLLIN), revents: 0)
+            guard left > 0 else { return bytes }
+            let ready = poll(&waiting, 1, Int32(clamping: Int64(left)))
+            if ready < 0, errno == EINTR { continue }
+            guard ready > 0 else { return bytes }
+            let count = Glibc.read(reader.number, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return bytes }
+            if bytes.count < maximum { bytes += buffer[..<count] }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import ArgumentParser
+import DefaultsCore
+
+/// `defaults doctor`.
+struct Doctor: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Find what keeps preferences from being live.",
+        discussion: """
+            Examines the agent, the directory and its file system, the files, the programs in the PATH, and the \
+            system's limits, and prints each finding with its remedy. A problem keeps something from working; a \
+            warning is about something that doesn't always work; a note needs no attention. Nothing is changed, except \
+            that two hidden files test the file system, and are removed again.
+
+            --json prints one object. Its "findings" is a list of objects with "id", "severity" ("problem", "warning" \
+            or "note"), "message", "remedy" and, for a file or directory, "path". The other members are "agent" (null \
+            if none answers), "otherAgents", "agentProgram", "command", "directory" and "socket" (each with its "path" \
+            and "source"), "fileSystem" and "inotify".
+
+            The exit status is 1 if there is a problem or a warning.
+
+            EXAMPLES
+              defaults doctor
+              defaults doctor --json | jq -r '.findings[].id'
+              defaults doctor >/dev/null || echo 'something needs attention'
+            """)
+
+    @OptionGroup var location: LocationOptions
+    @Flag(help: "Print JSON.") var json = false
+
+    func run() throws {
+        let examination = Examination(
+            directory: location.directory, socket: location.socket, environment: .current)
+        try StandardOutput.write(json ? examination.json + "\n" : examination.text)
+        if examination.findings.needAttention { throw ExitCode(1) }
+    }
+}

@@ -1,0 +1,193 @@
+import DefaultsCore
+import DirectoryWatcher
+import Glibc
+import Testing
+
+@testable import DefaultsCommand
+
+/// The parts of `defaults doctor` that turn facts into findings.
+@Suite("The checks of `defaults doctor`")
+struct DoctorChecksTests {
+    @Test(
+        "The text of an error is split before its advice",
+        arguments: [
+            ("It broke. Run `x`.", "It broke.", "Run `x`."),
+            (
+                "It (pid 1) broke. It hangs. To go on, wait. Or not.", "It (pid 1) broke. It hangs.",
+                "To go on, wait. Or not."
+            ),
+            ("It broke.", "It broke.", nil), ("", "", nil), ("a.b. Runs.", "a.b. Runs.", nil),
+        ] as [(String, String, String?)])
+    func advice(text: String, what: String, advice: String?) {
+        let split = Finding.split(text)
+        #expect(split.what == what && split.advice == advice)
+    }
+
+    @Test("A summary counts the findings, and only a problem or a warning needs attention")
+    func summary() {
+        func findings(_ severities: Finding.Severity...) -> [Finding] {
+            severities.map { Finding($0, "id", "Message.", remedy: "Remedy.") }
+        }
+        #expect([Finding]().summary == "No problems found.")
+        #expect(findings(.note, .note).summary == "No problems found. 2 notes.")
+        #expect(findings(.note, .problem, .warning, .warning).summary == "1 problem, 2 warnings, 1 note.")
+        #expect(!findings(.note).needAttention && findings(.note, .warning).needAttention)
+        let sorted = findings(.note, .problem, .warning).byImportance.map(\.severity)
+        #expect(sorted == [.problem, .warning, .note])
+    }
+
+    @Test("A finding is two lines of text, and one object")
+    func output() {
+        let finding = Finding(.problem, "id", "It\nbroke.", remedy: "Run \"x\".", path: "/a\u{1B}b")
+        #expect(finding.text == "problem  It\\nbroke.\n         Run \"x\".\n")
+        #expect(
+            finding.json
+                == #"{"id":"id","severity":"problem","message":"It\nbroke.","remedy":"Run \"x\".","path":"/a\u001bb"}"#
+        )
+    }
+
+    @Test("A process's origin is in its arguments or its control group")
+    func origin() {
+        typealias Origin = RunningAgent.Origin
+        let service = "0::/user.slice/user-1.slice/user@1.service/app.slice/defaultsd.service\n"
+        #expect(Origin(arguments: ["defaultsd"], cgroup: service) == .unit("defaultsd.service"))
+        #expect(Origin(arguments: ["defaultsd"], cgroup: "0::/user.slice/session-1.scope\n") == .byHand)
+        #expect(Origin(arguments: ["defaultsd"], cgroup: "") == .byHand)
+        #expect(Origin(arguments: ["defaultsd", "--end-with-parent", "7"], cgroup: service) == .tail(pid: "7"))
+        #expect(Origin(arguments: ["defaultsd", "--end-with-parent=7"], cgroup: "") == .tail(pid: "7"))
+        #expect(Origin(arguments: ["defaultsd", "--end-with-parent"], cgroup: "") == .byHand)
+    }
+
+    @Test("A program whose file is gone is recognized by the mark that the kernel adds")
+    func replacement() {
+        #expect(RunningAgent.program("/none/defaultsd (deleted)") == ("/none/defaultsd", true))
+        #expect(RunningAgent.program("/none/defaultsd") == ("/none/defaultsd", false))
+        let bit = "SigBlk:\t0000000000000800\n"
+        #expect(RunningAgent.handlesReplacement("Name:\tx\n\(bit)SigCgt:\t0000000000000000\n"))
+        #expect(RunningAgent.handlesReplacement("SigBlk:\t0000000000000000\nSigCgt:\t0000000000000800\n"))
+        #expect(!RunningAgent.handlesReplacement("SigIgn:\t0000000000000800\nSigCgt:\t0000000000000200\n"))
+        #expect(!RunningAgent.handlesReplacement("SigCgt:\nSigBlk:\tx\n"))
+    }
+
+    @Test("Every file system that the watcher polls is known")
+    func fileSystems() {
+        #expect(FileSystemKind.shared == DirectoryWatcher.Configuration.networkFileSystems)
+        #expect(FileSystemKind(number: 0xEF53).name == "ext4" && !FileSystemKind(number: 0xEF53).isShared)
+        #expect(FileSystemKind(number: 0x1234).name == "0x1234")
+    }
+
+    @Test("Each ability that a file system lacks is a finding")
+    func abilities() {
+        func ids(_ abilities: FileSystemExamination.Abilities?, number: Int64 = 0xEF53, _ obstacle: Int32? = nil)
+            -> [String]
+        {
+            FileSystemExamination(
+                path: "/p", kind: FileSystemKind(number: number), abilities: abilities, obstacle: obstacle,
+                space: FreeSpace(bytes: 1 << 30, files: nil)
+            ).findings.map(\.id)
+        }
+        let all = FileSystemExamination.Abilities(leases: true, exchange: true, attributes: true, fineTimes: true)
+        let none = FileSystemExamination.Abilities(leases: false, exchange: false, attributes: false, fineTimes: false)
+        #expect(ids(all) == [])
+        #expect(ids(FileSystemExamination.Abilities()) == [])
+        #expect(
+            ids(none) == [
+                "file-system-exchange", "file-system-leases", "file-system-attributes", "file-system-times",
+            ])
+        #expect(ids(all, number: 0x6969) == ["file-system-shared"])
+        #expect(ids(nil, ENOSPC) == ["disk-full"])
+        #expect(ids(nil, EROFS) == ["directory-read-only"])
+    }
+
+    @Test(
+        "Little space, or room for few files, is a warning",
+        arguments: [
+            (1 << 30, nil, []), (1 << 30, 1 << 20, []), (1 << 30, 3, ["disk-nearly-full"]),
+            (1 << 12, nil, ["disk-nearly-full"]),
+        ] as [(UInt64, UInt64?, [String])])
+    func space(bytes: UInt64, files: UInt64?, ids: [String]) {
+        #expect(FreeSpace(bytes: bytes, files: files).findings("/p").map(\.id) == ids)
+    }
+
+    @Test("Free space is shown in the largest unit that fits")
+    func spaceText() {
+        let texts = [999, 1_000, 2_500_000, 7_000_000_000].map { FreeSpace(bytes: $0, files: nil).text }
+        #expect(texts == ["999 bytes", "1 kB", "2 MB", "7 GB"])
+    }
+
+    @Test("An exhausted or low inotify limit is reported")
+    func inotify() {
+        let usual = ["max_user_watches": 65_536, "max_user_instances": 128, "max_queued_events": 16_384]
+        #expect(InotifyExamination(limits: usual, obstacle: nil).findings(agentWatches: false) == [])
+        let exhausted = InotifyExamination(limits: usual, obstacle: ENOSPC)
+        #expect(exhausted.findings(agentWatches: false).map(\.severity) == [.warning])
+        #expect(exhausted.findings(agentWatches: true).map(\.severity) == [.note])
+        #expect(exhausted.findings(agentWatches: false)[0].remedy.contains("fs.inotify.max_user_watches"))
+        let low = InotifyExamination(limits: ["max_user_instances": 2], obstacle: nil)
+        #expect(low.findings(agentWatches: true).map(\.id) == ["inotify-limit-low"])
+    }
+
+    @Test("The properties of systemd's units are read from paragraphs")
+    func units() {
+        let text = "Id=a.socket\nActiveState=active\nLoadState=loaded\n\nId=b.service\nResult=exit-code=1\nx\n"
+        #expect(
+            ServiceUnits.units(in: text) == [
+                .init(name: "a.socket", loadState: "loaded", activeState: "active"),
+                .init(name: "b.service", result: "exit-code=1"),
+            ])
+        #expect(ServiceUnits.units(in: "") == [])
+    }
+
+    @Test("A unit that isn't installed is no finding, and an enabled socket that isn't active is one")
+    func unitFindings() {
+        func severities(_ load: String, _ active: String, _ file: String, agentRuns: Bool) -> [Finding.Severity] {
+            ServiceUnits.known([
+                .init(name: "defaultsd.socket", loadState: load, activeState: active, fileState: file)
+            ]).findings(agentRuns: agentRuns).map(\.severity)
+        }
+        #expect(severities("not-found", "inactive", "", agentRuns: false) == [])
+        #expect(severities("loaded", "active", "enabled", agentRuns: false) == [])
+        #expect(severities("loaded", "inactive", "enabled", agentRuns: false) == [.warning])
+        #expect(severities("loaded", "inactive", "enabled", agentRuns: true) == [.note])
+        #expect(severities("loaded", "inactive", "disabled", agentRuns: false) == [.note])
+        #expect(severities("loaded", "failed", "enabled", agentRuns: true) == [.problem])
+    }
+
+    @Test("Other programs named `defaults` are judged by their place in the PATH")
+    func programs() {
+        func ids(_ kinds: [ProgramSearch.Command.Kind], agent: String? = "/b/defaultsd") -> [String] {
+            let commands = kinds.enumerated().map { ProgramSearch.Command(path: "/\($0)/defaults", kind: $1) }
+            return ProgramSearch(command: "/own/defaults", commands: commands, agent: agent)
+                .findings(agentRuns: false).map(\.id)
+        }
+        #expect(ids([.own]) == [])
+        #expect(ids([.own, .gnustep]) == ["command-elsewhere"])
+        #expect(ids([.gnustep, .own, .other]) == ["command-shadowed", "command-elsewhere"])
+        #expect(ids([.other]) == ["command-shadowed"])
+        #expect(ids([]) == ["command-not-in-path"])
+        #expect(ids([.own], agent: nil) == ["agent-not-installed"])
+    }
+
+    @Test("A second agent of the same directory is a warning, and any other a note")
+    func others() {
+        func agent(_ servesSame: Bool) -> OtherAgents.Agent {
+            OtherAgents.Agent(
+                pid: 7, origin: .tail(pid: "6"), directory: servesSame ? "/p" : nil, socketPath: nil,
+                servesSame: servesSame)
+        }
+        let findings = OtherAgents([agent(true), agent(false)]).findings
+        #expect(findings.map(\.id) == ["agent-second", "agent-elsewhere"])
+        #expect(findings.map(\.severity) == [.warning, .note])
+    }
+
+    @Test(
+        "The name of a backup copy tells its reason",
+        arguments: [
+            ("a.plist.damaged-1", .damaged), ("a.plist.equivalent-keys-12", .equivalentKeys), ("a.plist", nil),
+            ("a.plist.damaged", nil), ("a.plist.damaged-x", nil), ("a.plist.other-1", nil), (".damaged-1", nil),
+            ("", nil),
+        ] as [(String, BackupFile.Reason?)])
+    func backups(name: String, reason: BackupFile.Reason?) {
+        #expect(BackupFile.reason(ofName: name) == reason)
+    }
+}
