@@ -136,7 +136,7 @@ extension WatcherTests {
             }
         }
 
-        @Test("A watcher started with 1100 open files polls if the library can't watch, says why, and returns to inotify")
+        @Test("A watcher started with 1100 open files polls if the library needs a low one, and says why")
         func descriptors() async throws {
             let scratch = try Scratch()
             var limit = rlimit()
