@@ -197,10 +197,10 @@ let package = Package(
         .testTarget(
             name: "AgentTests",
             dependencies: [
-                "ClassicUse", "ClassicUseOfFoundation", "DefaultsClient", "DefaultsCore", "DefaultsKit",
-                "FoundationApp",
-                "Forker", "FoundationWriter", "Leaver", "Linux", "LiveWriter", "PreferencesWindow", "ProgramSupport",
-                "PropertyList", "ReadmeExample", "TestSupport", "defaults", "defaults-bench", "defaultsd",
+                "ClassicUse", "ClassicUseOfFoundation", "DefaultsClient", "DefaultsCommand", "DefaultsCore",
+                "DefaultsKit", "DirectoryWatcher", "FoundationApp", "Forker", "FoundationWriter", "Leaver", "Linux",
+                "LiveWriter", "PreferencesWindow", "ProgramSupport", "PropertyList", "ReadmeExample", "TestSupport",
+                "defaults", "defaults-bench", "defaultsd",
                 .product(name: "NIOCore", package: "swift-nio", condition: programs),
             ],
             exclude: ["Fixtures"],
