@@ -136,7 +136,7 @@ extension WatcherTests {
             }
         }
 
-        @Test("A watcher started with 1100 open files polls if the library can't watch, says why, and returns to inotify")
+        @Test("A watcher started with 1100 open files says why it polls, if it must, and returns to inotify")
         func descriptors() async throws {
             let scratch = try Scratch()
             var limit = rlimit()
