@@ -29,7 +29,7 @@ let package = Package(
         .trait(name: "Programs", description: "Builds the programs defaultsd and defaults, and the tests."),
         .trait(name: "Configuration", description: "Adds the swift-configuration provider to DefaultsConfiguration."),
         .trait(
-            name: "RawInotify", description: "Watches by the kernel's inotify interface instead of libinotifytools."),
+            name: "RawInotify", description: "Uses the kernel's inotify interface instead of libinotifytools."),
         .default(enabledTraits: ["Programs"]),
     ],
     dependencies: [
@@ -227,8 +227,8 @@ let package = Package(
     ]
 )
 
-// Only Config/documentation needs this plugin. A plugin can't depend on a trait: SwiftPM has conditions
-// only for the products that targets use.
+// Only Config/documentation needs this plugin. It can't depend on a trait, because SwiftPM has conditions only for the
+// products that targets use.
 if Context.environment["DEFAULTSD_DOCUMENTATION"] != nil {
     package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// An inotify event, copied out of the buffer it was read into.
+/// An inotify event, copied from the buffer into which it was read.
 struct InotifyEvent: Sendable, Equatable {
     /// The contents of an event's name field.
     enum Name: Sendable, Equatable {
@@ -31,13 +31,12 @@ struct InotifyEvent: Sendable, Equatable {
     }
 }
 
-/// The operations that need no library.
+/// The operations that are the same with and without libinotifytools.
 extension Inotify {
     /// Ends a watch, unless the kernel has already ended it.
     ///
-    /// It bypasses libinotifytools, which prints a complaint to stderr if the kernel has already ended the watch, as
-    /// happens whenever the directory vanishes. The library's record of the watch, 176 bytes, is freed with the
-    /// instance.
+    /// This bypasses libinotifytools, which complains on stderr if the kernel has already ended the watch, as it does
+    /// whenever the directory vanishes. The library's record of the watch, 176 bytes, is freed with the instance.
     func unwatch(_ watch: Int32) {
         inotify_rm_watch(descriptor, watch)
     }

@@ -3,9 +3,9 @@ internal import CInotifyTools
 internal import Glibc
 internal import Linux
 
-/// An inotify instance, made and read by libinotifytools in a way that avoids the library's pitfalls.
+/// An inotify instance, created and read through libinotifytools in a way that avoids the library's pitfalls.
 ///
-/// The trait `RawInotify` replaces this file by `RawInotify.swift`, which has the same interface.
+/// The trait `RawInotify` replaces this file with `RawInotify.swift`, which has the same interface.
 ///
 /// The library has all its state in static variables, so at most one value of this type may exist in a process, and
 /// only one thread may use it. ``DirectoryWatcher`` ensures both. The wrapper uses only the safe parts of the library:

@@ -2,20 +2,20 @@
 internal import Glibc
 internal import Linux
 
-/// An inotify instance, made and read by the kernel's own interface (`man 7 inotify`).
+/// An inotify instance, created and read through the kernel's own interface (`man 7 inotify`).
 ///
-/// The trait `RawInotify` puts this file in the place of `InotifyTools.swift`, which has the same interface. Packages
-/// are built with it, because libinotifytools has a licence under which they couldn't be distributed; the page
-/// *Licences* says more.
+/// The trait `RawInotify` replaces `InotifyTools.swift` with this file, which has the same interface. Packages are
+/// built with the trait, because otherwise the license of libinotifytools wouldn't allow their distribution; see the
+/// page *Licenses*.
 struct Inotify: ~Copyable {
     /// The descriptor of the inotify instance, for `poll`.
     let descriptor: Int32
 
-    /// The buffer that events are read into.
+    /// The buffer into which events are read.
     private let buffer: UnsafeMutableRawPointer
-    /// The size of the buffer, which is that of the library's.
+    /// The size of the buffer, the same as in libinotifytools.
     private static let capacity = 131_072
-    /// The part of the buffer that holds events not yet returned.
+    /// The part of the buffer with events that haven't been returned yet.
     private var unread = 0..<0
 
     init() throws(InotifyFailure) {
@@ -59,7 +59,7 @@ struct Inotify: ~Copyable {
             case let code: throw .reading(errno: code)
             }
         }
-        // The kernel returns whole events only.
+        // The kernel returns only whole events.
         let next = InotifyEvent.copy(UnsafeRawPointer(buffer.advanced(by: unread.lowerBound)))
         unread.removeFirst(next.byteCount)
         return next

@@ -125,7 +125,7 @@ final class WatchThread {
     /// Reads the queued events.
     ///
     /// If writers never pause, the queue may never be empty. It is enough to read as much as was queued at the
-    /// beginning, plus the size of the buffer, which is 128 KiB in libinotifytools.
+    /// beginning, plus the size of the buffer, 128 KiB.
     private func readEvents() {
         guard inotify != nil else { return }
         do {
@@ -182,7 +182,7 @@ final class WatchThread {
         }
     }
 
-    /// Releases the instance; creating one is retried after the retry interval.
+    /// Releases the inotify instance; a new one is tried after the retry interval.
     func giveUpInotify(_ failure: InotifyFailure) {
         for watch in state.forgetWatches() { inotify?.unwatch(watch) }
         inotify = nil

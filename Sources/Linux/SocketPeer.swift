@@ -18,8 +18,8 @@ package struct SocketPeer: Hashable, Sendable {
 
     /// Whether the peer is a service manager, which starts the program that serves the socket when a client connects.
     ///
-    /// A program that inherits the socket is the peer of clients that connect later, even after it has ended. So if the
-    /// peer no longer exists, a service manager is listening.
+    /// When a program that inherits the socket calls `listen`, it becomes the peer of all clients that connect later,
+    /// and remains it even after it has ended. So if the peer no longer exists, a service manager is listening.
     package var isServiceManager: Bool {
         // A peer in another PID namespace, which can't be examined, has the ID 0.
         guard pid > 0 else { return false }
@@ -31,7 +31,7 @@ package struct SocketPeer: Hashable, Sendable {
         }
     }
 
-    /// The beginnings of the names of service managers: systemd's include `systemd-socket-activate`.
+    /// The prefixes of service managers' names; that of systemd includes `systemd-socket-activate`.
     private static let serviceManagers = ["systemd", "dinit"]
 
     /// Whether the peer runs as the same user as this process, or as root, which may do anything anyway.

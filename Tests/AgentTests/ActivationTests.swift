@@ -7,13 +7,13 @@ import Testing
 
 private let activator = "/usr/bin/systemd-socket-activate"
 
-/// Sockets that a service manager opens for the agent, with systemd's own tool for testing that.
+/// Sockets that a service manager opens for the agent, tested with systemd's own tool.
 @Suite("Socket activation", .enabled(if: access(activator, X_OK) == 0))
 struct ActivationTests {
     /// Runs a test at the default path of the socket, where `systemd-socket-activate` listens.
     ///
-    /// On the first connection, the tool becomes the agent: it keeps the process. A shell starts the tool, because
-    /// Foundation takes a child that closes all inherited files, as the tool does, for one that has exited.
+    /// On the first connection, the tool is replaced by the agent in the same process. A shell starts the tool, because
+    /// Foundation believes that a child has exited if it closes all inherited files, as the tool does.
     private func withActivator(
         running command: [String] = [Programs.defaultsd],
         _ body: (_ place: AgentProcess.Place, _ environment: [String: String], _ agent: Agent) throws -> Void
@@ -22,7 +22,7 @@ struct ActivationTests {
             let socket = place.runtime + "/defaultsd/socket"
             try #require(mkdir(place.runtime + "/defaultsd", 0o700) == 0)
             let environment = place.environment.merging(["DEFAULTSD_SOCKET": "", "DEFAULTS_DIRECTORY": ""]) { $1 }
-            // The tool passes on only the variables that it is told to.
+            // The tool passes on only the variables that are named with -E.
             let passed = environment.keys.sorted().flatMap { ["-E", $0] }
             let shell = try RunningProgram(
                 "/bin/sh", ["-c", "\"$@\" & echo $!; wait $!", "sh", activator, "-l", socket] + passed + command,

@@ -46,7 +46,7 @@ struct DoctorChecksTests {
         )
     }
 
-    @Test("A process's origin is in its arguments or its control group")
+    @Test("A process's arguments or its control group show how it was started")
     func origin() {
         typealias Origin = RunningAgent.Origin
         let service = "0::/user.slice/user-1.slice/user@1.service/app.slice/defaultsd.service\n"
@@ -138,7 +138,7 @@ struct DoctorChecksTests {
         #expect(ServiceUnits.units(in: "") == [])
     }
 
-    @Test("A unit that isn't installed is no finding, and an enabled socket that isn't active is one")
+    @Test("A unit that isn't installed isn't reported, and an enabled socket that isn't active is")
     func unitFindings() {
         func severities(_ load: String, _ active: String, _ file: String, agentRuns: Bool) -> [Finding.Severity] {
             ServiceUnits.known([
@@ -168,7 +168,7 @@ struct DoctorChecksTests {
         #expect(ids([.own], agent: nil) == ["agent-not-installed"])
     }
 
-    @Test("A second agent of the same directory is a warning, and any other a note")
+    @Test("A second agent of the same directory is a warning, and any other agent is a note")
     func others() {
         func agent(_ servesSame: Bool) -> OtherAgents.Agent {
             OtherAgents.Agent(
@@ -181,7 +181,7 @@ struct DoctorChecksTests {
     }
 
     @Test(
-        "The name of a backup copy tells its reason",
+        "The name of a backup copy contains its reason",
         arguments: [
             ("a.plist.damaged-1", .damaged), ("a.plist.equivalent-keys-12", .equivalentKeys), ("a.plist", nil),
             ("a.plist.damaged", nil), ("a.plist.damaged-x", nil), ("a.plist.other-1", nil), (".damaged-1", nil),

@@ -132,7 +132,7 @@ struct DoctorObstacleTests {
         }
     }
 
-    @Test("Edits that can't be saved are a problem, and edits that wait for their save a note")
+    @Test("Edits that can't be saved are a problem, and edits that aren't saved yet are a note")
     func unsaved() throws {
         try AgentProcess.withAgent { agent in
             try agent.holdEdits()
@@ -148,7 +148,7 @@ struct DoctorObstacleTests {
         }
     }
 
-    @Test("A directory and a file that others may write to are warnings", arguments: [true, false])
+    @Test("A directory and a file that others can write to are warnings", arguments: [true, false])
     func exposure(hasAgent: Bool) throws {
         try AgentProcess.withPlace { place in
             try RawFile.write("{k = v;}", to: place.path("a.b"))

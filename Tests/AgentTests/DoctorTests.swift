@@ -132,7 +132,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("A file in the place of the socket is a problem")
+    @Test("An ordinary file at the socket's path is a problem")
     func noSocket() throws {
         try AgentProcess.withPlace { place in
             try RawFile.write("x", to: place.socket)

@@ -6,10 +6,10 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// SIGUSR2, with which an installer makes a running agent start the version that it has installed.
+/// SIGUSR2, with which an installer makes a running agent restart as the installed version.
 @Suite("Restarts in place")
 struct InPlaceRestartTests {
-    /// Runs a test with an agent that runs a copy of the program, which the test may replace.
+    /// Runs a test with an agent that was started from a copy of the program, which the test may replace.
     private func withCopy(
         _ body: (_ place: AgentProcess.Place, _ program: String, _ agent: RunningProgram) throws -> Void
     ) throws {
@@ -26,7 +26,7 @@ struct InPlaceRestartTests {
         String(decoding: SystemCall.target(ofLink: "/proc/\(agent.pid)/exe") ?? [], as: UTF8.self)
     }
 
-    @Test("The process goes on as the installed program, and a follower misses nothing")
+    @Test("The process continues as the installed program, and a follower misses nothing")
     func follower() throws {
         try withCopy { place, program, agent in
             let tail = try RunningProgram(Programs.defaults, ["tail", "--json", "a.b"], environment: place.environment)

@@ -3,9 +3,9 @@ import ProgramSupport
 import TestSupport
 import Testing
 
-/// The promise that every later agent understands clients of today; the page *Compatibility* makes it.
+/// The promise of the page *Compatibility* that every later agent understands today's clients.
 ///
-/// If this test fails, don't change the fixture: apps in use have sent exactly these bytes.
+/// If this test fails, don't change the fixture: apps that are in use send exactly these bytes.
 @Suite("Clients of version 0.2.0")
 struct ProtocolCompatibilityTests {
     private static let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

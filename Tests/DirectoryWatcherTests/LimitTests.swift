@@ -8,7 +8,7 @@ import Testing
 /// themselves again in one, as a separate process.
 private let limit = ProcessInfo.processInfo.environment["WATCHER_TESTS_LIMIT"]
 
-/// The number of watches that libinotifytools needs for itself.
+/// The number of watches that libinotifytools uses itself.
 private let watchesOfLibrary = usesLibrary ? 1 : 0
 
 extension WatcherTests {

@@ -136,7 +136,7 @@ extension WatcherTests {
             }
         }
 
-        @Test("A watcher started with 1100 open files polls if the library needs a low one, and says why")
+        @Test("A watcher started with 1100 open files says why it polls, if it must, and returns to inotify")
         func descriptors() async throws {
             let scratch = try Scratch()
             var limit = rlimit()

@@ -7,11 +7,12 @@ import PropertyList
 ///
 /// Events of the subscription that arrive in the meantime are queued for `nextEvent`.
 package final class AgentConnection: Backend {
-    /// The agent's reply to the greeting; its `pid` is the agent's in this process's namespace.
+    /// The agent's reply to the greeting; its `pid` is corrected to this process's namespace where possible.
     package private(set) var welcome: Welcome
     /// The agent's process ID in this namespace, from the kernel.
     ///
-    /// In its own namespace, the agent may have another process ID.
+    /// In its own namespace, the agent may have another process ID. If a service manager is listening, this is the
+    /// manager's process ID until the agent has answered the greeting, and then the one that the agent has sent.
     private var pid: Int64
     /// Whether the listening process is a service manager, which starts the agent.
     private let startsAgent: Bool
@@ -343,6 +344,13 @@ package final class AgentConnection: Backend {
         // Show tenths unless they are zero.
         let (seconds, tenth) = (milliseconds / 1_000, milliseconds % 1_000 / 100)
         let time = tenth == 0 ? "\(seconds)" : "\(seconds).\(tenth)"
+        // Until the agent has answered, `pid` may be the service manager's, which must not be killed.
+        if startsAgent, welcome.directory.isEmpty {
+            return DefaultsError(
+                .agentUnavailable,
+                "The service manager has not started the agent within \(time) s. To see why, run "
+                    + "`systemctl --user status defaultsd`.", errno: ETIMEDOUT)
+        }
         let remedy =
             switch ProcessStatus(ofProcess: pid) {
             case .runs: "It is busy or hung. To continue without it, run `kill -KILL \(pid)`."

@@ -17,7 +17,7 @@ struct AgentExamination {
     let answer: Answer
     /// The system directories: those of the agent or, without one, those of the environment.
     let system: SystemDirectories
-    /// The process of the agent that answered, if it is visible here.
+    /// The process of the agent that answered, if it is visible in this namespace.
     let process: RunningAgent?
     /// The agent that has claimed the directory.
     let holder: AgentClaim.Holder?
@@ -51,7 +51,7 @@ struct AgentExamination {
     /// The process IDs that are this agent's, as far as they are known.
     var pids: [Int64] { [status?.pid, holder.map { Int64($0.pid) }].compactMap(\.self) }
 
-    /// Returns what is wrong with the agent, or why there is none.
+    /// Returns the problems of the agent, or the reason why there is none.
     func findings(_ directory: PreferencesDirectory, _ address: AgentAddress) -> [Finding] {
         switch answer {
         case .status(let values):
@@ -74,7 +74,7 @@ struct AgentExamination {
             Finding(
                 .note, "agent-at-other-socket",
                 "The agent listens on \(path), not on \(address.socketPath). It was found through its claim.",
-                remedy: "None is needed. The agent was probably started with another XDG_RUNTIME_DIR.", path: path)
+                remedy: "No action is needed. The agent was probably started with another XDG_RUNTIME_DIR.", path: path)
         ]
     }
 
@@ -99,7 +99,7 @@ struct AgentExamination {
                 address.isExplicit
                     ? Finding(
                         .problem, "agent-missing",
-                        "No agent serves \(directory.path), and commands fail, because the socket \(path) was named.",
+                        "No agent serves \(directory.path). Commands fail, because they must use the socket \(path).",
                         remedy: "To start an agent, run `defaultsd`. To work without one, omit --socket and "
                             + "DEFAULTSD_SOCKET.", path: directory.path)
                     : Finding(
@@ -112,16 +112,17 @@ struct AgentExamination {
         return findings
     }
 
-    /// Returns the files that an agent left when it was killed, and files in the place of its socket.
+    /// Returns findings about files that a killed agent left, or another kind of file at the socket's path.
     private func leftovers(_ directory: PreferencesDirectory, _ path: String) -> [Finding] {
         var findings: [Finding] = []
         var status = stat()
-        let remedy = "None is needed: the next agent replaces it. To start one, run `defaultsd`."
+        let remedy = "No action is needed: the next agent replaces it. To start one, run `defaultsd`."
         if lstat(path, &status) == 0 {
             findings.append(
                 status.st_mode & S_IFMT == S_IFSOCK
                     ? Finding(
-                        .note, "socket-stale", "No program listens on the socket \(path). A killed agent left it.",
+                        .note, "socket-stale",
+                        "No program is listening on the socket \(path), which was left by an agent that was killed.",
                         remedy: remedy, path: path)
                     : Finding(
                         .problem, "socket-unusable", "\(path) exists and is not a socket, so no agent can start.",
@@ -131,7 +132,8 @@ struct AgentExamination {
             let path = "\(directory.path)/\(AgentClaim.fileName)"
             findings.append(
                 Finding(
-                    .note, "claim-stale", "No agent holds the claim \(path). A killed agent left it.", remedy: remedy,
+                    .note, "claim-stale",
+                    "No agent holds the claim \(path), which was left by an agent that was killed.", remedy: remedy,
                     path: path))
         }
         return findings

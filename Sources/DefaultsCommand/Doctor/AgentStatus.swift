@@ -29,7 +29,7 @@ struct AgentStatus {
     var mode: String? { try? watch.string("mode") }
     var watches: Int64? { try? watch.integer("watches") }
     var overflows: Int64 { (try? watch.integer("overflows")) ?? 0 }
-    /// The messages of the errors that concern a directory or the log.
+    /// The messages of the errors about a directory or the log, rather than a domain.
     var generalErrors: [String] {
         errors.filter { $0.values["domain"] == nil }.compactMap { try? $0.string("message") }
     }
@@ -40,7 +40,7 @@ struct AgentStatus {
         ((try? fields.array(key)) ?? []).compactMap { try? Fields($0, of: key) }
     }
 
-    /// Returns what is wrong with the agent itself, given its process if it is visible.
+    /// Returns the problems of the agent itself, given its process if that is visible.
     func findings(_ process: RunningAgent?) -> [Finding] { age(process) + watching + domains }
 
     // MARK: The process
@@ -53,14 +53,15 @@ struct AgentStatus {
             findings.append(
                 Finding(
                     .warning, "agent-replaced",
-                    "\(name) runs a program whose file, \(process.program), was replaced or deleted since it started.",
+                    "\(name) runs a program whose file, \(process.program), has since been replaced or deleted.",
                     remedy: remedy, path: process.program))
         }
         if version != Version.current {
             findings.append(
                 Finding(
                     .warning, "agent-version",
-                    "\(name) has version \(version ?? "unknown"); this command has version \(Version.current).",
+                    version.map { "\(name) is version \($0); this command is version \(Version.current)." }
+                        ?? "\(name) doesn't report its version; this command is version \(Version.current).",
                     remedy: remedy, path: program))
         }
         if let process, case .tail(let parent) = process.origin {
@@ -97,14 +98,14 @@ struct AgentStatus {
                 Finding(
                     isWaiting ? .problem : isIntended ? .note : .warning,
                     isWaiting ? "watching-nothing" : "watching-by-polling",
-                    "The agent doesn't watch \(directory) by inotify: \(mode).",
+                    "The agent isn't using inotify to watch \(directory): \(mode).",
                     remedy: isWaiting
                         ? "Create the directory, or name another one with --directory."
                         : isIntended
                             ? "Changes are seen a few seconds later. To see them at once, keep the preferences on a "
                                 + "local disk: name a directory there with DEFAULTS_DIRECTORY."
-                            : "Remove the reason; `sysctl fs.inotify` shows the limits. Then run "
-                                + "`kill -HUP \(pid.map(String.init) ?? "PID")`: the agent tries inotify again.",
+                            : "Fix the cause; `sysctl fs.inotify` shows the limits. To make the agent try inotify "
+                                + "again, run `kill -HUP \(pid.map(String.init) ?? "PID")`.",
                     path: directory))
         }
         if overflows > 0 {
@@ -140,12 +141,12 @@ struct AgentStatus {
                 Finding(
                     .problem, "edits-unsaved",
                     splitting: "\(domain.description): \(Self.count(edits)) can't be saved. \(message)",
-                    remedy: "Remove the obstacle, and run `defaults sync`. The edits stay in effect while the agent "
-                        + "runs.", path: path))
+                    remedy: "Fix the cause, then run `defaults sync`. The edits stay in effect while the agent runs.",
+                    path: path))
         }
         findings += pending.filter { !failing.contains($0.0) }.map { domain, edits in
             Finding(
-                .note, "edits-pending", "\(domain.description): \(Self.count(edits)) not saved yet.",
+                .note, "edits-pending", "\(domain.description): \(Self.count(edits)) not yet saved.",
                 remedy: "The agent saves edits after a short delay. To save them now, run `defaults sync`.")
         }
         return findings

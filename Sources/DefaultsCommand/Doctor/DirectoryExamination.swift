@@ -3,12 +3,12 @@ import Glibc
 import Linux
 import PropertyList
 
-/// The files of a preferences directory: their owners, modes and backup copies, as they are now.
+/// The current files of a preferences directory: their owners, modes and backup copies.
 struct DirectoryExamination {
     let path: String
     /// The findings about the directory itself.
     private(set) var directoryFindings: [Finding] = []
-    /// Whether other users can reach files in the directory, as far as its own mode tells.
+    /// Whether other users can reach files in the directory, judging only by its own mode.
     private var isSearchable = false
     /// The user who should own the files.
     private var owner = geteuid()
@@ -44,7 +44,7 @@ struct DirectoryExamination {
             directoryFindings.append(
                 Finding(
                     .note, "directory-missing", "The preferences directory \(path) doesn't exist yet.",
-                    remedy: "None is needed: the first program that saves preferences creates it.", path: path))
+                    remedy: "No action is needed: the first program that saves preferences creates it.", path: path))
             return
         }
         let remedy = "Create it, make it readable, or name another directory with --directory or DEFAULTS_DIRECTORY."
@@ -94,7 +94,8 @@ struct DirectoryExamination {
 
     /// Returns everything that was found.
     ///
-    /// An agent that serves the directory has hidden versions for a second after each save, so they are no finding.
+    /// An agent that serves the directory keeps hidden versions for a second after each save, so those aren't reported
+    /// while one is running.
     func findings(agentRuns: Bool) -> [Finding] {
         var findings = directoryFindings
         findings += list(
@@ -103,7 +104,7 @@ struct DirectoryExamination {
         let owners = Set(foreign.map(\.owner)).sorted().map { "\($0)" }.joined(separator: ", ")
         findings += list(
             .warning, "files-foreign", foreign.map(\.path), "are owned by another user (user ID \(owners))",
-            remedy: "Make them your own: run `sudo chown \(owner)` on each.")
+            remedy: "To take ownership, run `sudo chown \(owner)` on each.")
         findings += list(
             .warning, "files-writable-by-others", writable, "can be written by other users",
             remedy: "Run `chmod o-w` on each.")
@@ -113,12 +114,12 @@ struct DirectoryExamination {
         for (reason, files) in backups.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             findings += list(
                 .note, "backups-\(reason.rawValue)", files, "are kept as a backup (\(reason.rawValue))",
-                remedy: "Compare each with its domain, for example with `defaults diff`, and remove it.")
+                remedy: "Compare each with its domain, for example with `defaults diff`, and then remove it.")
         }
         if !agentRuns {
             findings += list(
-                .note, "saves-interrupted", hidden, "are left from a save that was interrupted",
-                remedy: "None is needed: the next agent or save examines and removes them.")
+                .note, "saves-interrupted", hidden, "are left over from an interrupted save",
+                remedy: "No action is needed: the next agent or save examines and removes them.")
         }
         return findings
     }
@@ -131,7 +132,7 @@ struct DirectoryExamination {
     ) -> [Finding] {
         guard let first = files.first else { return [] }
         let names = files.prefix(Self.maximumNames).map { file in
-            // The names are relative to the directory that the sentence names.
+            // The names are relative to the directory in the message.
             String(Substring(file.utf8.dropFirst(path.utf8.count + 1)))
         }
         let more = files.count - names.count

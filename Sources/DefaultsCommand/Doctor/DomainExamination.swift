@@ -14,11 +14,11 @@ enum DamagedDomain {
     }
 }
 
-/// The reading of every domain's file, where no agent reports what it found.
+/// The result of reading every domain's file, for when no agent is running to report it.
 struct DomainExamination {
     private(set) var findings: [Finding] = []
 
-    /// The time after which the remaining files aren't read.
+    /// The time after which the remaining files are skipped.
     private static let limit = Duration.milliseconds(500)
 
     /// Reads the files of a directory, and of the system's directories.
@@ -46,7 +46,9 @@ struct DomainExamination {
         if rest > 0 {
             findings.append(
                 Finding(
-                    .note, "domains-unread", "\(rest) files were not read, because reading them takes too long.",
+                    .note, "domains-unread",
+                    "\(rest == 1 ? "1 file was" : "\(rest) files were") not read, because reading every file takes "
+                        + "too long.",
                     remedy: "To have all files checked, start an agent: run `defaultsd`."))
         }
     }
@@ -54,7 +56,7 @@ struct DomainExamination {
 
 /// The directories with preferences for all users, whose errors the agent also reports.
 enum SystemExamination {
-    /// Returns what is wrong with the directories themselves.
+    /// Returns the problems of the directories themselves.
     static func findings(_ system: SystemDirectories) -> [Finding] {
         system.problems.map {
             Finding(
@@ -63,7 +65,7 @@ enum SystemExamination {
         } + managed(system.managed)
     }
 
-    /// Returns why files in the managed directory are ignored, even before there are any.
+    /// Returns the reason why files in the managed directory would be ignored, even if there are none yet.
     private static func managed(_ path: String?) -> [Finding] {
         var status = stat()
         guard let path, stat(path, &status) == 0 else { return [] }
@@ -79,7 +81,7 @@ enum SystemExamination {
         guard status.st_mode & 0o022 != 0 else { return [] }
         return [
             Finding(
-                .warning, "managed-directory-untrusted", "\(start) users other than root may write to it.",
+                .warning, "managed-directory-untrusted", "\(start) users other than root can write to it.",
                 remedy: "Run `sudo chmod go-w \(path)`.", path: path)
         ]
     }

@@ -2,7 +2,7 @@ import DefaultsCore
 
 /// The output of `defaults doctor`.
 extension Examination {
-    /// The report as text: a few lines about how things are, the findings, and their number.
+    /// The report as text: a few lines about the current state, the findings, and a summary.
     var text: String {
         let findings = self.findings.map(\.text).joined()
         return head + "\n" + findings + (findings.isEmpty ? "" : "\n") + self.findings.summary + "\n"

@@ -3,7 +3,7 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// Everything that `defaults doctor` looks at, and what it finds.
+/// Everything that `defaults doctor` examines, and its findings.
 struct Examination {
     let location: ServedLocation
     let programs: ProgramSearch
@@ -14,7 +14,7 @@ struct Examination {
     /// The findings, the most important ones first.
     let findings: [Finding]
 
-    /// Examines the directory and the agent that the options and an environment choose.
+    /// Examines the directory and the agent that the options and the environment select.
     init(directory option: String?, socket: String?, environment: Environment) {
         let location = ServedLocation(directory: option, socket: socket, environment: environment)
         let agent = location.both.map { AgentExamination($0.directory, $0.address, environment) }
@@ -42,17 +42,17 @@ struct Examination {
         // The agent reports some of the same errors.
         let known = Set(findings.map(\.message))
         let others = (agent?.status?.generalErrors ?? []).map {
-            Finding(.problem, "agent-error", splitting: $0, remedy: "The agent's log says more.")
+            Finding(.problem, "agent-error", splitting: $0, remedy: "See the agent's log for details.")
         }
         findings += others.filter { !known.contains($0.message) } + self.others.findings
-        // The agent's polling is the consequence of this.
+        // The agent polls because the file system is shared, so one finding is enough.
         if findings.contains(where: { $0.id == "watching-by-polling" }) {
             findings.removeAll { $0.id == "file-system-shared" }
         }
         self.findings = findings.byImportance
     }
 
-    /// Returns what is wrong with the environment.
+    /// Returns the problems of the environment.
     private static func variables(_ location: ServedLocation, _ environment: Environment) -> [Finding] {
         var findings: [Finding] = []
         if environment[BackendChoice.noAgentVariable] != nil {
@@ -60,7 +60,7 @@ struct Examination {
                 Finding(
                     .warning, "agent-disabled",
                     "\(BackendChoice.noAgentVariable) is set, so programs don't use the agent.",
-                    remedy: "Remove the variable: run `unset \(BackendChoice.noAgentVariable)`."))
+                    remedy: "To use the agent again, run `unset \(BackendChoice.noAgentVariable)`."))
         }
         guard let address = location.address else { return findings }
         return findings
@@ -74,17 +74,18 @@ struct Examination {
         var problems: [String] = []
         _ = AgentSettings(contents.values, problems: &problems)
         let path = directory.path(of: domain)
-        // `ServedLocation` has reported a directory that can't be used.
+        // `ServedLocation` has already reported a directory that can't be used.
         if directory.settingsProblem != nil { problems.removeAll { $0.hasPrefix("Directory ") } }
         return problems.map { problem in
             Finding(
                 .warning, "setting-invalid", "\(AgentSettings.domainName): \(problem)",
-                remedy: "Correct or remove it: run `defaults edit \(AgentSettings.domainName)`. defaultsd(8) and "
-                    + "Config/org.defaultsd.agent.plist describe the settings.", path: path)
+                remedy: "To correct or remove it, run `defaults edit \(AgentSettings.domainName)`. `man defaultsd` "
+                    + "describes the settings.", path: path)
         }
     }
 
-    /// Returns a warning if there is nearly no space for the change log, on another file system than the directory's.
+    /// Returns a warning if there is almost no space for the change log on its file system, unless that is also the
+    /// directory's.
     private static func runtimeSpace(_ address: AgentAddress?, besides own: PreferencesDirectory) -> [Finding] {
         var (runtime, preferences) = (stat(), stat())
         guard let path = address?.directoryPath, stat(path, &runtime) == 0, stat(own.path, &preferences) == 0,

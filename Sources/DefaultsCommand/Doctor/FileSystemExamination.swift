@@ -3,17 +3,17 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// The file system of a directory, and what it can do for preferences.
+/// The file system of a directory, and its support for what preferences need.
 struct FileSystemExamination {
-    /// Abilities that a probe tests with files of its own; `nil` where the probe was inconclusive.
+    /// The abilities that a probe tests with files of its own; `nil` if the probe was inconclusive.
     struct Abilities: Equatable {
         /// Read leases, which show whether a program is still writing a file.
         var leases: Bool?
-        /// The exchange of two names in one step.
+        /// The atomic exchange of two names.
         var exchange: Bool?
-        /// User attributes, in which a save leaves its mark.
+        /// User attributes, one of which marks saved files.
         var attributes: Bool?
-        /// Time stamps finer than a second.
+        /// Timestamps finer than a second.
         var fineTimes: Bool?
     }
 
@@ -21,7 +21,7 @@ struct FileSystemExamination {
     let kind: FileSystemKind
     /// The abilities; `nil` if no file could be created.
     let abilities: Abilities?
-    /// The error number of the attempt to create a file.
+    /// The error number of the attempt to create a file; `nil` if it succeeded.
     let obstacle: Int32?
     let space: FreeSpace?
 
@@ -44,11 +44,11 @@ struct FileSystemExamination {
         (self.path, self.kind, self.abilities, self.obstacle, self.space) = (path, kind, abilities, obstacle, space)
     }
 
-    /// The abilities, each with the words for its presence and absence.
+    /// The abilities with their names.
     private var list: [(ability: Bool?, name: String)] {
         [
             (abilities?.leases, "leases"), (abilities?.exchange, "exchange"),
-            (abilities?.attributes, "user attributes"), (abilities?.fineTimes, "fine time stamps"),
+            (abilities?.attributes, "user attributes"), (abilities?.fineTimes, "fine timestamps"),
         ]
     }
 
@@ -71,7 +71,7 @@ struct FileSystemExamination {
         ])
     }
 
-    /// Everything that the file system lacks.
+    /// The findings about everything that the file system lacks.
     var findings: [Finding] {
         var findings = lacks
         if let obstacle { findings.append(refusal(obstacle)) }
@@ -103,41 +103,42 @@ struct FileSystemExamination {
             findings.append(
                 lack(
                     .note, "file-system-shared",
-                    "doesn't report changes made by other machines. The agent polls it, and sees changes a few seconds "
-                        + "later."))
+                    "doesn't report changes made by other machines, so the agent polls it and sees changes a few "
+                        + "seconds later."))
         }
         if abilities?.exchange == false {
             findings.append(
                 lack(
                     .warning, "file-system-exchange",
-                    "can't exchange two files in one step. A change that another program makes during a save may be "
+                    "can't exchange two files atomically. A change that another program makes during a save may be "
                         + "lost."))
         }
         if abilities?.leases == false {
             findings.append(
                 lack(
                     .note, "file-system-leases",
-                    "has no leases. To be sure that nobody is writing a file, it is read twice, 20 ms apart."))
+                    "doesn't support leases. Each file is read twice, 20 ms apart, in case a program is still writing "
+                        + "it."))
         }
         if abilities?.attributes == false {
             findings.append(
                 lack(
                     .note, "file-system-attributes",
-                    "has no user attributes. After a restart, changes to saved files are told apart by their times "
-                        + "alone."))
+                    "doesn't support user attributes. After a restart, changes to saved files are recognized only by "
+                        + "their timestamps."))
         }
         if abilities?.fineTimes == false {
             findings.append(
                 lack(
                     .note, "file-system-times",
-                    "has time stamps in whole seconds. Files that changed in the last two seconds are read again and "
-                        + "again."))
+                    "stores timestamps in whole seconds. A file that changed within the last two seconds is read "
+                        + "repeatedly."))
         }
         return findings
     }
 }
 
-/// The space that the user may still fill on a file system.
+/// The space that is still available to the user on a file system.
 struct FreeSpace: Equatable {
     let bytes: UInt64
     /// The number of files that can be created; `nil` if the file system has no limit.
@@ -155,7 +156,7 @@ struct FreeSpace: Equatable {
             files: status.f_files == 0 ? nil : UInt64(status.f_favail))
     }
 
-    /// The space in the largest unit that fits.
+    /// The space, in the largest suitable unit.
     var text: String {
         for (unit, name) in [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")] as [(UInt64, String)]
         where bytes >= unit {
@@ -164,10 +165,10 @@ struct FreeSpace: Equatable {
         return "\(bytes) bytes"
     }
 
-    /// The number of bytes and of files below which saves will soon fail.
+    /// The numbers of bytes and files below which saves will soon fail.
     private static let low: (bytes: UInt64, files: UInt64) = (4 << 20, 64)
 
-    /// Returns a warning if there is nearly no space on the file system of a path.
+    /// Returns a warning if there is almost no space left on the file system of a path.
     func findings(_ path: String) -> [Finding] {
         let lacksBytes = bytes < Self.low.bytes
         guard lacksBytes || files.map({ $0 < Self.low.files }) == true else { return [] }
@@ -191,7 +192,9 @@ struct FileSystemKind: Equatable {
     /// report every change.
     var isShared: Bool { Self.shared[number] != nil }
 
-    /// The kinds that the agent polls; the watcher has the same table, but this target doesn't import it.
+    /// The kinds that the agent polls.
+    ///
+    /// The watcher has the same table, but this target doesn't import the watcher.
     static let shared: [Int64: String] = [
         0x6969: "NFS", 0x517B: "SMB", 0xFF53_4D42: "CIFS", 0xFE53_4D42: "SMB2", 0x6573_5546: "FUSE",
         0x0102_1997: "9P", 0x00C3_6400: "Ceph", 0x5346_414F: "AFS", 0x6B41_4653: "AFS", 0x7375_7245: "Coda",

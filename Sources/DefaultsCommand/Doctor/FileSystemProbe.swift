@@ -2,22 +2,22 @@ import CLinux
 import Glibc
 import Linux
 
-/// A test of a file system's abilities with two files of its own, which are removed again.
+/// A test of a file system's abilities with two temporary files.
 ///
-/// An agent ignores their names: they aren't those of domains, nor of versions that are being saved.
+/// Agents ignore the files, because their names are neither those of domains nor those of versions being saved.
 enum FileSystemProbe {
     /// Tests the file system of a directory.
     ///
     /// - Throws: The error of the system call if no file can be created.
     static func run(in directory: String) throws(SystemCall.Failure) -> FileSystemExamination.Abilities {
-        // A signal that ends this process takes effect after the files are removed.
+        // A signal that would end this process takes effect only after the files are removed.
         let former = blockSignals()
         defer { restore(former) }
         let first = try create(in: directory)
         defer { unlink(first) }
         var abilities = FileSystemExamination.Abilities()
         try write(to: first, &abilities)
-        // Nobody has the file open for writing now, as a lease requires.
+        // A lease requires that no program has the file open for writing.
         abilities.leases = lease(first)
         if let second = try? create(in: directory) {
             defer { unlink(second) }
@@ -61,7 +61,7 @@ enum FileSystemProbe {
                 _ = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600)
                 return path
             } catch {
-                // The name is that of the other file, or was left by a process that was killed.
+                // The name is that of the first file, or of a file left by a process that was killed.
                 guard error.number == EEXIST, number < 16 else { throw error }
                 number += 1
             }

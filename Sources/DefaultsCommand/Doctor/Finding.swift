@@ -2,11 +2,11 @@ import DefaultsCore
 
 /// A fact that `defaults doctor` reports, with its remedy.
 struct Finding: Hashable {
-    /// The importance of a finding; only a note needs no attention.
+    /// The importance of a finding; everything except a note needs attention.
     enum Severity: String, CaseIterable {
         /// Something doesn't work.
         case problem
-        /// Something works, but not always, or not for every program.
+        /// Something doesn't always work, or doesn't work for every program.
         case warning
         /// A fact worth knowing.
         case note

@@ -1,9 +1,9 @@
 import Glibc
 import Linux
 
-/// The kernel's limits for inotify, and whether this user can still get a watch.
+/// The kernel's limits for inotify, and the result of an attempt to set a watch.
 struct InotifyExamination: Equatable {
-    /// The limits by the name of their file in `/proc/sys/fs/inotify`.
+    /// The limits by the names of their files in `/proc/sys/fs/inotify`.
     var limits: [String: Int] = [:]
     /// The error number of an attempt to watch a directory; `nil` if it succeeded.
     var obstacle: Int32?
@@ -27,10 +27,11 @@ struct InotifyExamination: Equatable {
         }
     }
 
-    /// Low limits that other programs can easily exhaust: the defaults of Linux are far higher.
+    /// The limits below which other programs can easily exhaust them; Linux's defaults are far higher.
     private static let least = ["max_user_watches": 1_024, "max_user_instances": 16, "max_queued_events": 1_024]
 
-    /// Returns what keeps an agent from watching by inotify; only a note if `agentWatches`, because it already does.
+    /// Returns the limits that keep an agent from using inotify; an exhausted one is only a note if `agentWatches`,
+    /// because the agent that is running already has its watches.
     func findings(agentWatches: Bool) -> [Finding] {
         var findings: [Finding] = []
         if let obstacle, [EMFILE, ENFILE, ENOSPC, ENOMEM, ENOSYS].contains(obstacle) {
@@ -40,7 +41,7 @@ struct InotifyExamination: Equatable {
                 Finding(
                     agentWatches ? .note : .warning, "inotify-exhausted",
                     "No inotify \(isWatch ? "watch" : "instance") is available: \(SystemCall.message(obstacle)). "
-                        + "An agent that starts now polls.",
+                        + "An agent that starts now will poll.",
                     remedy: "Raise the limit: run `sudo sysctl fs.inotify.\(name)=\(limit)`.",
                     path: "/proc/sys/fs/inotify/\(name)"))
         }

@@ -2,7 +2,7 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// The programs that a shell and this command find under the names `defaults` and `defaultsd`.
+/// The programs named `defaults` and `defaultsd` that a shell and this command find.
 struct ProgramSearch {
     /// A program named `defaults` in the PATH.
     struct Command: Equatable {
@@ -67,7 +67,7 @@ struct ProgramSearch {
         return bytes.indices.contains { bytes[$0] == name[0] && bytes[$0...].starts(with: name) }
     }
 
-    /// Returns what is wrong with the programs.
+    /// Returns the problems with the programs.
     func findings(agentRuns: Bool) -> [Finding] {
         var findings: [Finding] = []
         let own = commands.firstIndex { $0.kind == .own }
@@ -76,32 +76,32 @@ struct ProgramSearch {
             let name = other.kind == .gnustep ? "GNUstep's `defaults`" : "Another `defaults`"
             let place =
                 own == nil
-                ? "is in the PATH, and this one (\(command)) isn't"
-                : isFirst ? "comes before this one (\(command)) in the PATH" : "comes after this one in the PATH"
+                ? "is in your PATH, but this one (\(command)) isn't"
+                : isFirst ? "comes before this one (\(command)) in your PATH" : "comes after this one in your PATH"
             let uninstalling = other.kind == .gnustep ? "uninstall gnustep-base-runtime" : "remove the other"
             findings.append(
                 Finding(
                     isFirst ? .warning : .note, isFirst ? "command-shadowed" : "command-elsewhere",
                     "\(name), \(other.path), \(place).",
                     remedy: isFirst
-                        ? "Put \(Path.directory(of: command)) before \(Path.directory(of: other.path)) in the PATH, "
+                        ? "Put \(Path.directory(of: command)) before \(Path.directory(of: other.path)) in your PATH, "
                             + "\(uninstalling), or call this one by its path."
-                        : "None is needed, unless a program calls it by its path; then \(uninstalling).",
+                        : "No action is needed, unless a program calls it by its path; then \(uninstalling).",
                     path: other.path))
         }
         if own == nil, commands.isEmpty {
             findings.append(
                 Finding(
-                    .note, "command-not-in-path", "This command, \(command), isn't in the PATH.",
-                    remedy: "Add \(Path.directory(of: command)) to the PATH.", path: command))
+                    .note, "command-not-in-path", "This command, \(command), isn't in your PATH.",
+                    remedy: "Add \(Path.directory(of: command)) to your PATH.", path: command))
         }
         if agent == nil {
             findings.append(
                 Finding(
                     agentRuns ? .note : .warning, "agent-not-installed",
-                    "There is no `defaultsd`, neither in \(Path.directory(of: command)) nor in the PATH, so "
-                        + "`defaults tail` can't start an agent.",
-                    remedy: "Install it; in a checkout, run `swift build --product defaultsd`."))
+                    "There is no `defaultsd` in \(Path.directory(of: command)) or in your PATH, so `defaults tail` "
+                        + "can't start an agent.",
+                    remedy: "Install it. In a checkout, run `swift build --product defaultsd`."))
         }
         return findings
     }

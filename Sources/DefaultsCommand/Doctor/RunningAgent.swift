@@ -4,12 +4,12 @@ import Linux
 
 /// A process of this user that runs `defaultsd`, as `/proc` shows it.
 struct RunningAgent {
-    /// The reason why the process runs.
+    /// The way in which the process was started.
     enum Origin: Equatable {
         case byHand
         /// The unit of the user's or the system's service manager.
         case unit(String)
-        /// `defaults tail`, whose process ID it names, for its own duration.
+        /// `defaults tail`, with its process ID as text.
         case tail(pid: String)
 
         init(arguments: [String], cgroup: String) {
@@ -26,7 +26,7 @@ struct RunningAgent {
             }
         }
 
-        /// The origin in a sentence.
+        /// The origin as part of a sentence.
         var description: String {
             switch self {
             case .byHand: "by hand"
@@ -46,12 +46,12 @@ struct RunningAgent {
     }
 
     let pid: Int32
-    /// The path of the program, even if another file has it now.
+    /// The path from which the program was started, even if another file is there now.
     let program: String
     /// Whether the program's file was replaced or deleted since the process started.
     let isReplaced: Bool
     let origin: Origin
-    /// Whether the process handles SIGUSR2, the request to start the installed version in its place.
+    /// Whether the process handles SIGUSR2, the request to be replaced with the installed version.
     let isReplaceable: Bool
     private let arguments: [String]
 
@@ -80,7 +80,7 @@ struct RunningAgent {
         return agents.sorted { $0.pid < $1.pid }
     }
 
-    /// Splits the target of `/proc/PID/exe` into the program's path and whether that file is gone.
+    /// Returns the program's path in the target of `/proc/PID/exe`, and whether the file there was replaced or deleted.
     static func program(_ target: String) -> (path: String, isReplaced: Bool) {
         let mark = " (deleted)".utf8
         guard target.utf8.reversed().starts(with: mark.reversed()), access(target, F_OK) != 0 else {
@@ -89,7 +89,7 @@ struct RunningAgent {
         return (String(Substring(target.utf8.dropLast(mark.count))), true)
     }
 
-    /// Returns whether a process catches SIGUSR2, or blocks it to wait for it, according to `/proc/PID/status`.
+    /// Returns whether a process catches SIGUSR2, or blocks it and waits for it, according to `/proc/PID/status`.
     static func handlesReplacement(_ status: String) -> Bool {
         status.split(separator: "\n").contains { line in
             guard line.hasPrefix("SigBlk:") || line.hasPrefix("SigCgt:"),
@@ -111,6 +111,11 @@ struct RunningAgent {
     /// The directory and the socket that the agent serves, according to its arguments and environment; each is `nil`
     /// if it is unknown.
     var location: (directory: PreferencesDirectory?, socketPath: String?) {
+        // In a container, the same paths lead to other files.
+        var (own, other) = (stat(), stat())
+        guard stat("/", &own) == 0, stat("/proc/\(pid)/root/", &other) == 0, own.st_dev == other.st_dev,
+            own.st_ino == other.st_ino
+        else { return (nil, nil) }
         let target = SystemCall.target(ofLink: "/proc/\(pid)/cwd").map { String(decoding: $0, as: UTF8.self) }
         func absolute(_ path: String) -> String { Path.isAbsolute(path) ? path : "\(target ?? "")/\(path)" }
         var variables: [String: String] = [:]
@@ -174,10 +179,11 @@ struct OtherAgents {
             return agent.servesSame
                 ? Finding(
                     .warning, "agent-second", message,
-                    remedy: "Stop one of the two agents: run `kill \(agent.pid)`.", path: agent.directory)
+                    remedy: "Stop one of the two agents, for example with `kill \(agent.pid)`.", path: agent.directory)
                 : Finding(
                     .note, "agent-elsewhere", message,
-                    remedy: "None is needed. If nobody uses that directory, stop the agent: run `kill \(agent.pid)`.",
+                    remedy: "No action is needed. If nothing uses that directory, run `kill \(agent.pid)` to stop the "
+                        + "agent.",
                     path: agent.directory)
         }
     }

@@ -2,7 +2,7 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// The preferences directory and the agent's socket, each with the reason why it is this one.
+/// The preferences directory and the agent's socket, each with the option, variable or setting that selected it.
 struct ServedLocation {
     /// The option, variable or setting that names a path.
     enum Source: String {
@@ -16,7 +16,7 @@ struct ServedLocation {
         /// Nothing names the path.
         case standard = "default"
 
-        /// The source in a sentence.
+        /// The source as part of a sentence.
         var description: String {
             switch self {
             case .directorySetting: "the setting Directory of \(AgentSettings.domainName)"
@@ -32,7 +32,7 @@ struct ServedLocation {
     /// The agent's address; `nil` if it is unknown.
     private(set) var address: AgentAddress?
     private(set) var socketSource = Source.standard
-    /// The errors of the two.
+    /// The findings about either.
     private(set) var findings: [Finding] = []
 
     /// Finds the directory and the socket as every other verb does.
@@ -119,13 +119,13 @@ enum RuntimeDirectory: Equatable {
         }
     }
 
-    /// Returns what is wrong with the directory; only notes if the user named the socket.
+    /// Returns the problems of the directory, which are only notes if the user named the socket.
     ///
-    /// If nothing better is known, the socket is in `/tmp`.
+    /// Without a runtime directory, the socket may be in `/tmp`.
     func findings(socketPath: String, isSocketNamed: Bool) -> [Finding] {
         let remedy =
-            "Log in through pam_systemd, which creates and sets it (`loginctl enable-linger` keeps it), or set it to a "
-            + "directory of your own."
+            "Log in through pam_systemd, which creates the directory and sets the variable (`loginctl enable-linger` "
+            + "keeps the directory after logout), or set the variable to a directory of your own."
         let severity = isSocketNamed ? Finding.Severity.note : .warning
         func finding(_ severity: Finding.Severity, _ id: String, _ what: String, _ path: String? = nil) -> [Finding] {
             [Finding(severity, id, "XDG_RUNTIME_DIR \(what)", remedy: remedy, path: path)]
@@ -136,7 +136,7 @@ enum RuntimeDirectory: Equatable {
             let isTemporary = socketPath.utf8.starts(with: "/tmp/".utf8) && !isSocketNamed
             let consequence =
                 isSocketNamed
-                ? "" : " The socket is \(socketPath); programs that have the variable look elsewhere for the agent."
+                ? "" : " The socket is \(socketPath); programs in whose environment it is set look elsewhere."
             let what = (value.map { "is \($0), a relative path, which is ignored." } ?? "isn't set.") + consequence
             return finding(isTemporary || value != nil ? severity : .note, "runtime-directory-unset", what)
         case .missing(let path):

@@ -1,7 +1,7 @@
 import DefaultsCore
 import Glibc
 
-/// The units of the agent in the user's systemd.
+/// The agent's units in the user's systemd.
 enum ServiceUnits: Equatable {
     /// No service manager of the user runs, or systemd isn't installed.
     case absent
@@ -64,14 +64,14 @@ enum ServiceUnits: Equatable {
         return units
     }
 
-    /// Returns what is wrong with the units.
+    /// Returns the problems of the units.
     func findings(agentRuns: Bool) -> [Finding] {
         switch self {
         case .absent: return []
         case .silent:
             return [
                 Finding(
-                    .warning, "systemd-silent", "`systemctl --user` has not answered for 1 s.",
+                    .warning, "systemd-silent", "`systemctl --user` did not answer within 1 s.",
                     remedy: "Run `systemctl --user status` to see what your service manager is doing.")
             ]
         case .known(let units):

@@ -1,19 +1,19 @@
 import Glibc
 import Linux
 
-/// The outcome of a program that must end within a time limit, with its output.
+/// The outcome and the output of a program that is run with a time limit.
 enum ProgramOutput {
-    /// The program ended by itself, with a status as a shell reports it.
+    /// The program ended by itself, with this status, as a shell reports it, and this output.
     case ended(Int32, String)
-    /// The program, and all processes of its group, were killed.
+    /// The program and all other processes of its group were killed.
     case timeout
 
     /// The maximum number of bytes that are kept.
     private static let maximum = 1 << 16
 
-    /// Runs a program without input, and discards its errors.
+    /// Runs a program without input, and discards its standard error.
     ///
-    /// - Throws: If it can't be started.
+    /// - Throws: A `Failure` if the program can't be started.
     static func of(
         _ program: String, _ arguments: [String], within time: Duration
     ) throws(Failure) -> ProgramOutput {
@@ -39,7 +39,7 @@ enum ProgramOutput {
             Backoff.pause(.milliseconds(1))
         }
         kill(-child.pid, SIGKILL)
-        // A process that can't be killed at once, because it waits for a disk, is left to the system.
+        // A process that doesn't end at once, because it is waiting for a disk, is left to the system.
         for _ in 0..<50 {
             if try child.status != nil { break }
             Backoff.pause(.milliseconds(1))

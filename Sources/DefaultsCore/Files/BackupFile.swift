@@ -18,7 +18,7 @@ package enum BackupFile {
         case unsaved
     }
 
-    /// Returns the reason for the backup copy with a name; `nil` if no backup copy has such a name.
+    /// Returns the reason that is part of a backup copy's name; `nil` if the name isn't that of a backup copy.
     package static func reason(ofName name: String) -> Reason? {
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot != name.startIndex else { return nil }
         let suffix = name.utf8[name.utf8.index(after: dot)...]

@@ -39,6 +39,8 @@ package struct AgentAddress: Hashable, Sendable {
     }
 
     /// Creates the address of a socket that a service manager has opened.
+    ///
+    /// - Throws: `DefaultsError` if the path can't be used.
     package init(ofInheritedSocket path: String) throws(DefaultsError) {
         (socketPath, isExplicit, root, problem) = (path, true, nil, nil)
         if let problem = Self.problem(ofPath: path) { throw problem }

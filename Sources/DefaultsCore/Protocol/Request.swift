@@ -1,7 +1,6 @@
 /// A client's request to the agent.
 package enum Request: Hashable, Sendable {
-    /// Opens a connection, with the protocol version and name of the client, and the version of its library; `nil` if
-    /// the client has none.
+    /// Opens a connection, with the client's protocol version and name, and the version of its library, if it has one.
     case hello(protocolVersion: Int64, client: String, version: String?)
     /// Reads the values of a domain.
     case read(Domain)

@@ -11,7 +11,7 @@ import ServiceLifecycle
 enum LifeEvent {
     /// The agent should shut down.
     case end
-    /// The agent should shut down, and then start the installed version of its program.
+    /// The agent should shut down, and then be replaced with the installed version of its program.
     case restart
     /// Every file should be checked.
     case rescan
@@ -19,7 +19,7 @@ enum LifeEvent {
     case parentEnded
 }
 
-/// The reason for an agent's end.
+/// The reason why an agent ends.
 enum AgentEnd {
     case exit
     case restart
@@ -53,7 +53,7 @@ final class LifeService: Service {
         self.log = log
     }
 
-    /// The reason for which the agent ends, or will end.
+    /// The reason why the agent ends, or will end.
     var reason: AgentEnd { end.withLock { $0 } ?? .exit }
 
     private static var waitedFor: sigset_t {

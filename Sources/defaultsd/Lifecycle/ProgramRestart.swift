@@ -2,9 +2,10 @@ import DefaultsCore
 import Glibc
 import Linux
 
-/// The replacement of the running program by the version that is now installed at its path.
+/// The replacement of the running program with the version that is now installed at its path.
 ///
-/// The process keeps its ID, arguments, environment and inherited socket, so service managers notice nothing.
+/// The process keeps its ID, arguments, environment and inherited socket, so to a service manager it is the same
+/// service.
 enum ProgramRestart {
     /// The reason why the program can't be started; `nil` if it can.
     static var problem: DefaultsError? {
@@ -12,18 +13,30 @@ enum ProgramRestart {
         return DefaultsError(.agentUnavailable, errno: errno, "The program \(path) can't be started")
     }
 
-    /// Starts the installed program in place of this one.
+    /// Replaces this program with the installed one.
     ///
-    /// The agent must have shut down. All its files close by themselves (close-on-exec), except the inherited socket.
+    /// The agent must have shut down. Of the open files, only the standard streams and the inherited socket are kept.
     ///
     /// - Throws: `agentUnavailable` if the program can't be started.
     static func perform(keeping inherited: InheritedSocket?) throws(DefaultsError) -> Never {
+        closeFilesOnExec()
         inherited?.setInheritance(true)
-        var arguments: [UnsafeMutablePointer<CChar>?] = CommandLine.arguments.map { strdup($0) }
-        arguments.append(nil)
         let path = path ?? "/proc/self/exe"
-        execv(path, arguments)
+        // `CommandLine.arguments` would change bytes that aren't UTF-8.
+        execv(path, CommandLine.unsafeArgv)
         throw DefaultsError(.agentUnavailable, errno: errno, "The program \(path) can't be started")
+    }
+
+    /// Marks all files as close-on-exec, except the standard streams.
+    ///
+    /// NIO accepts connections without close-on-exec. The client of one that stayed open would never notice that the
+    /// agent it was talking to has gone.
+    private static func closeFilesOnExec() {
+        guard let listing = try? DirectoryListing("/proc/self/fd") else { return }
+        while let entry = try? listing.next() {
+            guard let number = entry.name.flatMap({ Int32($0) }), number > STDERR_FILENO else { continue }
+            _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+        }
     }
 
     /// The path of the program, without the mark that the kernel adds if the file was replaced.

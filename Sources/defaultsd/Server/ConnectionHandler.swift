@@ -186,7 +186,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             throw DefaultsError(
                 .protocolViolation,
                 "This agent (\(Version.current)) speaks version \(Request.protocolVersion) of the protocol, but "
-                    + "\(client) speaks version \(version). Install the same version of both.")
+                    + "\(client) speaks version \(version). Upgrade the older of the two.")
         }
         hasGreeted = true
         let welcome = Welcome(

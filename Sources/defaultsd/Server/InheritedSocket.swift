@@ -4,20 +4,21 @@ import Linux
 
 /// The listening socket that a service manager has opened for the agent (`man 3 sd_listen_fds`).
 ///
-/// The service manager keeps the socket and its file while no agent is running, so clients that connect in the meantime
-/// wait for the agent that their connection starts.
+/// The service manager keeps the socket and its file while no agent is running. The first client that connects starts
+/// an agent, and all clients wait until it is ready.
 struct InheritedSocket: Sendable {
     /// The descriptor, which stays open for as long as the agent runs.
     let number: Int32
     /// The path of the socket's file.
     let path: String
 
-    /// The descriptor at which inherited sockets begin (`SD_LISTEN_FDS_START`).
+    /// The descriptor of the first inherited socket (`SD_LISTEN_FDS_START`).
     private static let first: Int32 = 3
 
     /// Finds the socket named by `LISTEN_PID` and `LISTEN_FDS`; fails if there is none for this process.
     ///
-    /// - Throws: A `DefaultsError` if it isn't one listening Unix stream socket with a file.
+    /// - Throws: A `DefaultsError` if the service manager passed anything but one listening Unix stream socket with a
+    ///   file.
     init?(_ environment: Environment) throws(DefaultsError) {
         guard environment["LISTEN_PID"] == "\(getpid())", let count = environment["LISTEN_FDS"].flatMap({ Int($0) }),
             count > 0
@@ -33,12 +34,12 @@ struct InheritedSocket: Sendable {
         setInheritance(false)
     }
 
-    /// Sets whether the descriptor stays open in a program that replaces this one.
+    /// Sets whether the descriptor stays open when another program replaces this one.
     func setInheritance(_ isInherited: Bool) {
         _ = fcntl(number, F_SETFD, isInherited ? 0 : FD_CLOEXEC)
     }
 
-    /// Returns another descriptor of the socket, which the caller owns.
+    /// Returns a duplicate of the descriptor, which the caller owns.
     func duplicate() throws(DefaultsError) -> Int32 {
         do throws(SystemCall.Failure) {
             return try SystemCall.run { fcntl(number, F_DUPFD_CLOEXEC, 0) }

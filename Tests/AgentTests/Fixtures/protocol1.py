@@ -1,7 +1,7 @@
 """Sends the frames of protocol1.json to an agent, and compares its messages with those of version 0.2.0.
 
-The frames are bytes as a client of that version sent them. In the messages, "*" stands for any value, and an agent may
-add entries.
+The frames are bytes that a client of that version sent. In the messages, "*" stands for any value, and an agent may add
+entries.
 """
 import json
 import plistlib
@@ -61,7 +61,7 @@ for step in json.load(open(conversation)):
         if not matches(expected, message):
             sys.exit(f"{step['request']}:\n  expected {expected}\n  received {message}")
 
-# Nothing but what was expected has arrived.
+# Nothing else has arrived.
 agent.settimeout(0)
 try:
     sys.exit(f"The agent sent {len(agent.recv(65536))} more bytes.")

@@ -18,7 +18,7 @@ struct DoctorReport {
         self.object = try #require(object)
     }
 
-    /// The findings by their names; one of each.
+    /// The first finding with each name, by name.
     var findings: [String: [String: String]] {
         let list = object["findings"] as? [[String: String]] ?? []
         return Dictionary(list.map { ($0["id"] ?? "", $0) }) { first, _ in first }
@@ -29,11 +29,11 @@ struct DoctorReport {
     func remedy(_ id: String) -> String { findings[id]?["remedy"] ?? "" }
     func path(_ id: String) -> String? { findings[id]?["path"] }
 
-    /// Returns the variables with which the command finds only our own programs.
+    /// Returns an environment in which the command finds only our own programs.
     static func environment(_ place: AgentProcess.Place, _ others: [String: String] = [:]) -> [String: String] {
         place.environment.merging(["PATH": Programs.directory]) { $1 }.merging(others) { $1 }
     }
 
-    /// The variables that name no socket, so that the absence of an agent is no error.
+    /// The variables with which no socket is named, so that a missing agent isn't an error.
     static let withoutSocket = ["DEFAULTSD_SOCKET": ""]
 }
