@@ -136,7 +136,7 @@ complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "d
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'explain' -d 'Show which layers have a key, and which one wins.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'tail' -d 'Show changes as they happen.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'status' -d 'Show the agent\'s status.'
-complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'doctor' -d 'Find what keeps preferences from being live.'
+complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'doctor' -d 'Find what keeps changes from taking effect at once.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'sync' -d 'Wait until earlier changes are on disk and delivered.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_positional "defaults" -eq 1' -fa 'help' -d 'Show subcommand help information.'
 complete -c 'defaults' -n '__defaults_should_offer_completions_for_flags_or_options "defaults read" directory' -l 'directory' -d 'The preferences directory, instead of DEFAULTS_DIRECTORY or the default directory.' -rfa '(__defaults_complete_directories)'

@@ -41,10 +41,7 @@ package enum ApplicationIdentifier {
 
     /// The executable's name, which Foundation also uses if there is no bundle.
     private static let ofExecutable: DomainName = {
-        let deleted = " (deleted)"
-        var path = AppIdentity.current.executable
-        if path.hasSuffix(deleted) { path.removeLast(deleted.count) }
-        let name = Path.lastName(of: path)
+        let name = Path.lastName(of: ProgramFile(target: AppIdentity.current.executable).path)
         // A file's name may begin with a dot or be too long for a domain's name.
         let bytes = String(name.drop { $0 == "." }).utf8.prefix(200)
         return (try? DomainName(String(decoding: bytes, as: UTF8.self))) ?? unknown

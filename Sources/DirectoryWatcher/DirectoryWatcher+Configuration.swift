@@ -1,3 +1,5 @@
+internal import Linux
+
 extension DirectoryWatcher {
     /// The condition under which listings are compared instead of using inotify.
     package enum PollingChoice: Sendable, Hashable {
@@ -48,7 +50,7 @@ extension DirectoryWatcher {
             polling: PollingChoice = .automatic, identityCheckInterval: Duration = .seconds(5),
             pollInterval: Duration = .seconds(2), rearmInterval: Duration = .milliseconds(100),
             retryInterval: Duration = .seconds(60),
-            unreportingFileSystems: [Int64: String] = Self.networkFileSystems,
+            unreportingFileSystems: [Int64: String] = NetworkFileSystem.names,
             onCheck: @escaping @Sendable () -> Void = {},
             isRelevant: @escaping @Sendable (String) -> Bool = { _ in true }
         ) {
@@ -64,27 +66,5 @@ extension DirectoryWatcher {
             self.onCheck = onCheck
             self.isRelevant = isRelevant
         }
-
-        /// The file systems whose files other machines or servers can change without the kernel's knowledge.
-        ///
-        /// The numbers come from `linux/magic.h` and from the file systems' sources.
-        package static let networkFileSystems: [Int64: String] = [
-            0x6969: "NFS",
-            0x517B: "SMB",
-            0xFF53_4D42: "CIFS",
-            0xFE53_4D42: "SMB2",
-            0x6573_5546: "FUSE",
-            0x0102_1997: "9P",
-            0x00C3_6400: "Ceph",
-            0x5346_414F: "AFS",
-            0x6B41_4653: "AFS",
-            0x7375_7245: "Coda",
-            0x0116_1970: "GFS2",
-            0x7461_636F: "OCFS2",
-            0x0BD0_0BD0: "Lustre",
-            0x1983_0326: "BeeGFS",
-            0x786F_4256: "VirtualBox's shared folders",
-            0xBACB_ACBC: "VMware's shared folders",
-        ]
     }
 }

@@ -87,7 +87,7 @@ struct Agent: Sendable {
         let end: @Sendable () -> Void = { _ = happens.yield(.end) }
         let server = Server(
             store: store, engine: engine, watcher: watcher, directory: directory, address: address,
-            inherited: inherited, settings: settings, log: log, ending: isPrivate ? end : nil)
+            inherited: inherited, settings: settings, log: log, isPrivate: isPrivate, end: end)
         engine.setSubscribers(server)
         engine.setClaimChecks(checks)
         checks.follow(server)

@@ -13,10 +13,10 @@ struct Defaultsd: ParsableCommand {
             The agent serves the preferences in $XDG_CONFIG_HOME or ~/.config to the commands and apps of one user, on \
             the socket $XDG_RUNTIME_DIR/defaultsd/socket, or on the socket that a service manager has opened for it. \
             SIGTERM and SIGINT save pending edits and stop the agent; further signals don't interrupt the saving. \
-            SIGHUP makes the agent check every file. SIGUSR2 saves pending edits and then starts the installed version \
-            of the agent in the same process; clients reconnect and miss no change. Its settings are in \
-            the domain org.defaultsd.agent. Changes to them take effect immediately, except MaximumFileSize and \
-            Directory, which are read at startup.
+            SIGHUP makes the agent check every file. SIGUSR2, sent after an upgrade, makes it save pending edits and \
+            continue as the installed version, in the same process. Clients reconnect; if a service manager keeps the \
+            socket, they miss no change. The agent's settings are in the domain org.defaultsd.agent. Changes to them take effect immediately, except \
+            MaximumFileSize and Directory, which are read at startup.
             """,
         version: Version.description
     )
@@ -35,6 +35,7 @@ struct Defaultsd: ParsableCommand {
     var endWithParent: Int32?
 
     func run() throws {
+        let files = OpenFiles.numbers
         // Files that the agent creates are accessible only to its user; the modes of files that it replaces are
         // preserved.
         umask(0o077)
@@ -49,7 +50,7 @@ struct Defaultsd: ParsableCommand {
             let agent = Agent(
                 directory, try address(for: directory, inherited, environment), inherited, logLevel: logLevel?.level,
                 isPrivate: endWithParent != nil, environment)
-            if try agent.run() == .restart { try ProgramRestart.perform(keeping: inherited) }
+            if try agent.run() == .restart { try ProgramRestart.perform(keeping: files, inherited) }
         } catch let error as DefaultsError {
             // The process that starts a private agent can use another agent just as well, so don't report this refusal.
             if endWithParent == nil || error.code != .agentRefused {

@@ -1,6 +1,6 @@
 import DefaultsCore
-import DirectoryWatcher
 import Glibc
+import Linux
 import Testing
 
 @testable import DefaultsCommand
@@ -60,8 +60,8 @@ struct DoctorChecksTests {
 
     @Test("A program whose file is gone is recognized by the mark that the kernel adds")
     func replacement() {
-        #expect(RunningAgent.program("/none/defaultsd (deleted)") == ("/none/defaultsd", true))
-        #expect(RunningAgent.program("/none/defaultsd") == ("/none/defaultsd", false))
+        #expect(ProgramFile(target: "/none/defaultsd (deleted)").path == "/none/defaultsd")
+        #expect(!ProgramFile(target: "/none/defaultsd").isReplaced)
         let bit = "SigBlk:\t0000000000000800\n"
         #expect(RunningAgent.handlesReplacement("Name:\tx\n\(bit)SigCgt:\t0000000000000000\n"))
         #expect(RunningAgent.handlesReplacement("SigBlk:\t0000000000000000\nSigCgt:\t0000000000000800\n"))
@@ -69,9 +69,9 @@ struct DoctorChecksTests {
         #expect(!RunningAgent.handlesReplacement("SigCgt:\nSigBlk:\tx\n"))
     }
 
-    @Test("Every file system that the watcher polls is known")
+    @Test("A file system has its usual name, or else its number")
     func fileSystems() {
-        #expect(FileSystemKind.shared == DirectoryWatcher.Configuration.networkFileSystems)
+        #expect(FileSystemKind(number: 0x6969).name == "NFS" && FileSystemKind(number: 0x6969).isShared)
         #expect(FileSystemKind(number: 0xEF53).name == "ext4" && !FileSystemKind(number: 0xEF53).isShared)
         #expect(FileSystemKind(number: 0x1234).name == "0x1234")
     }
@@ -151,6 +151,11 @@ struct DoctorChecksTests {
         #expect(severities("loaded", "inactive", "enabled", agentRuns: true) == [.note])
         #expect(severities("loaded", "inactive", "disabled", agentRuns: false) == [.note])
         #expect(severities("loaded", "failed", "enabled", agentRuns: true) == [.problem])
+        let socket = ServiceUnits.Unit(name: "defaultsd.socket", loadState: "loaded", activeState: "active")
+        func ids(_ path: String) -> [String] {
+            ServiceUnits.known([socket]).findings(agentRuns: false, socketPath: path).map(\.id)
+        }
+        #expect(ids("/none/socket") == ["socket-removed"] && ids("/") == [])
     }
 
     @Test("Other programs named `defaults` are judged by their place in the PATH")

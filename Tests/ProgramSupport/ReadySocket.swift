@@ -11,7 +11,7 @@ package final class ReadySocket {
     /// The value for `NOTIFY_SOCKET`.
     package let name: String
     private let socket: FileDescriptor
-    private var isReady = false
+    private var count = 0
 
     package init() throws {
         let number = Self.counter.add(1, ordering: .relaxed).newValue
@@ -24,11 +24,11 @@ package final class ReadySocket {
         guard bound == 0 else { throw TestSystemError("bind \(name)") }
     }
 
-    /// Returns whether `READY=1` has arrived.
-    package func hasCome() -> Bool {
+    /// Returns whether `READY=1` has arrived, or has arrived a number of times.
+    package func hasCome(times: Int = 1) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = recv(socket.number, &buffer, buffer.count, 0)
-        if count > 0, String(decoding: buffer[..<count], as: UTF8.self).contains("READY=1") { isReady = true }
-        return isReady
+        if count > 0, String(decoding: buffer[..<count], as: UTF8.self).contains("READY=1") { self.count += 1 }
+        return self.count >= times
     }
 }

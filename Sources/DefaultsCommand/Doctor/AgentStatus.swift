@@ -1,5 +1,6 @@
 import DefaultsClient
 import DefaultsCore
+import Glibc
 import Linux
 import PropertyList
 
@@ -50,11 +51,14 @@ struct AgentStatus {
         var findings: [Finding] = []
         let remedy = restart(process)
         if let process, process.isReplaced {
+            let isThere = access(process.program, X_OK) == 0
             findings.append(
                 Finding(
                     .warning, "agent-replaced",
-                    "\(name) runs a program whose file, \(process.program), has since been replaced or deleted.",
-                    remedy: remedy, path: process.program))
+                    "\(name) runs a program whose file, \(process.program), has since been "
+                        + (isThere ? "replaced." : "deleted."),
+                    remedy: isThere ? remedy : "Install defaultsd again, or stop the agent: run `kill \(process.pid)`.",
+                    path: process.program))
         }
         if version != Version.current {
             findings.append(

@@ -100,7 +100,8 @@ struct DirectoryExamination {
         var findings = directoryFindings
         findings += list(
             .problem, "files-unreadable", unreadable, "can't be read by you",
-            remedy: "Make them readable: run `chmod u+r` on each, as their owner.")
+            remedy: "Make them readable: run `chmod u+r` on each, or, on files of other users, "
+                + "`sudo chown $USER`.")
         let owners = Set(foreign.map(\.owner)).sorted().map { "\($0)" }.joined(separator: ", ")
         findings += list(
             .warning, "files-foreign", foreign.map(\.path), "are owned by another user (user ID \(owners))",

@@ -29,7 +29,8 @@ struct Examination {
         if let (directory, address) = location.both { findings += agent?.findings(directory, address) ?? [] }
         findings += programs.findings(agentRuns: isAnswered)
         findings += inotify.findings(agentWatches: agent?.status?.mode == "inotify")
-        findings += ServiceUnits(environment).findings(agentRuns: isAnswered)
+        findings += ServiceUnits(environment).findings(
+            agentRuns: isAnswered, socketPath: location.address.flatMap { $0.isExplicit ? nil : $0.socketPath })
         let system = agent?.system ?? SystemDirectories(environment: environment)
         if let directory = location.directory {
             findings += DirectoryExamination(directory).findings(agentRuns: isAnswered)

@@ -186,21 +186,11 @@ struct FileSystemKind: Equatable {
     let number: Int64
 
     /// The usual name, or the number in hexadecimal.
-    var name: String { Self.shared[number] ?? Self.local[number] ?? "0x" + String(number, radix: 16) }
+    var name: String { NetworkFileSystem.names[number] ?? Self.local[number] ?? "0x" + String(number, radix: 16) }
 
     /// Whether other machines or servers can change files without the kernel's knowledge, so that inotify doesn't
     /// report every change.
-    var isShared: Bool { Self.shared[number] != nil }
-
-    /// The kinds that the agent polls.
-    ///
-    /// The watcher has the same table, but this target doesn't import the watcher.
-    static let shared: [Int64: String] = [
-        0x6969: "NFS", 0x517B: "SMB", 0xFF53_4D42: "CIFS", 0xFE53_4D42: "SMB2", 0x6573_5546: "FUSE",
-        0x0102_1997: "9P", 0x00C3_6400: "Ceph", 0x5346_414F: "AFS", 0x6B41_4653: "AFS", 0x7375_7245: "Coda",
-        0x0116_1970: "GFS2", 0x7461_636F: "OCFS2", 0x0BD0_0BD0: "Lustre", 0x1983_0326: "BeeGFS",
-        0x786F_4256: "VirtualBox's shared folders", 0xBACB_ACBC: "VMware's shared folders",
-    ]
+    var isShared: Bool { NetworkFileSystem.names[number] != nil }
 
     /// Other kinds, from `linux/magic.h`.
     private static let local: [Int64: String] = [

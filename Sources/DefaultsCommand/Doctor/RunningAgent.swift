@@ -57,9 +57,9 @@ struct RunningAgent {
 
     /// Examines a process; fails if it has ended or belongs to another user.
     init?(pid: Int32) {
-        guard let target = SystemCall.target(ofLink: "/proc/\(pid)/exe") else { return nil }
+        guard let file = ProgramFile(ofProcess: pid) else { return nil }
         self.pid = pid
-        (program, isReplaced) = Self.program(String(decoding: target, as: UTF8.self))
+        (program, isReplaced) = (file.path, file.isReplaced)
         arguments = Self.texts("/proc/\(pid)/cmdline")
         origin = Origin(arguments: arguments, cgroup: Self.text("/proc/\(pid)/cgroup"))
         isReplaceable = Self.handlesReplacement(Self.text("/proc/\(pid)/status"))
@@ -78,15 +78,6 @@ struct RunningAgent {
             agents.append(agent)
         }
         return agents.sorted { $0.pid < $1.pid }
-    }
-
-    /// Returns the program's path in the target of `/proc/PID/exe`, and whether the file there was replaced or deleted.
-    static func program(_ target: String) -> (path: String, isReplaced: Bool) {
-        let mark = " (deleted)".utf8
-        guard target.utf8.reversed().starts(with: mark.reversed()), access(target, F_OK) != 0 else {
-            return (target, false)
-        }
-        return (String(Substring(target.utf8.dropLast(mark.count))), true)
     }
 
     /// Returns whether a process catches SIGUSR2, or blocks it and waits for it, according to `/proc/PID/status`.

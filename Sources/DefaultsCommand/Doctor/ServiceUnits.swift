@@ -65,7 +65,11 @@ enum ServiceUnits: Equatable {
     }
 
     /// Returns the problems of the units.
-    func findings(agentRuns: Bool) -> [Finding] {
+    ///
+    /// - Parameters:
+    ///   - agentRuns: Whether an agent answers.
+    ///   - socketPath: The path of the socket at which clients look for the agent, if it is the usual one.
+    func findings(agentRuns: Bool, socketPath: String? = nil) -> [Finding] {
         switch self {
         case .absent: return []
         case .silent:
@@ -75,8 +79,22 @@ enum ServiceUnits: Equatable {
                     remedy: "Run `systemctl --user status` to see what your service manager is doing.")
             ]
         case .known(let units):
-            return units.filter { $0.loadState == "loaded" }.compactMap { Self.finding($0, agentRuns: agentRuns) }
+            let units = units.filter { $0.loadState == "loaded" }
+            return units.compactMap { Self.finding($0, agentRuns: agentRuns) }
+                + units.compactMap { Self.missingFile(of: $0, socketPath) }
         }
+    }
+
+    /// Returns a problem if systemd listens on a socket whose file has been removed, so that no client finds it.
+    private static func missingFile(of unit: Unit, _ path: String?) -> Finding? {
+        guard unit.name.hasSuffix(".socket"), unit.activeState == "active", let path, access(path, F_OK) != 0 else {
+            return nil
+        }
+        return Finding(
+            .problem, "socket-removed",
+            "The systemd unit \(unit.name) is active, but its socket \(path) has been removed, so no agent starts when "
+                + "a program needs one.",
+            remedy: "Run `systemctl --user restart \(unit.name)`.", path: path)
     }
 
     private static func finding(_ unit: Unit, agentRuns: Bool) -> Finding? {

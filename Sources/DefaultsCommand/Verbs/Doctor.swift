@@ -5,12 +5,13 @@ import DefaultsCore
 struct Doctor: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Find what keeps preferences from being live.",
+        abstract: "Find what keeps changes from taking effect at once.",
         discussion: """
             Examines the agent, the directory and its file system, the files, the programs in the PATH, and the \
-            system's limits, and prints each finding with its remedy. A problem keeps something from working; a \
-            warning is about something that doesn't always work; a note needs no attention. Nothing is changed, except \
-            that two hidden files test the file system, and are removed again.
+            system's limits, and prints each finding with its remedy. Something that fails is a problem; something \
+            that may fail is a warning; a note needs no attention. The command changes nothing. It tests the file \
+            system with two hidden files, which it removes, and like any client, it makes a service manager start the \
+            agent.
 
             --json prints one object. Its "findings" is a list of objects with "id", "severity" ("problem", "warning" \
             or "note"), "message", "remedy" and, for a file or directory, "path". The other members are "agent" (null \

@@ -11,8 +11,6 @@ import ServiceLifecycle
 enum LifeEvent {
     /// The agent should shut down.
     case end
-    /// The agent should shut down, and then be replaced with the installed version of its program.
-    case restart
     /// Every file should be checked.
     case rescan
     /// The process that started this private agent has exited.
@@ -78,15 +76,27 @@ final class LifeService: Service {
         pool.start()
         pool.submit { [self] _ in
             var set = Self.waitedFor
+            var parentHasEnded = false
             while true {
                 var number: Int32 = 0
                 guard sigwait(&set, &number) == 0 else { continue }
                 switch number {
                 case SIGHUP: continuation.yield(.rescan)
-                case SIGUSR2: continuation.yield(.restart)
-                case Parent.signal: continuation.yield(.parentEnded)
+                case SIGUSR2:
+                    // Without its parent, a private agent is about to end, and couldn't start again.
+                    if parentHasEnded { continue }
+                    if let problem = ProgramRestart.problem {
+                        log.logger.error("\(problem) This version keeps running.")
+                        continue
+                    }
+                    end.withLock { $0 = $0 ?? .restart }
+                    continuation.yield(.end)
+                    // Signals from now on stay pending, and reach the new program.
+                    if reason == .restart { return }
+                case Parent.signal:
+                    parentHasEnded = true
+                    continuation.yield(.parentEnded)
                 default:
-                    // This also turns a restart that is under way into an exit.
                     end.withLock { $0 = .exit }
                     continuation.yield(.end)
                 }
@@ -96,13 +106,6 @@ final class LifeService: Service {
             for await event in events {
                 switch event {
                 case .end: return
-                case .restart:
-                    if let problem = ProgramRestart.problem {
-                        log.logger.error("\(problem) This version keeps running.")
-                        continue
-                    }
-                    end.withLock { $0 = $0 ?? .restart }
-                    return
                 case .rescan: watcher.requestRescan()
                 case .parentEnded:
                     Parent.leave()

@@ -9,41 +9,34 @@ import Linux
 enum ProgramRestart {
     /// The reason why the program can't be started; `nil` if it can.
     static var problem: DefaultsError? {
-        guard let path, access(path, X_OK) != 0 else { return nil }
+        guard let path = ProgramFile()?.path else { return nil }
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG { errno = EACCES } else {
+            if access(path, X_OK) == 0 { return nil }
+        }
         return DefaultsError(.agentUnavailable, errno: errno, "The program \(path) can't be started")
     }
 
     /// Replaces this program with the installed one.
     ///
-    /// The agent must have shut down. Of the open files, only the standard streams and the inherited socket are kept.
+    /// The agent must have shut down. The new program gets the files that this one got, and none that it has opened.
     ///
-    /// - Throws: `agentUnavailable` if the program can't be started.
-    static func perform(keeping inherited: InheritedSocket?) throws(DefaultsError) -> Never {
-        closeFilesOnExec()
-        inherited?.setInheritance(true)
-        let path = path ?? "/proc/self/exe"
+    /// - Parameters:
+    ///   - files: The descriptors that were open when the program started.
+    ///   - socket: The socket of the service manager, which is one of them.
+    /// - Throws: `agentUnavailable` if neither the installed program nor this one can be started.
+    static func perform(keeping files: Set<Int32>, _ socket: InheritedSocket?) throws(DefaultsError) -> Never {
+        // NIO accepts connections without close-on-exec. The client of one that stayed open would never notice that the
+        // agent it was talking to has gone.
+        for number in OpenFiles.numbers.subtracting(files) { _ = fcntl(number, F_SETFD, FD_CLOEXEC) }
+        socket?.setInheritance(true)
+        let path = ProgramFile()?.path ?? "/proc/self/exe"
         // `CommandLine.arguments` would change bytes that aren't UTF-8.
         execv(path, CommandLine.unsafeArgv)
-        throw DefaultsError(.agentUnavailable, errno: errno, "The program \(path) can't be started")
-    }
-
-    /// Marks all files as close-on-exec, except the standard streams.
-    ///
-    /// NIO accepts connections without close-on-exec. The client of one that stayed open would never notice that the
-    /// agent it was talking to has gone.
-    private static func closeFilesOnExec() {
-        guard let listing = try? DirectoryListing("/proc/self/fd") else { return }
-        while let entry = try? listing.next() {
-            guard let number = entry.name.flatMap({ Int32($0) }), number > STDERR_FILENO else { continue }
-            _ = fcntl(number, F_SETFD, FD_CLOEXEC)
-        }
-    }
-
-    /// The path of the program, without the mark that the kernel adds if the file was replaced.
-    private static var path: String? {
-        guard let target = SystemCall.target(ofLink: "/proc/self/exe") else { return nil }
-        let path = String(decoding: target, as: UTF8.self)
-        let mark = " (deleted)"
-        return path.hasSuffix(mark) ? String(path.dropLast(mark.count)) : path
+        let error = DefaultsError(.agentUnavailable, errno: errno, "The program \(path) can't be started")
+        let line = Array("defaultsd: \(error) This version starts again.\n".utf8)
+        write(STDERR_FILENO, line, line.count)
+        execv("/proc/self/exe", CommandLine.unsafeArgv)
+        throw error
     }
 }

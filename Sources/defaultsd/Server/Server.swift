@@ -36,7 +36,9 @@ final class Server: Service, EngineSubscribers {
     /// The last logged reason why the socket couldn't be reopened.
     private let obstacle = ForkSafeMutex<String?>(nil)
     /// A function that ends a private agent; `nil` for an ordinary agent, which no client can end.
-    private let ending: (@Sendable () -> Void)?
+    private let end: @Sendable () -> Void
+    /// Whether the agent was started only for the lifetime of another process. No client can end an ordinary agent.
+    private let isPrivate: Bool
     /// Whether the agent ends with its last connection; accessed only on the event loop.
     private let endsWhenAlone: NIOLoopBoundBox<Bool>
     /// The number of permanently open files other than connections; set before the first connection.
@@ -48,7 +50,7 @@ final class Server: Service, EngineSubscribers {
     init(
         store: Store, engine: Engine, watcher: DirectoryWatcher, directory: PreferencesDirectory,
         address: AgentAddress, inherited: InheritedSocket?, settings: AgentSettings, log: AgentLog,
-        ending: (@Sendable () -> Void)?
+        isPrivate: Bool, end: @escaping @Sendable () -> Void
     ) {
         self.store = store
         self.engine = engine
@@ -57,7 +59,8 @@ final class Server: Service, EngineSubscribers {
         self.address = address
         self.inherited = inherited
         self.log = log
-        self.ending = ending
+        self.isPrivate = isPrivate
+        self.end = end
         eventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
         executor = EventLoopExecutor(eventLoop)
         connections = .makeBoxSendingValue([:], eventLoop: eventLoop)
@@ -109,6 +112,11 @@ final class Server: Service, EngineSubscribers {
         do {
             new = try await listener()
         } catch {
+            if SocketFile.isServiceManaged(address.socketPath) {
+                log.logger.notice("A service manager now listens on \(address.socketPath) and starts agents. Ending.")
+                end()
+                return
+            }
             let text = "\(error)"
             let isNews = obstacle.withLock { old in
                 defer { old = text }
@@ -146,7 +154,6 @@ final class Server: Service, EngineSubscribers {
             // Pass NIO a socket that is already bound: when NIO closes a socket that it has bound itself, it removes
             // any file at the path.
             let channel = try await ServerBootstrap(group: eventLoop)
-                .serverChannelOption(.backlog, value: SocketFile.queueLength)
                 .serverChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         try channel.pipeline.syncOperations.addHandler(AcceptBackoff())
@@ -154,6 +161,8 @@ final class Server: Service, EngineSubscribers {
                 }
                 .childChannelInitializer { self.accept($0) }
                 .withBoundSocket(socket).get()
+            // NIO has set the queue's length to 128, even if told otherwise.
+            _ = Glibc.listen(socket, SocketFile.queueLength)
             return Listener(channel: channel, file: file, isInherited: isInherited)
         } catch let error as IOError {
             if !isInherited { file.remove() }
@@ -164,7 +173,7 @@ final class Server: Service, EngineSubscribers {
     /// Returns the inherited socket, or a new one if there is none or its file was removed.
     private func openSocket() throws(DefaultsError) -> (socket: Int32, file: SocketFile, isInherited: Bool) {
         let isFirst = listening.withLock { if case .notYet = $0 { true } else { false } }
-        if isFirst, let inherited, let file = SocketFile(at: inherited.path) {
+        if isFirst, let inherited, let file = SocketFile(at: inherited.path), SocketFile.isInUse(inherited.path) {
             return (try inherited.duplicate(), file, true)
         }
         // `AgentClaims` keeps other agents away, but another program may be listening here, or a killed agent may have
@@ -225,13 +234,13 @@ final class Server: Service, EngineSubscribers {
     ///
     /// - Throws: `agentRefused` if this is an ordinary agent.
     func handOver() throws(DefaultsError) {
-        guard let ending else {
+        guard isPrivate else {
             throw DefaultsError(
                 .agentRefused,
                 "This agent was not started by `defaults tail`, so it does not hand over. To stop it, send SIGTERM.")
         }
         log.logger.info("Handing over to another agent.")
-        ending()
+        end()
     }
 
     /// Ends a private agent once all clients have disconnected, because the process that started it has exited.
@@ -251,7 +260,7 @@ final class Server: Service, EngineSubscribers {
     }
 
     private func endIfAlone() {
-        if endsWhenAlone.value, connections.value.isEmpty { ending?() }
+        if endsWhenAlone.value, connections.value.isEmpty { end() }
     }
 
     // MARK: Events

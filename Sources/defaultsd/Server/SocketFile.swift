@@ -64,17 +64,39 @@ struct SocketFile {
             throw DefaultsError(
                 .directory, "\(path) exists and is not a socket. Move it, or choose another socket with --socket.")
         }
+        if isServiceManaged(path) {
+            throw DefaultsError(
+                .agentRefused,
+                "A service manager listens on \(path), and starts an agent when a program needs one. For its status, run "
+                    + "`systemctl --user status defaultsd.socket`.")
+        }
+        if isInUse(path) {
+            throw DefaultsError(
+                .directory, "Another program is listening on \(path). Stop it, or choose another socket with --socket.")
+        }
+        file.remove()
+    }
+
+    /// Returns whether a service manager is listening on the socket at a path.
+    ///
+    /// systemd replaces the file of a running agent's socket when it starts a socket unit.
+    static func isServiceManaged(_ path: String) -> Bool {
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let socket = FileDescriptor(owning: Glibc.socket(AF_UNIX, kind, 0))
+        let number = socket.number
+        guard UnixAddress(path: path)?.with({ connect(number, $0, $1) }) == 0 else { return false }
+        return SocketPeer(of: socket)?.isServiceManager == true
+    }
+
+    /// Returns whether a program is listening on the socket at a path.
+    static func isInUse(_ path: String) -> Bool {
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let socket = FileDescriptor(owning: Glibc.socket(AF_UNIX, kind, 0))
         let number = socket.number
         let result = UnixAddress(path: path)?.with { connect(number, $0, $1) }
         // ECONNREFUSED means that the program has exited. Any other failure, such as a full queue or a socket of
         // another type, means that a program is still running.
-        guard result == -1, errno == ECONNREFUSED || errno == ENOENT else {
-            throw DefaultsError(
-                .directory, "Another program is listening on \(path). Stop it, or choose another socket with --socket.")
-        }
-        file.remove()
+        return result != -1 || (errno != ECONNREFUSED && errno != ENOENT)
     }
 }
 

@@ -47,12 +47,18 @@ enum OpenFiles {
 
     /// Returns the number of open files.
     static func inUse(below limit: Int) -> Int {
-        guard let listing = try? DirectoryListing("/proc/self/fd") else { return limit }
+        let numbers = numbers
+        return numbers.isEmpty ? limit : numbers.count { $0 < limit }
+    }
+
+    /// The descriptors of all open files; empty if they can't be listed.
+    static var numbers: Set<Int32> {
+        guard let listing = try? DirectoryListing("/proc/self/fd") else { return [] }
         var numbers: Set<Int32> = []
         while let entry = try? listing.next() {
-            if let number = entry.name.flatMap({ Int32($0) }), number < limit { numbers.insert(number) }
+            if let number = entry.name.flatMap({ Int32($0) }) { numbers.insert(number) }
         }
-        return numbers.subtracting([listing.descriptor]).count
+        return numbers.subtracting([listing.descriptor])
     }
 
     private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
