@@ -15,8 +15,8 @@ struct Defaultsd: ParsableCommand {
             SIGTERM and SIGINT save pending edits and stop the agent; further signals don't interrupt the saving. \
             SIGHUP makes the agent check every file. SIGUSR2, sent after an upgrade, makes it save pending edits and \
             continue as the installed version, in the same process. Clients reconnect; if a service manager keeps the \
-            socket, they miss no change. The agent's settings are in the domain org.defaultsd.agent. Changes to them take effect immediately, except \
-            MaximumFileSize and Directory, which are read at startup.
+            socket, they miss no change. The agent's settings are in the domain org.defaultsd.agent. Changes to them \
+            take effect immediately, except MaximumFileSize and Directory, which are read at startup.
             """,
         version: Version.description
     )

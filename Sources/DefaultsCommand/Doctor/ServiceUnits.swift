@@ -64,11 +64,12 @@ enum ServiceUnits: Equatable {
         return units
     }
 
-    /// Returns the problems of the units.
+    /// Examines the units.
     ///
     /// - Parameters:
     ///   - agentRuns: Whether an agent answers.
     ///   - socketPath: The path of the socket at which clients look for the agent, if it is the usual one.
+    /// - Returns: The problems.
     func findings(agentRuns: Bool, socketPath: String? = nil) -> [Finding] {
         switch self {
         case .absent: return []

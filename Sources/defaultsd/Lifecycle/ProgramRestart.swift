@@ -11,9 +11,10 @@ enum ProgramRestart {
     static var problem: DefaultsError? {
         guard let path = ProgramFile()?.path else { return nil }
         var status = stat()
-        if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG { errno = EACCES } else {
-            if access(path, X_OK) == 0 { return nil }
+        if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+            return DefaultsError(.agentUnavailable, "The program \(path) is not a file.")
         }
+        if access(path, X_OK) == 0 { return nil }
         return DefaultsError(.agentUnavailable, errno: errno, "The program \(path) can't be started")
     }
 

@@ -37,7 +37,7 @@ final class Server: Service, EngineSubscribers {
     private let obstacle = ForkSafeMutex<String?>(nil)
     /// A function that ends a private agent; `nil` for an ordinary agent, which no client can end.
     private let end: @Sendable () -> Void
-    /// Whether the agent was started only for the lifetime of another process. No client can end an ordinary agent.
+    /// Whether the agent was started only for the lifetime of another process, so that clients may end it.
     private let isPrivate: Bool
     /// Whether the agent ends with its last connection; accessed only on the event loop.
     private let endsWhenAlone: NIOLoopBoundBox<Bool>

@@ -67,8 +67,8 @@ struct SocketFile {
         if isServiceManaged(path) {
             throw DefaultsError(
                 .agentRefused,
-                "A service manager listens on \(path), and starts an agent when a program needs one. For its status, run "
-                    + "`systemctl --user status defaultsd.socket`.")
+                "A service manager listens on \(path), and starts an agent when a program needs one. For its status, "
+                    + "run `systemctl --user status defaultsd.socket`.")
         }
         if isInUse(path) {
             throw DefaultsError(
