@@ -65,6 +65,23 @@ struct ActivationTests {
         }
     }
 
+    @Test("A command for another directory than the agent's works without the agent")
+    func otherDirectory() throws {
+        try withActivator { place, environment, agent in
+            try #expect(pidOfAgent(environment) == Int(agent.pid))
+            let other = place.root + "/other"
+            try RawFile.makeDirectory(other)
+            let elsewhere = environment.merging(["XDG_CONFIG_HOME": other]) { $1 }
+            let write = try Programs.run(Programs.defaults, ["write", "a.b", "key", "value"], environment: elsewhere)
+            #expect(write.status == 0 && write.errors == "")
+            #expect(namesOfFiles(in: other).contains("a.b.plist") && place.files == [])
+            let status = try Programs.run(Programs.defaults, ["status"], environment: elsewhere)
+            #expect(status.status == 69 && status.errors.contains("No agent serves \(other)"), "\(status)")
+            let tail = try Programs.run(Programs.defaults, ["tail", "--timeout", "30"], environment: elsewhere)
+            #expect(tail.status == 69 && tail.errors.contains("serves another directory than \(other)"), "\(tail)")
+        }
+    }
+
     @Test("An agent whose socket file was removed opens another socket at the path")
     func removedFile() throws {
         try withActivator { place, environment, agent in

@@ -152,6 +152,8 @@ struct DoctorChecksTests {
         #expect(severities("loaded", "inactive", "disabled", agentRuns: false) == [.note])
         #expect(severities("loaded", "failed", "enabled", agentRuns: true) == [.problem])
         let socket = ServiceUnits.Unit(name: "defaultsd.socket", loadState: "loaded", activeState: "active")
+        #expect(ServiceUnits.known([socket]).startCommand == "systemctl --user start defaultsd.socket")
+        #expect(ServiceUnits.absent.startCommand == "defaultsd")
         func ids(_ path: String) -> [String] {
             ServiceUnits.known([socket]).findings(agentRuns: false, socketPath: path).map(\.id)
         }

@@ -33,17 +33,17 @@ package final class AgentConnection: Backend {
 
     /// Connects to the agent of a directory.
     ///
-    /// If the user didn't name the socket, any other program that is listening there is ignored. The agent may also be
-    /// listening on another socket, because it has another runtime directory or was started when the directory had
-    /// another path. So the socket named in the directory's claim is also tried.
+    /// If the user didn't name the socket, any other program that is listening there is ignored, and so is an agent of
+    /// another directory. The agent may also be listening on another socket, because it has another runtime directory
+    /// or was started when the directory had another path. So the socket named in the directory's claim is also tried.
     ///
     /// - Parameters:
     ///   - address: The socket on which the agent is expected.
     ///   - directory: The directory that the agent must serve.
     ///   - timeouts: The timeouts of requests.
     /// - Returns: The connection; `nil` if no agent answers.
-    /// - Throws: `DefaultsError` if the program at a named or claimed socket can't be trusted, speaks another protocol
-    ///   or serves another directory, or if the agent is silent.
+    /// - Throws: `DefaultsError` if the program at a named or claimed socket can't be trusted or speaks another
+    ///   protocol, if the one at a named socket serves another directory, or if the agent is silent.
     package static func open(
         _ address: AgentAddress, for directory: PreferencesDirectory, timeouts: AgentTimeouts = .usual
     ) throws(DefaultsError) -> AgentConnection? {
@@ -79,8 +79,7 @@ package final class AgentConnection: Backend {
                 stopped: min(AgentTimeouts.startingAgent.stopped, timeouts.stopped),
                 busy: min(AgentTimeouts.startingAgent.busy, timeouts.busy))
         }
-        try connection.greet(directory, address, within: greeting)
-        return connection
+        return try connection.greet(directory, address, within: greeting) ? connection : nil
     }
 
     private init(_ socket: consuming FileDescriptor, timeouts: AgentTimeouts) {
@@ -93,14 +92,22 @@ package final class AgentConnection: Backend {
             pid: pid, directory: "", system: .none, cursor: Cursor(epoch: Epoch(value: 0), revision: 0))
     }
 
+    /// Greets the agent.
+    ///
+    /// At the default socket, an agent that serves another directory is no error: it was started with other variables,
+    /// such as `XDG_CONFIG_HOME`.
+    ///
+    /// - Returns: Whether the agent serves the directory.
+    /// - Throws: `agentRefused` if it doesn't, and the user named the socket; `agentUnavailable` if it is silent.
     private func greet(
         _ directory: PreferencesDirectory, _ address: AgentAddress, within timeouts: AgentTimeouts
-    ) throws(DefaultsError) {
+    ) throws(DefaultsError) -> Bool {
         guard case .welcome(var welcome) = try answer(to: .greeting, within: timeouts) else {
             throw Self.unexpected("hello")
         }
         if startsAgent { pid = welcome.pid } else if pid > 0 { welcome.pid = pid }
         guard PreferencesDirectory(path: welcome.directory).isSame(as: directory) else {
+            if !address.isExplicit { return false }
             throw DefaultsError(
                 .agentRefused,
                 "The agent at \(address.socketPath) (pid \(welcome.pid)) serves \(welcome.directory), not "
@@ -108,6 +115,7 @@ package final class AgentConnection: Backend {
                     + "Name another socket with --socket, or another directory with --directory.")
         }
         self.welcome = welcome
+        return true
     }
 
     // MARK: Requests

@@ -51,8 +51,14 @@ struct AgentExamination {
     /// The process IDs that are this agent's, as far as they are known.
     var pids: [Int64] { [status?.pid, holder.map { Int64($0.pid) }].compactMap(\.self) }
 
-    /// Returns the problems of the agent, or the reason why there is none.
-    func findings(_ directory: PreferencesDirectory, _ address: AgentAddress) -> [Finding] {
+    /// Examines the agent, or the reason why there is none.
+    ///
+    /// - Parameters:
+    ///   - directory: The directory that the agent must serve.
+    ///   - address: The address at which clients look for it.
+    ///   - start: The command that starts an agent.
+    /// - Returns: The problems.
+    func findings(_ directory: PreferencesDirectory, _ address: AgentAddress, start: String) -> [Finding] {
         switch answer {
         case .status(let values):
             let status = AgentStatus(Fields(values))
@@ -63,7 +69,7 @@ struct AgentExamination {
                     .problem, error.isTimeout ? "agent-silent" : "agent-unusable", splitting: error.description,
                     remedy: "Stop that program, or choose another socket with --socket.", path: address.socketPath)
             ]
-        case .none: return absence(directory, address)
+        case .none: return absence(directory, address, start)
         }
     }
 
@@ -78,7 +84,7 @@ struct AgentExamination {
         ]
     }
 
-    private func absence(_ directory: PreferencesDirectory, _ address: AgentAddress) -> [Finding] {
+    private func absence(_ directory: PreferencesDirectory, _ address: AgentAddress, _ start: String) -> [Finding] {
         let path = address.socketPath
         var findings: [Finding] = []
         if let obstacle = address.obstacle, address.problem == nil {
@@ -100,23 +106,23 @@ struct AgentExamination {
                     ? Finding(
                         .problem, "agent-missing",
                         "No agent serves \(directory.path). Commands fail, because they must use the socket \(path).",
-                        remedy: "To start an agent, run `defaultsd`. To work without one, omit --socket and "
+                        remedy: "To start an agent, run `\(start)`. To work without one, omit --socket and "
                             + "DEFAULTSD_SOCKET.", path: directory.path)
                     : Finding(
                         .note, "agent-missing",
                         "No agent serves \(directory.path). Programs work on its files directly, and see each other's "
                             + "changes up to a second later.",
-                        remedy: "To start an agent, run `defaultsd`.", path: directory.path))
+                        remedy: "To start an agent, run `\(start)`.", path: directory.path))
         }
-        findings += leftovers(directory, path)
+        findings += leftovers(directory, path, start)
         return findings
     }
 
     /// Returns findings about files that a killed agent left, or another kind of file at the socket's path.
-    private func leftovers(_ directory: PreferencesDirectory, _ path: String) -> [Finding] {
+    private func leftovers(_ directory: PreferencesDirectory, _ path: String, _ start: String) -> [Finding] {
         var findings: [Finding] = []
         var status = stat()
-        let remedy = "No action is needed: the next agent replaces it. To start one, run `defaultsd`."
+        let remedy = "No action is needed: the next agent replaces it. To start one, run `\(start)`."
         if lstat(path, &status) == 0 {
             findings.append(
                 status.st_mode & S_IFMT == S_IFSOCK

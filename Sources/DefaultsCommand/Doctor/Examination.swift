@@ -26,10 +26,13 @@ struct Examination {
         fileSystem = location.directory.flatMap { FileSystemExamination($0.path) }
         inotify = InotifyExamination(watching: fileSystem?.path)
         var findings = location.findings + Self.variables(location, environment)
-        if let (directory, address) = location.both { findings += agent?.findings(directory, address) ?? [] }
+        let units = ServiceUnits(environment)
+        if let (directory, address) = location.both {
+            findings += agent?.findings(directory, address, start: units.startCommand) ?? []
+        }
         findings += programs.findings(agentRuns: isAnswered)
         findings += inotify.findings(agentWatches: agent?.status?.mode == "inotify")
-        findings += ServiceUnits(environment).findings(
+        findings += units.findings(
             agentRuns: isAnswered, socketPath: location.address.flatMap { $0.isExplicit ? nil : $0.socketPath })
         let system = agent?.system ?? SystemDirectories(environment: environment)
         if let directory = location.directory {

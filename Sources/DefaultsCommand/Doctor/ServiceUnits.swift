@@ -20,6 +20,9 @@ enum ServiceUnits: Equatable {
         var fileState = ""
         /// The reason for a failure, such as "exit-code".
         var result = ""
+
+        /// Whether the unit is installed.
+        var isThere: Bool { loadState == "loaded" }
     }
 
     private static let names = ["defaultsd.socket", "defaultsd.service"]
@@ -64,6 +67,14 @@ enum ServiceUnits: Equatable {
         return units
     }
 
+    /// The command that starts an agent, or has the first client start it.
+    var startCommand: String {
+        guard case .known(let units) = self, units.contains(where: { $0.name == Self.names[0] && $0.isThere }) else {
+            return "defaultsd"
+        }
+        return "systemctl --user start \(Self.names[0])"
+    }
+
     /// Examines the units.
     ///
     /// - Parameters:
@@ -80,7 +91,7 @@ enum ServiceUnits: Equatable {
                     remedy: "Run `systemctl --user status` to see what your service manager is doing.")
             ]
         case .known(let units):
-            let units = units.filter { $0.loadState == "loaded" }
+            let units = units.filter(\.isThere)
             return units.compactMap { Self.finding($0, agentRuns: agentRuns) }
                 + units.compactMap { Self.missingFile(of: $0, socketPath) }
         }
@@ -104,8 +115,8 @@ enum ServiceUnits: Equatable {
             let reason = unit.result.isEmpty ? "" : " (\(unit.result))"
             return Finding(
                 .problem, "unit-failed", "The systemd unit \(name) has failed\(reason).",
-                remedy: "Run `systemctl --user status \(name)` to see why, and then "
-                    + "`systemctl --user restart \(name)`.")
+                remedy: "Run `systemctl --user status \(name)` to see why. Then run `systemctl --user reset-failed "
+                    + "\(name)` and `systemctl --user restart \(Self.names[0])`.")
         }
         guard name.hasSuffix(".socket"), unit.activeState != "active" else { return nil }
         let isEnabled = unit.fileState == "enabled"

@@ -133,7 +133,11 @@ struct TailSession {
 
     /// A sentence about the agent that already serves the directory, for the end of a message.
     private var others: String {
-        guard let holder = AgentClaim.holder(ofDirectory: directory) else { return "" }
+        guard let holder = AgentClaim.holder(ofDirectory: directory) else {
+            return AgentClaim.isHeld(onSocketOf: address)
+                ? " The one there serves another directory than \(directory.path). Name another socket with --socket, "
+                    + "or set the variables as for that agent, such as XDG_CONFIG_HOME." : ""
+        }
         return " Another agent (\(holder.description)) already serves \(directory.path), perhaps in another container. "
             + "\(holder.stopping) Or run `defaults tail` there."
     }
