@@ -19,7 +19,7 @@ as_user() {
         env -i PATH=/usr/bin:/bin XDG_RUNTIME_DIR="/run/user/$user" "$@"
 }
 
-# Starts the socket of a user who is logged in, if it is enabled. Otherwise, it would start at the next login.
+# Starts the socket of a logged-in user, if it is enabled, without waiting for the next login.
 start_socket() {
     as_user "$1" systemctl --user daemon-reload
     as_user "$1" systemctl --user is-enabled --quiet defaultsd.socket || return 0

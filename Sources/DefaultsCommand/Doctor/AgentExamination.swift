@@ -4,7 +4,7 @@ import Glibc
 import Linux
 import PropertyList
 
-/// The agent of a directory, or the reason why there is none.
+/// The state of a directory's agent, as far as a client can see it.
 struct AgentExamination {
     /// The outcome of asking the agent for its status.
     enum Answer {
@@ -51,7 +51,7 @@ struct AgentExamination {
     /// The process IDs that are this agent's, as far as they are known.
     var pids: [Int64] { [status?.pid, holder.map { Int64($0.pid) }].compactMap(\.self) }
 
-    /// Examines the agent, or the reason why there is none.
+    /// Says what is wrong with the agent, or why none answers.
     ///
     /// - Parameters:
     ///   - directory: The directory that the agent must serve.

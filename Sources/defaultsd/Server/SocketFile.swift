@@ -81,22 +81,33 @@ struct SocketFile {
     ///
     /// systemd replaces the file of a running agent's socket when it starts a socket unit.
     static func isServiceManaged(_ path: String) -> Bool {
-        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        let socket = FileDescriptor(owning: Glibc.socket(AF_UNIX, kind, 0))
-        let number = socket.number
-        guard UnixAddress(path: path)?.with({ connect(number, $0, $1) }) == 0 else { return false }
-        return SocketPeer(of: socket)?.isServiceManager == true
+        do throws(SystemCall.Failure) {
+            return SocketPeer(of: try connect(to: path))?.isServiceManager == true
+        } catch {
+            return false
+        }
     }
 
     /// Returns whether a program is listening on the socket at a path.
     static func isInUse(_ path: String) -> Bool {
+        do throws(SystemCall.Failure) {
+            _ = try connect(to: path)
+            return true
+        } catch {
+            // ECONNREFUSED means that the program has exited. Any other failure, such as a full queue or a socket of
+            // another type, means that a program is still running.
+            return error.number != ECONNREFUSED && error.number != ENOENT
+        }
+    }
+
+    /// Connects to the socket at a path, without waiting.
+    private static func connect(to path: String) throws(SystemCall.Failure) -> Linux.FileDescriptor {
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let socket = FileDescriptor(owning: Glibc.socket(AF_UNIX, kind, 0))
         let number = socket.number
-        let result = UnixAddress(path: path)?.with { connect(number, $0, $1) }
-        // ECONNREFUSED means that the program has exited. Any other failure, such as a full queue or a socket of
-        // another type, means that a program is still running.
-        return result != -1 || (errno != ECONNREFUSED && errno != ENOENT)
+        guard let address = UnixAddress(path: path) else { throw SystemCall.Failure(number: ENAMETOOLONG) }
+        try SystemCall.run { address.with { Glibc.connect(number, $0, $1) } }
+        return socket
     }
 }
 
