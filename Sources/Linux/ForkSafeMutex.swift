@@ -42,4 +42,17 @@ package final class ForkSafeMutex<Value: ~Copyable>: @unchecked Sendable {
         }
         return try body(&value.pointee)
     }
+
+    /// Calls a closure with exclusive access to the value, unless another thread has it.
+    ///
+    /// - Returns: The closure's result; `nil` if another thread has access.
+    package func withLockIfAvailable<Result: ~Copyable, Failure>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result? {
+        linux_enter(linux_gate_lock)
+        defer { linux_leave(linux_gate_lock) }
+        guard pthread_mutex_trylock(mutex) == 0 else { return nil }
+        defer { pthread_mutex_unlock(mutex) }
+        return try body(&value.pointee)
+    }
 }

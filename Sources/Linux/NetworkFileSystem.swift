@@ -1,3 +1,6 @@
+import CLinux
+import Glibc
+
 /// The file systems whose files other machines or servers can change without the kernel's knowledge, so that inotify
 /// doesn't report every change.
 package enum NetworkFileSystem {
@@ -22,4 +25,10 @@ package enum NetworkFileSystem {
         0x786F_4256: "VirtualBox's shared folders",
         0xBACB_ACBC: "VMware's shared folders",
     ]
+
+    /// Returns whether a directory is on such a file system, where any access may wait for another machine or program.
+    package static func contains(_ directory: String) -> Bool {
+        guard let file = try? FileDescriptor(opening: directory, O_RDONLY | O_DIRECTORY) else { return false }
+        return names[linux_file_system_type(file.number)] != nil
+    }
 }

@@ -52,7 +52,7 @@ struct Agent: Sendable {
         // No other agent serves the directory or the socket until these are released.
         let claims = try AgentClaims(on: directory, at: address, asksOthers: !isPrivate)
         defer { claims.release() }
-        // The loop of the engine and of all tasks; see `EventLoopExecutor`.
+        // The loop of the connections, the engine and all tasks; see `EventLoopExecutor`.
         let eventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
         let end = eventLoop.makePromise(of: AgentEnd.self)
         Task(executorPreference: EventLoopExecutor(eventLoop)) {
@@ -82,12 +82,13 @@ struct Agent: Sendable {
         _ = watcher.dequeue()
         let (store, outcome) = try Self.open(directory, system, address, settings, log)
         let engine = Engine(
-            store: store, watcher: watcher, settings: settings, problems: problems, log: log, on: eventLoop)
+            store: store, watcher: watcher, settings: settings, problems: problems, log: log, on: eventLoop,
+            DiskThread())
         let (events, happens) = AsyncStream<LifeEvent>.makeStream()
         let end: @Sendable () -> Void = { _ = happens.yield(.end) }
         let server = Server(
             store: store, engine: engine, watcher: watcher, directory: directory, address: address,
-            inherited: inherited, settings: settings, log: log, isPrivate: isPrivate, end: end)
+            inherited: inherited, settings: settings, log: log, isPrivate: isPrivate, on: eventLoop, end: end)
         engine.setSubscribers(server)
         engine.setClaimChecks(checks)
         checks.follow(server)

@@ -50,6 +50,29 @@ struct ObstacleTests {
         }
     }
 
+    @Test("While a save waits for a slow disk, clients are served, and other files' changes are reported")
+    func slowDisk() throws {
+        try AgentProcess.withAgent { agent in
+            let follower = try agent.follow()
+            // This delays the last step of a save, by longer than the test takes.
+            let fault = try AttachedFault(agent.pid, at: [agent.place.preferences], "fsync:delay_enter=60000000")
+            let write = try agent.start("write", Self.domain, "a", "1")
+            #expect(try next(follower) == "\(Self.domain): a ->1 (app)")
+            #expect(eventually { RawFile.exists(agent.place.path(Self.domain)) })
+            for number in 1...3 {
+                try agent.shell("printf '{ n = \(number); }' > ../new; mv ../new other.plist")
+                #expect(try next(follower) == "other: n \(number == 1 ? "-" : "\(number - 1)")>\(number) (file)")
+                #expect(try agent.defaults("read", "other", "n").output == "\(number)\n")
+            }
+            // A file that is being saved is read afterwards.
+            try agent.shell("printf '{ a = 2; }' > ../new; mv ../new \(Self.domain).plist")
+            #expect(write.isRunning)
+            fault.end()
+            #expect(try next(follower) == "\(Self.domain): a 1>2 (file)")
+            #expect(write.status(within: 30) == 0)
+        }
+    }
+
     @Test("A lock on the directory itself doesn't delay a save")
     func directoryLock() throws {
         try AgentProcess.withAgent { agent in

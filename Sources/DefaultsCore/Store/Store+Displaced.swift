@@ -7,11 +7,11 @@ extension Store {
     ///
     /// If a foreign writer wrote it, its changes become pending.
     func examine(
-        _ file: DisplacedFile?, of domain: Domain, _ plan: SavePlan, _ fileState: inout FileState
+        _ file: DisplacedFile?, of domain: Domain, _ plan: SavePlan, _ savingState: inout SavingState
     ) {
         guard let file else {
             // The displaced file couldn't be opened. It is now a leftover, as after a crash.
-            if plan.expected != nil { fileState.hasRecovered = false }
+            if plan.expected != nil { savingState.hasRecovered = false }
             return
         }
         var displaced = Displaced(
@@ -23,9 +23,9 @@ extension Store {
             displaced.note(reading, merge(reading, displaced))
             break
         } while backoff.wait()
-        fileState.displaced.append(displaced)
+        savingState.displaced.append(displaced)
         // Each displaced file holds a descriptor open.
-        if fileState.displaced.count > FileState.capacity { examineDisplaced(olderThan: .zero, &fileState) }
+        if savingState.displaced.count > SavingState.capacity { examineDisplaced(olderThan: .zero, &savingState) }
     }
 
     /// Examines displaced files again, and releases those that have no writer left and whose changes are saved.
@@ -38,41 +38,41 @@ extension Store {
     /// - Parameter age: The minimum time since a file's displacement before it is released.
     /// - Returns: Whether files remain that must be examined again.
     package func examineDisplaced(olderThan age: Duration = .zero) -> Bool {
-        files.withLock { fileState in
-            examineDisplaced(olderThan: age, &fileState)
-            if lifetime == .resident, !fileState.hasRecovered, let lock = try? DirectoryLock(directory, timeout: 0) {
-                fileState.hasSearchedLeftovers = true
-                fileState.hasRecovered = (try? keepLeftovers(&fileState)) ?? false
+        saving.withLock { savingState in
+            examineDisplaced(olderThan: age, &savingState)
+            if lifetime == .resident, !savingState.hasRecovered, let lock = try? DirectoryLock(directory, timeout: 0) {
+                savingState.hasSearchedLeftovers = true
+                savingState.hasRecovered = (try? keepLeftovers(&savingState)) ?? false
                 _ = consume lock
             }
-            let open = Dictionary(grouping: fileState.displaced, by: \.domain).mapValues {
+            let open = Dictionary(grouping: savingState.displaced, by: \.domain).mapValues {
                 Set($0.compactMap(\.expected))
             }
-            state.withLock { $0.forgetReplaced(but: open, hasLeftovers: !fileState.hasRecovered) }
-            return !fileState.displaced.isEmpty || lifetime == .resident && !fileState.hasRecovered
+            state.withLock { $0.forgetReplaced(but: open, hasLeftovers: !savingState.hasRecovered) }
+            return !savingState.displaced.isEmpty || lifetime == .resident && !savingState.hasRecovered
         }
     }
 
-    private func examineDisplaced(olderThan age: Duration, _ fileState: inout FileState) {
+    private func examineDisplaced(olderThan age: Duration, _ savingState: inout SavingState) {
         let now = ContinuousClock.now
         var hasRemovedAll = true
-        for index in fileState.displaced.indices where now - fileState.displaced[index].since >= age {
-            let displaced = fileState.displaced[index]
+        for index in savingState.displaced.indices where now - savingState.displaced[index].since >= age {
+            let displaced = savingState.displaced[index]
             let reading = displaced.file.examine(known: displaced.known)
             if case .beingWritten = reading { continue }
-            fileState.displaced[index].note(reading, merge(reading, displaced))
-            guard fileState.displaced[index].isMerged, !isUnsaved(displaced.domain) else { continue }
+            savingState.displaced[index].note(reading, merge(reading, displaced))
+            guard savingState.displaced[index].isMerged, !isUnsaved(displaced.domain) else { continue }
             if !displaced.file.removeName() { hasRemovedAll = false }
-            fileState.displaced[index].isGone = true
+            savingState.displaced[index].isGone = true
         }
-        fileState.displaced.removeAll { $0.isGone }
+        savingState.displaced.removeAll { $0.isGone }
         // A file that can't be removed is now a leftover, as after a crash.
-        if !hasRemovedAll { fileState.hasRecovered = false }
+        if !hasRemovedAll { savingState.hasRecovered = false }
     }
 
     /// The paths of displaced files left to the next store, because they are still being written or their changes can't
     /// be saved.
-    package var displacedPaths: [String] { files.withLock { $0.temporaryPaths } }
+    package var displacedPaths: [String] { saving.withLock { $0.temporaryPaths } }
 
     /// Returns whether a domain has unsaved changes that a foreign writer made to a displaced file.
     func isUnsaved(_ domain: Domain?) -> Bool {
@@ -83,9 +83,9 @@ extension Store {
     }
 
     /// Backs up displaced files with a foreign writer's changes, if these couldn't be saved and the store won't retry.
-    func keepForeignEdits(of domain: Domain, _ fileState: inout FileState) {
+    func keepForeignEdits(of domain: Domain, _ savingState: inout SavingState) {
         guard lifetime == .transient, isUnsaved(domain) else { return }
-        fileState.displaced.removeAll { displaced in
+        savingState.displaced.removeAll { displaced in
             guard displaced.domain == domain, displaced.known?.hash != displaced.expected,
                 let copy = try? displaced.file.backUp()
             else { return false }

@@ -21,7 +21,7 @@ extension Store {
     /// - Returns: False if leftovers may remain: a program has one open for writing, one can't be merged, saved and
     ///   removed yet, or a directory can't be searched.
     /// - Throws: `directory` if the directory can't be read.
-    func keepLeftovers(_ fileState: inout FileState) throws(DefaultsError) -> Bool {
+    func keepLeftovers(_ savingState: inout SavingState) throws(DefaultsError) -> Bool {
         let (leftovers, entries, isComplete) = try search()
         // There are almost never leftovers. Without any, don't parse the other names, of which there may be thousands.
         let files = entries.filter { !leftovers.isEmpty || $0.mayBeLink }.compactMap { entry in
@@ -30,8 +30,8 @@ extension Store {
                 return (original: Original(path: path, domain: domain), mayBeLink: entry.mayBeLink)
             }
         }
-        let areKept = keep(leftovers, of: files.map(\.original), &fileState)
-        let areLinkedKept = keepLinkedLeftovers(of: files.filter(\.mayBeLink).map(\.original), &fileState)
+        let areKept = keep(leftovers, of: files.map(\.original), &savingState)
+        let areLinkedKept = keepLinkedLeftovers(of: files.filter(\.mayBeLink).map(\.original), &savingState)
         return isComplete && areKept && areLinkedKept
     }
 
@@ -62,9 +62,9 @@ extension Store {
     /// Handles leftovers in the directory and in `ByHost`.
     ///
     /// - Returns: Whether all could be dealt with.
-    private func keep(_ leftovers: [Leftover], of files: [Original], _ fileState: inout FileState) -> Bool {
+    private func keep(_ leftovers: [Leftover], of files: [Original], _ savingState: inout SavingState) -> Bool {
         if leftovers.isEmpty { return true }
-        let ours = Set(fileState.temporaryPaths)
+        let ours = Set(savingState.temporaryPaths)
         var isDone = true
         // The hash in a temporary file's name identifies its original: a file beside it, a file that has since been
         // removed, or a link to that directory.
@@ -77,7 +77,7 @@ extension Store {
             let original =
                 candidates.first { Path.directory(of: $0.path) == parent } ?? candidates.first
                 ?? Original(path: "\(parent)/recovered")
-            if !keepLeftover(temporary, at: path, of: original, &fileState) { isDone = false }
+            if !keepLeftover(temporary, at: path, of: original, &savingState) { isDone = false }
         }
         return isDone
     }
@@ -85,8 +85,8 @@ extension Store {
     /// Handles leftovers in the directories that links lead to.
     ///
     /// - Returns: Whether all could be dealt with.
-    private func keepLinkedLeftovers(of links: [Original], _ fileState: inout FileState) -> Bool {
-        let ours = Set(fileState.temporaryPaths)
+    private func keepLinkedLeftovers(of links: [Original], _ savingState: inout SavingState) -> Bool {
+        let ours = Set(savingState.temporaryPaths)
         var isDone = true
         var linked: [String: [ContentHash: Original]] = [:]
         for original in links {
@@ -101,7 +101,7 @@ extension Store {
             for (name, temporary) in Self.leftovers(among: names) {
                 let path = "\(parent)/\(name)"
                 guard let original = originals[temporary.target], !ours.contains(path) else { continue }
-                if !keepLeftover(temporary, at: path, of: original, &fileState) { isDone = false }
+                if !keepLeftover(temporary, at: path, of: original, &savingState) { isDone = false }
             }
         }
         return isDone
@@ -115,7 +115,7 @@ extension Store {
     ///
     /// - Returns: False if a process still uses the leftover, or it can't be handled now.
     private func keepLeftover(
-        _ temporary: TemporaryFile, at path: String, of original: Original, _ fileState: inout FileState
+        _ temporary: TemporaryFile, at path: String, of original: Original, _ savingState: inout SavingState
     ) -> Bool {
         do throws(SystemCall.Failure) {
             let file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
@@ -124,14 +124,14 @@ extension Store {
             if flock(file.number, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { return false }
             let leftover = DomainFile(path: path, limits: limits)
             guard let (bytes, version, _) = try leftover.readWhole(file, openWriters: .wait) else { return false }
-            if fileState.mergedLeftovers[path] != version.hash {
+            if savingState.mergedLeftovers[path] != version.hash {
                 let isOwn = SaveMark(of: temporary.new, on: file) != nil
                 guard try keep(bytes, version, isOwn, of: temporary, leftover, original) else { return false }
-                fileState.mergedLeftovers[path] = version.hash
+                savingState.mergedLeftovers[path] = version.hash
             }
             // Keep the leftover while its changes are nowhere else on the disk.
             if isUnsaved(original.domain) { return false }
-            fileState.mergedLeftovers[path] = nil
+            savingState.mergedLeftovers[path] = nil
             return unlink(path) == 0 || errno == ENOENT
         } catch {
             switch error.number {

@@ -13,11 +13,13 @@ extension Store {
         ///
         /// There may be no event when they become accessible.
         package var unreadable: Set<Domain> = []
+        /// Files that weren't read because reading them may take long: read them on a thread that may wait.
+        package var postponed: Set<Domain> = []
         /// The reason why not all files could be found: reload all of them after a longer delay.
         package var problem: DefaultsError?
 
         package var isEmpty: Bool {
-            beingWritten.isEmpty && unconfirmed.isEmpty && unreadable.isEmpty && problem == nil
+            beingWritten.isEmpty && unconfirmed.isEmpty && unreadable.isEmpty && postponed.isEmpty && problem == nil
         }
     }
 
@@ -45,13 +47,34 @@ extension Store {
         losses: LossPolicy = .confirmLater,
         isBaseline: Bool = false, afterEvent: Bool = false
     ) -> ReloadOutcome {
-        files.withLock { _ in
-            var outcome = ReloadOutcome()
-            for domain in domains {
+        var outcome = ReloadOutcome()
+        for domain in domains {
+            fileLock(of: domain).withLock { _ in
                 reload(domain, openWriters, losses, isBaseline: isBaseline, afterEvent: afterEvent, &outcome)
             }
-            return outcome
         }
+        return outcome
+    }
+
+    /// Reads files that an event has named, and merges their changes, but postpones files that may take long.
+    ///
+    /// Those are the files that are being saved, are large, or can't be leased, and links, which may lead to a slow file
+    /// system. So a thread that must not wait may call this, unless the directory itself is slow.
+    ///
+    /// - Returns: The files to read again.
+    package func reloadWithoutWaiting(
+        _ domains: some Sequence<Domain>, losses: LossPolicy = .confirmLater
+    ) -> ReloadOutcome {
+        var outcome = ReloadOutcome()
+        for domain in domains {
+            let isDone = fileLock(of: domain).withLockIfAvailable { _ in
+                guard file(of: domain)?.isReadQuickly ?? true else { return false }
+                reload(domain, .wait, losses, isBaseline: false, afterEvent: true, &outcome)
+                return true
+            }
+            if isDone != true { outcome.postponed.insert(domain) }
+        }
+        return outcome
     }
 
     /// Reloads every domain that has a file, and every known domain, including the system's.
@@ -126,10 +149,10 @@ extension Store {
         let oldest = recovered.records.first?.revision ?? recovered.head + 1
         let (own, problem) = try directory.visibleDomains()
         let domains = Set(own + system.domains()).union(recovered.marks.keys).union(records.keys).sorted()
-        return files.withLock { _ in
-            var outcome = ReloadOutcome()
-            outcome.problem = problem
-            for domain in domains {
+        var outcome = ReloadOutcome()
+        outcome.problem = problem
+        for domain in domains {
+            fileLock(of: domain).withLock { _ in
                 let reading = read(domain, known: nil, openWriters: .readAnyway)
                 outcome.note(reading, of: domain)
                 transition { state in
@@ -139,8 +162,8 @@ extension Store {
                     return ((), actions)
                 }
             }
-            return outcome
         }
+        return outcome
     }
 
     /// Records the time at which a domain's file went missing, while the loss is unconfirmed.
@@ -187,6 +210,16 @@ extension Store {
 }
 
 extension Store.ReloadOutcome {
+    /// Returns the outcome after the postponed files have been read.
+    package func completed(by later: Self) -> Self {
+        var outcome = self
+        outcome.beingWritten.formUnion(later.beingWritten)
+        outcome.unconfirmed.formUnion(later.unconfirmed)
+        outcome.unreadable.formUnion(later.unreadable)
+        outcome.postponed = later.postponed
+        return outcome
+    }
+
     /// Records that a domain's file must be read again, if the outcome of reading it requires that.
     fileprivate mutating func note(_ reading: FileReading, of domain: Domain) {
         switch reading {

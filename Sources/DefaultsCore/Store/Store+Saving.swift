@@ -52,27 +52,29 @@ extension Store {
     ) throws(DefaultsError) -> (applied: Revision?, failure: DefaultsError?) {
         var applied: Revision?
         do throws(DefaultsError) {
-            try files.withLock { fileState throws(DefaultsError) in
+            try saving.withLock { savingState throws(DefaultsError) in
                 try makeDirectory()
                 // Read this before the creation of the lock file changes the directory.
-                fileState.directoryChange = directory.lastChange(around: domain, now: .now())
+                savingState.directoryChange = directory.lastChange(around: domain, now: .now())
                 let lock = try DirectoryLock(directory, timeout: policy == .wait ? 10_000 : 0)
                 let targetLock = try lockTarget(of: domain, policy)
-                if lifetime == .transient ? !fileState.hasRecovered : !fileState.hasSearchedLeftovers {
-                    fileState.hasSearchedLeftovers = true
-                    fileState.hasRecovered = try keepLeftovers(&fileState)
+                if lifetime == .transient ? !savingState.hasRecovered : !savingState.hasSearchedLeftovers {
+                    savingState.hasSearchedLeftovers = true
+                    savingState.hasRecovered = try keepLeftovers(&savingState)
                 }
-                if let request {
-                    reloadBeforeSaving(at: domain, fileState)
-                    applied = try apply(request)
-                }
-                do throws(DefaultsError) {
-                    try save(domain, policy, &fileState)
-                } catch {
-                    // The failed save may have left a temporary file.
-                    fileState.hasRecovered = false
-                    keepForeignEdits(of: domain, &fileState)
-                    throw error
+                try fileLock(of: domain).withLock { _ throws(DefaultsError) in
+                    if let request {
+                        reloadBeforeSaving(at: domain, savingState)
+                        applied = try apply(request)
+                    }
+                    do throws(DefaultsError) {
+                        try save(domain, policy, &savingState)
+                    } catch {
+                        // The failed save may have left a temporary file.
+                        savingState.hasRecovered = false
+                        keepForeignEdits(of: domain, &savingState)
+                        throw error
+                    }
                 }
                 _ = consume targetLock
                 _ = consume lock
@@ -101,7 +103,7 @@ extension Store {
 
     /// Saves a domain, retrying as often as foreign writers make necessary.
     private func save(
-        _ domain: Domain, _ policy: ObstaclePolicy, _ fileState: inout FileState
+        _ domain: Domain, _ policy: ObstaclePolicy, _ savingState: inout SavingState
     ) throws(DefaultsError) {
         guard let file = file(of: domain) else { return }
         // A round that doesn't finish the save was overtaken by a foreign writer. A program that writes constantly may
@@ -114,11 +116,11 @@ extension Store {
             if policy == .report, file.isOpenForWriting { throw isOpen(file) }
             if round == 0, let damage = plan.damage, damage.version == nil {
                 // The file couldn't be read last time, but the obstacle may be gone.
-                reloadBeforeSaving(at: domain, fileState)
+                reloadBeforeSaving(at: domain, savingState)
                 continue
             }
             try backUp(file, of: domain, replacedBy: plan)
-            try carryOut(plan, for: domain, in: file, policy, &fileState)
+            try carryOut(plan, for: domain, in: file, policy, &savingState)
         }
         throw DefaultsError(
             policy == .wait ? .notSaved : .openForWriting,
@@ -129,7 +131,7 @@ extension Store {
     /// Carries out a plan; if the file isn't in the expected state, reloads it instead.
     private func carryOut(
         _ plan: SavePlan, for domain: Domain, in file: DomainFile, _ policy: ObstaclePolicy,
-        _ fileState: inout FileState
+        _ savingState: inout SavingState
     ) throws(DefaultsError) {
         let (bytes, format) = try encode(plan, for: domain, in: file)
         let hash = bytes.map(ContentHash.init)
@@ -137,8 +139,8 @@ extension Store {
         writeLog()
         switch try file.save(bytes, expecting: plan.expected, newest: plan.newest, by: lifetime, policy) {
         case .fileChanged:
-            fileState.hasRecovered = false
-            let outcome = reloadBeforeSaving(at: domain, fileState)
+            savingState.hasRecovered = false
+            let outcome = reloadBeforeSaving(at: domain, savingState)
             if outcome.unreadable.contains(domain), let problem = directory.problem { throw problem }
             if !outcome.isEmpty { Backoff.pause(.milliseconds(5)) }
         case .openForWriting:
@@ -147,10 +149,10 @@ extension Store {
             transition { state in
                 ((), state.markSaved(plan, for: domain, as: version, format: format, now: .now()))
             }
-            examine(displaced, of: domain, plan, &fileState)
+            examine(displaced, of: domain, plan, &savingState)
         case .savedUnsafely(let version, let error, let displaced):
             state.withLock { $0.markSavedUnsafely(domain, as: version) }
-            examine(displaced, of: domain, plan, &fileState)
+            examine(displaced, of: domain, plan, &savingState)
             throw error
         }
     }
@@ -191,13 +193,13 @@ extension Store {
     /// - Returns: The domain, if its file must be read again because it is being written or its directory is
     ///   inaccessible.
     @discardableResult
-    private func reloadBeforeSaving(at domain: Domain, _ fileState: FileState) -> ReloadOutcome {
+    private func reloadBeforeSaving(at domain: Domain, _ savingState: SavingState) -> ReloadOutcome {
         let (known, damage) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain]?.damage) }
         var reading = read(domain, known: known, afterEvent: true)
         // Editors briefly move a file away, and some writers complete it in a second step.
         var backoff = Backoff(from: .milliseconds(10), to: .milliseconds(10), timeout: .milliseconds(250))
         while reading.isNewLoss(after: known, damage) {
-            if case .missing = reading { noteMissing(domain, missingSince: fileState.directoryChange) }
+            if case .missing = reading { noteMissing(domain, missingSince: savingState.directoryChange) }
             guard backoff.wait() else { break }
             reading = read(domain, known: known, afterEvent: true)
         }

@@ -10,7 +10,8 @@ package import PropertyList
 /// The agent has one store, and so does a process that works without an agent. All methods are synchronous and may be
 /// called from any thread; those that wait for the disk say so.
 ///
-/// The lock order is `files`, then `logFile`, then `state`. Only `files` may be held while the observer is called.
+/// The lock order is `saving`, then one of `fileLocks`, then `logFile`, then `state`. Only the first two may be held while
+/// the observer is called.
 package final class Store: Sendable {
     package let directory: PreferencesDirectory
     /// The directories of the domains that aren't the current user's.
@@ -23,10 +24,14 @@ package final class Store: Sendable {
     /// Whether files that aren't property lists may be replaced after a backup.
     let replacesDamagedFiles: Bool
 
-    /// The lock that lets only one thread at a time read and save files.
+    /// The lock that lets only one thread at a time save files and examine displaced ones.
     ///
-    /// Held during I/O.
-    let files = ForkSafeMutex(FileState())
+    /// Held during I/O, so only threads that may wait for the disk acquire it.
+    let saving = ForkSafeMutex(SavingState())
+    /// The locks under which a domain's file is read, and merged with its last known state, or saved.
+    ///
+    /// Held during I/O. So that their number is fixed, several domains share a lock.
+    private let fileLocks = (0..<64).map { _ in ForkSafeMutex(()) }
     /// The lock for the domains and the log.
     ///
     /// Only transitions run under this lock: no I/O, and no calls to other objects.
@@ -40,8 +45,8 @@ package final class Store: Sendable {
     /// Set once, before several threads use the store.
     private let observer = ForkSafeMutex<WeakObserver>(WeakObserver())
 
-    /// The state that the lock for files protects.
-    struct FileState {
+    /// The state that the lock for saves protects.
+    struct SavingState {
         /// Displaced files that a late writer may still write to, with their last examined versions.
         var displaced: [Displaced] = []
         /// The number of displaced files above which they are examined and released early, since each holds a
@@ -107,6 +112,11 @@ package final class Store: Sendable {
     /// Sets the observer, which isn't retained.
     package func observe(with object: any StoreObserver) {
         observer.withLock { $0.object = object }
+    }
+
+    /// Returns the lock for a domain's file.
+    func fileLock(of domain: Domain) -> ForkSafeMutex<Void> {
+        fileLocks[Int(UInt(bitPattern: domain.hashValue) % UInt(fileLocks.count))]
     }
 
     /// Runs a transition, then performs the actions that it returns.

@@ -4,50 +4,54 @@ import NIOCore
 
 /// Barriers, which wait until edits are durable and earlier changes are in the log.
 extension Engine {
-    /// Calls back when all earlier edits are durable, and all earlier changes in the directory are in the log.
+    /// Waits until all earlier edits are durable, and all earlier changes in the directory are in the log.
     ///
     /// The kernel queues the event for a change before the system call that makes the change returns. So once the
     /// watcher has drained the queue, all earlier changes are known. If a file was removed, the barrier waits until the
     /// loss is confirmed. It doesn't wait for two things: a file that its writer hasn't closed yet, and writes to a
     /// displaced file that a foreign writer still has open, which are merged within seconds.
     ///
-    /// - Parameters:
-    ///   - domains: The domains whose edits must be durable and whose losses must be confirmed; `nil` for all domains.
-    ///   - then: A function that is called on the engine's thread with the end of the log at that time and the errors
-    ///     of failed saves.
-    nonisolated func synchronize(
-        _ domains: Set<Domain>?, then: @escaping @Sendable (_ cursor: Cursor, _ failures: [DefaultsError]) -> Void
-    ) {
-        // The watcher's thread wakes the engine's thread directly, since waking another thread in between would cost as
-        // much as a read.
-        watcher.drain { [self] in
-            Task(executorPreference: executor) { [self] in
-                let (cursor, failures) = await synchronizeReloaded(domains)
-                then(cursor, failures)
-            }
-        }
-    }
+    /// - Parameter domains: The domains whose edits must be durable and whose losses must be confirmed; `nil` for all
+    ///   domains.
+    /// - Returns: The end of the log at that time, and the errors of failed saves.
+    func synchronize(_ domains: Set<Domain>?) async -> (cursor: Cursor, failures: [DefaultsError]) {
+        // The watcher looks at the paths on its own thread while edits are saved.
+        let drained = eventLoop.makePromise(of: Void.self)
+        watcher.drain { drained.succeed() }
+        _ = await save(pending(among: domains).filter { !schedule.hasFailed(.save($0)) })
+        try? await drained.futureResult.get()
 
-    private func synchronizeReloaded(_ domains: Set<Domain>?) async -> (Cursor, [DefaultsError]) {
-        reloadDirtyFiles()
-        retryFailedReads(domains)
+        await reloadDirtyFiles()
+        await finishReloads()
+        await retryFailedReads(domains)
         let losses = schedule.items.filter {
             if case .confirmLoss(let domain) = $0 { domains?.contains(domain) ?? true } else { false }
         }
         while let due = losses.compactMap({ schedule[$0] }).min() {
             await eventLoop.sleep(until: due)
         }
-        let pending = domains.map(store.pending(among:)) ?? store.pending().map(\.domain)
-        let failures = await save(pending).map(\.error)
+        await finishReloads()
+        let failures = await save(pending(among: domains)).map(\.error)
         return (store.cursor, failures)
     }
 
+    /// Waits until all reloads that have begun have ended.
+    private func finishReloads() async {
+        let latest = reloads.latest
+        // The disk's thread does jobs in order.
+        while reloads.has(upTo: latest) { await onDisk { _ in } }
+    }
+
+    private func pending(among domains: Set<Domain>?) -> [Domain] {
+        domains.map(store.pending(among:)) ?? store.pending().map(\.domain)
+    }
+
     /// Immediately retries failed reads that are planned for later.
-    private func retryFailedReads(_ domains: Set<Domain>?) {
-        if schedule.hasFailed(.reloadAll) { reloadAll() }
-        reloadWrittenFiles()
+    private func retryFailedReads(_ domains: Set<Domain>?) async {
+        if schedule.hasFailed(.reloadAll) { await reloadAll() }
+        await reloadWrittenFiles()
         for case .reloadUnreadable(let domain) in schedule.failedItems where domains?.contains(domain) ?? true {
-            reload(domain, losses: .believe)
+            await reload(domain, losses: .believe)
         }
     }
 
@@ -55,9 +59,9 @@ extension Engine {
     ///
     /// The kernel reports a close before it counts the file as closed, so a check during the writer's `close` call may
     /// come too early. Once that call has returned, the file is closed.
-    private func reloadWrittenFiles() {
+    private func reloadWrittenFiles() async {
         for case .reloadOpen(let domain) in schedule.items {
-            let outcome = store.reload([domain], afterEvent: true)
+            let outcome = await reload([domain])
             // If the file isn't closed yet, its planned reload stays, and counts the attempt.
             guard outcome.beingWritten.isEmpty else { continue }
             schedule.remove(.reloadOpen(domain))

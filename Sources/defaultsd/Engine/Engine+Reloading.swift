@@ -7,7 +7,9 @@ import NIOCore
 /// The reloading of changed files, until their state is certain.
 extension Engine {
     /// Reloads everything that the watcher has collected.
-    func reloadDirtyFiles() {
+    func reloadDirtyFiles() async {
+        let number = reloads.begin()
+        defer { reloads.end(number) }
         let dirty = watcher.dequeue()
         if dirty.rescan != nil || dirty.changed.contains(AgentClaim.fileName) {
             observers.withLock { $0.claimChecks }?.request()
@@ -18,12 +20,12 @@ extension Engine {
         if let reason = dirty.rescan {
             reportWatchMode()
             log.logger.debug("Reloading all files: \(reason)")
-            reloadAll()
+            await reloadAll()
             reportSystemProblems()
         }
         let changed = domains(dirty.changed)
         for domain in changed { obstacles.noteChange(of: domain) }
-        revisit(store.reload(changed, afterEvent: true))
+        revisit(await reload(changed))
         // Obstacles to saving may be gone. A file's own event doesn't indicate this, since the failed attempt itself
         // may cause it.
         if dirty.rescan != nil {
@@ -57,15 +59,27 @@ extension Engine {
         }
     }
 
-    func reloadAll() {
-        do throws(DefaultsError) {
-            let outcome = try store.reloadAll()
+    /// Reloads all files, of which there may be thousands.
+    func reloadAll() async {
+        let number = reloads.begin()
+        defer { reloads.end(number) }
+        noteFileSystems()
+        let outcome = await onDisk { store in
+            Result { () throws(DefaultsError) in try store.reloadAll() }
+        }
+        switch outcome {
+        case .success(let outcome):
             report(outcome.problem)
             revisit(outcome)
-        } catch {
+        case .failure(let error):
             report(error)
-            revisit(store.reloadSystem())
+            revisit(await onDisk { $0.reloadSystem() })
         }
+    }
+
+    /// Notes whether a directory is on a slow file system.
+    func noteFileSystems() {
+        isSlow = ([store.directory.path] + store.system.paths).contains { NetworkFileSystem.contains($0) }
     }
 
     /// Logs a problem of the directory, or its end, once, and plans another scan while it lasts.
@@ -92,17 +106,38 @@ extension Engine {
             })
     }
 
-    func reload(_ domain: Domain, losses: Store.LossPolicy) {
+    func reload(_ domain: Domain, losses: Store.LossPolicy) async {
         // After many attempts, accept the contents if two reads are equal, since the writer may never close the file.
         let isLong = schedule.failureCount(of: .reloadOpen(domain)) >= Schedule.maximumOpenReloads
-        let outcome = store.reload(
-            [domain], openWriters: isLong ? .readAnyway : .wait, losses: losses, afterEvent: true)
+        let outcome = await reload([domain], openWriters: isLong ? .readAnyway : .wait, losses: losses)
         if outcome.beingWritten.isEmpty { schedule.succeed(.reloadOpen(domain)) }
         if outcome.isEmpty {
             schedule.succeed(.reloadUnreadable(domain))
             schedule.remove(.reloadUnreadable(domain))
         }
         revisit(outcome)
+    }
+
+    /// The number of files that are read on the loop at once; reading as many takes about a millisecond.
+    private static let maximumQuickReloads = 32
+
+    /// Reloads files, on the loop if that takes little time, and otherwise on the disk's thread.
+    ///
+    /// - Returns: The files to read again.
+    func reload(
+        _ domains: Set<Domain>, openWriters: DomainFile.OpenWriterPolicy = .wait,
+        losses: Store.LossPolicy = .confirmLater
+    ) async -> Store.ReloadOutcome {
+        let mayTakeLong = isSlow || openWriters == .readAnyway || domains.count > Self.maximumQuickReloads
+        let outcome = mayTakeLong ? nil : store.reloadWithoutWaiting(domains, losses: losses)
+        let postponed = outcome?.postponed ?? domains
+        if let outcome, postponed.isEmpty { return outcome }
+        let number = reloads.begin()
+        defer { reloads.end(number) }
+        let later = await onDisk {
+            $0.reload(postponed, openWriters: openWriters, losses: losses, afterEvent: true)
+        }
+        return outcome?.completed(by: later) ?? later
     }
 
     /// Plans another reload of files whose state is still uncertain.
@@ -113,4 +148,26 @@ extension Engine {
             plan(.confirmLoss(domain), in: .milliseconds(Int64(settings.holdDelay)))
         }
     }
+}
+
+/// The reloads that have begun and not ended.
+struct RunningReloads {
+    private var numbers: Set<Int> = []
+    private var last = 0
+
+    /// Returns the number of a reload that begins.
+    mutating func begin() -> Int {
+        last += 1
+        numbers.insert(last)
+        return last
+    }
+
+    /// Removes a reload that has ended.
+    mutating func end(_ number: Int) { numbers.remove(number) }
+
+    /// The number of the reload that began last.
+    var latest: Int { last }
+
+    /// Returns whether a reload up to a number is running.
+    func has(upTo number: Int) -> Bool { numbers.contains { $0 <= number } }
 }

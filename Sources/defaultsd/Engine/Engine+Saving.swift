@@ -25,11 +25,11 @@ extension Engine {
     }
 
     /// Saves a domain's edits, unless newer edits have moved the due time.
-    func saveIfDue(_ domain: Domain) {
+    func saveIfDue(_ domain: Domain) async {
         if !schedule.hasFailed(.save(domain)), let time = saveTime(domain), time > .now() {
             schedule.move(.save(domain), to: time)
         } else {
-            save(domain)
+            _ = await attempt([domain])
         }
     }
 
@@ -43,17 +43,23 @@ extension Engine {
 
     private static let blockedPause = TimeAmount.milliseconds(5)
 
-    /// Saves a domain's edits, without waiting for an obstacle.
-    @discardableResult
-    private func save(_ domain: Domain) -> SaveAttempt {
-        delayedSaves.withLock { $0.remove(domain) }
-        let policy = policy(for: domain)
-        do throws(DefaultsError) {
-            try store.save(domain, policy)
-            return noteAttempt(domain, policy, nil)
-        } catch {
-            return noteAttempt(domain, policy, error)
+    /// Saves some domains' edits, without waiting for an obstacle.
+    ///
+    /// - Returns: The outcome for each domain.
+    private func attempt(_ domains: [Domain]) async -> [SaveAttempt] {
+        let plans = domains.map { (domain: $0, policy: policy(for: $0)) }
+        for domain in domains { delayedSaves.withLock { $0.remove(domain) } }
+        let failures = await onDisk { store in
+            plans.map { domain, policy -> DefaultsError? in
+                do throws(DefaultsError) {
+                    try store.save(domain, policy)
+                    return nil
+                } catch {
+                    return error
+                }
+            }
         }
+        return zip(plans, failures).map { noteAttempt($0.domain, $0.policy, $1) }
     }
 
     /// Saves the edits of some domains, retrying while there is an obstacle.
@@ -70,9 +76,9 @@ extension Engine {
         while !remaining.isEmpty {
             let isLast = NIODeadline.now() >= end
             var blocked: [Domain] = []
-            for domain in remaining {
-                schedule.remove(.save(domain))
-                switch save(domain) {
+            for domain in remaining { schedule.remove(.save(domain)) }
+            for (domain, attempt) in zip(remaining, await attempt(remaining)) {
+                switch attempt {
                 case .saved: break
                 case .blocked where !isLast: blocked.append(domain)
                 case .blocked(let error), .failed(let error): failures.append((domain, error))
@@ -129,11 +135,14 @@ extension Engine {
         let end = NIODeadline.now() + SaveObstacles.limit
         while true {
             let policy = policy(for: request.domain)
-            do throws(DefaultsError) {
-                let (revision, failure) = try store.commit(request, policy)
+            let outcome = await onDisk { store in
+                Result { () throws(DefaultsError) in try store.commit(request, policy) }
+            }
+            switch outcome {
+            case .success(let (revision, failure)):
                 noteAttempt(request.domain, policy, failure)
                 return revision
-            } catch {
+            case .failure(let error):
                 guard error.code == .locked, .now() < end else { throw error }
             }
             await pause()

@@ -7,10 +7,11 @@ import ServiceLifecycle
 
 /// The driver of the agent's store, which reloads files reported by the watcher and saves edits when they are due.
 ///
-/// It has its own event loop, and therefore its own thread, which is the only one that waits for the disk to read or
-/// save domains' files.
+/// It shares the server's event loop, so a changed file is read, merged and published on the thread that sends the
+/// change to the subscribers. Whatever may wait for the disk is done by `DiskThread`: saves, and reading files that are
+/// large or on a slow file system.
 ///
-/// It is an actor, with that loop as its executor, because saves and barriers suspend, and so that the compiler keeps
+/// It is an actor, with the loop as its executor, because saves and barriers suspend, and so that the compiler keeps
 /// other threads away from its state. The loop's callbacks already run on the actor's executor, so they enter the actor
 /// with `assumeIsolated` instead of waiting for another turn of the loop. Only constants are outside the actor, and the
 /// state that other threads use without waiting for the disk: the collected edits and the observers, each under its own
@@ -21,6 +22,11 @@ actor Engine: Service {
     let eventLoop: any EventLoop
     /// The executor that runs tasks on the event loop.
     let executor: EventLoopExecutor
+    private let disk: DiskThread
+    /// Whether a watched directory is on a slow file system, so that only `disk` may read files.
+    var isSlow = false
+    /// The reloads that have begun and not ended, by their numbers; barriers wait for them.
+    var reloads = RunningReloads()
     let log: AgentLog
     private(set) var settings: AgentSettings
     /// The planned work.
@@ -56,7 +62,7 @@ actor Engine: Service {
 
     init(
         store: Store, watcher: DirectoryWatcher, settings: AgentSettings, problems: [String], log: AgentLog,
-        on eventLoop: any EventLoop
+        on eventLoop: any EventLoop, _ disk: DiskThread
     ) {
         settingsProblems = problems
         self.store = store
@@ -64,12 +70,14 @@ actor Engine: Service {
         self.settings = settings
         self.log = log
         self.eventLoop = eventLoop
+        self.disk = disk
         executor = EventLoopExecutor(eventLoop)
     }
 
     /// Handles the files that the first scan of the directory couldn't settle, and starts observing the store.
     func begin(_ outcome: Store.ReloadOutcome) {
         store.observe(with: self)
+        noteFileSystems()
         for (_, error) in store.failures() { log.logger.warning("\(error)") }
         if let problem = store.logProblem { storeLostLog(problem) }
         report(outcome.problem)
@@ -99,7 +107,7 @@ actor Engine: Service {
     /// Reloads files that the watcher reports until the agent shuts down, then saves pending edits.
     func run() async throws {
         await withGracefulShutdownHandler {
-            for await _ in watcher.ticks { reloadDirtyFiles() }
+            for await _ in watcher.ticks { await reloadDirtyFiles() }
         } onGracefulShutdown: {
             self.watcher.stop()
         }
@@ -108,19 +116,34 @@ actor Engine: Service {
 
     /// Saves pending edits.
     private func end() async {
-        reloadDirtyFiles()
+        await reloadDirtyFiles()
         _ = await save(store.pending().map(\.domain), until: .now() + .seconds(5))
-        _ = store.examineDisplaced()
+        _ = await onDisk { $0.examineDisplaced() }
         // Changes that foreign writers made to displaced files are now pending.
         for (domain, error) in await save(store.pending().map(\.domain), until: .now() + .seconds(5)) {
             log.logger.error(
                 "Edits of \(domain) were not saved; the change log keeps them for the next agent: \(error)")
         }
-        _ = store.examineDisplaced()
-        for path in store.displacedPaths {
+        let left = await onDisk { store in
+            _ = store.examineDisplaced()
+            return store.displacedPaths
+        }
+        for path in left {
             log.logger.notice(
                 "A displaced file is still being written, or could not be saved; it stays for the next agent: \(path)")
         }
+    }
+
+    // MARK: Threads
+
+    /// Runs a closure where it may wait for the disk.
+    func onDisk<Value: Sendable>(_ body: @escaping @Sendable (Store) -> Value) async -> Value {
+        await disk.run { [store] in body(store) }
+    }
+
+    /// Runs a body that suspends, from a callback of the loop.
+    private func start(_ body: @escaping @Sendable (isolated Engine) async -> Void) {
+        Task(executorPreference: executor) { await body(self) }
     }
 
     // MARK: The schedule
@@ -141,17 +164,29 @@ actor Engine: Service {
     private func performDueItems() {
         for item in schedule.dequeueDue(at: .now()) {
             switch item {
-            case .reloadOpen(let domain), .reloadUnreadable(let domain): reload(domain, losses: .confirmLater)
-            case .confirmLoss(let domain): reload(domain, losses: .believe)
-            case .save(let domain): saveIfDue(domain)
-            case .reloadAll: reloadAll()
+            case .reloadOpen(let domain), .reloadUnreadable(let domain): startReload(of: domain, .confirmLater)
+            case .confirmLoss(let domain): startReload(of: domain, .believe)
+            case .save(let domain): start { await $0.saveIfDue(domain) }
+            case .reloadAll: start { await $0.reloadAll() }
             case .keepLog: keepLog()
-            case .examineDisplaced:
-                // A program may keep a displaced file open indefinitely.
-                let isLeft = store.examineDisplaced(olderThan: .nanoseconds(Self.displacedAge.nanoseconds))
-                if isLeft { fail(item) } else { schedule.succeed(item) }
+            case .examineDisplaced: start { await $0.examineDisplaced() }
             }
         }
+    }
+
+    private func startReload(of domain: Domain, _ losses: Store.LossPolicy) {
+        // A barrier that begins before the task runs must know of the reload.
+        let number = reloads.begin()
+        start { engine in
+            await engine.reload(domain, losses: losses)
+            engine.reloads.end(number)
+        }
+    }
+
+    private func examineDisplaced() async {
+        // A program may keep a displaced file open indefinitely.
+        let isLeft = await onDisk { $0.examineDisplaced(olderThan: .nanoseconds(Self.displacedAge.nanoseconds)) }
+        if isLeft { fail(.examineDisplaced) } else { schedule.succeed(.examineDisplaced) }
     }
 
     /// Starts a new change log file, or plans another attempt if that fails.

@@ -104,6 +104,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             fail(error)
         }
         context?.channel.setOption(.autoRead, value: mayServeRequests).whenFailure { _ in }
+        server.pumpIfNeeded(except: self)
         pump()
     }
 
@@ -201,25 +202,16 @@ final class ConnectionHandler: ChannelInboundHandler {
         let engine = server.engine
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         hasConditionalEdit = true
-        let eventLoop = context.eventLoop
         Task(executorPreference: server.executor) {
-            let outcome: Result<Revision, DefaultsError>
             do throws(DefaultsError) {
-                outcome = .success(try await engine.commit(edit))
+                bound.value.confirm(try await engine.commit(edit), number)
             } catch {
-                outcome = .failure(error)
-            }
-            eventLoop.execute {
-                bound.value.hasConditionalEdit = false
-                switch outcome {
-                case .success(let revision): bound.value.confirm(revision, number)
                 // Send the answer after the changes that made the condition fail, so that the client has them when it
                 // retries.
-                case .failure(let error):
-                    bound.value.answers.append((bound.value.server.store.cursor, .failure(error), number))
-                }
-                bound.value.serveRequests()
+                bound.value.answers.append((bound.value.server.store.cursor, .failure(error), number))
             }
+            bound.value.hasConditionalEdit = false
+            bound.value.serveRequests()
         }
     }
 
@@ -232,13 +224,12 @@ final class ConnectionHandler: ChannelInboundHandler {
         guard let context else { return }
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         barriers += 1
-        let eventLoop = context.eventLoop
-        server.engine.synchronize(domains) { cursor, failures in
-            eventLoop.execute {
-                bound.value.barriers -= 1
-                bound.value.answers.append((cursor, .synchronized(cursor, failures: failures), number))
-                bound.value.serveRequests()
-            }
+        let engine = server.engine
+        Task(executorPreference: server.executor) {
+            let (cursor, failures) = await engine.synchronize(domains)
+            bound.value.barriers -= 1
+            bound.value.answers.append((cursor, .synchronized(cursor, failures: failures), number))
+            bound.value.serveRequests()
         }
     }
 

@@ -11,8 +11,9 @@ import Synchronization
 
 /// The server on the agent's socket, which accepts connections from the agent's user and wakes their subscriptions.
 ///
-/// Connections are confined to one event loop. Nothing on the loop waits for the disk, with two exceptions: it may
-/// `stat` a domain's file, and it writes the change log file, which is on a disk if the socket's directory is.
+/// Connections are confined to one event loop, which is also the engine's. Nothing on the loop waits for the disk, except
+/// that it looks at files on fast file systems, and writes the change log file, which is on a disk if the socket's
+/// directory is.
 final class Server: Service, EngineSubscribers {
     let store: Store
     let engine: Engine
@@ -50,7 +51,7 @@ final class Server: Service, EngineSubscribers {
     init(
         store: Store, engine: Engine, watcher: DirectoryWatcher, directory: PreferencesDirectory,
         address: AgentAddress, inherited: InheritedSocket?, settings: AgentSettings, log: AgentLog,
-        isPrivate: Bool, end: @escaping @Sendable () -> Void
+        isPrivate: Bool, on eventLoop: any EventLoop, end: @escaping @Sendable () -> Void
     ) {
         self.store = store
         self.engine = engine
@@ -61,7 +62,7 @@ final class Server: Service, EngineSubscribers {
         self.log = log
         self.isPrivate = isPrivate
         self.end = end
-        eventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
+        self.eventLoop = eventLoop
         executor = EventLoopExecutor(eventLoop)
         connections = .makeBoxSendingValue([:], eventLoop: eventLoop)
         batches = .makeBoxSendingValue(SharedBatches(), eventLoop: eventLoop)
@@ -147,9 +148,7 @@ final class Server: Service, EngineSubscribers {
 
     private func listener() async throws -> Listener {
         let (socket, file, isInherited) = try openSocket()
-        await withCheckedContinuation { continuation in
-            engine.synchronize([]) { _, _ in continuation.resume() }
-        }
+        _ = await engine.synchronize([])
         do {
             // Pass NIO a socket that is already bound: when NIO closes a socket that it has bound itself, it removes
             // any file at the path.
@@ -270,10 +269,16 @@ final class Server: Service, EngineSubscribers {
     /// May be called on any thread; frequent calls are cheap.
     func wake() {
         guard !isWaking.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        eventLoop.execute {
-            self.isWaking.store(false, ordering: .releasing)
-            for connection in self.connections.value.values { connection.pump() }
-        }
+        eventLoop.execute { self.pumpIfNeeded() }
+    }
+
+    /// Sends new records to all subscriptions, except those of the connection that is being served, if any.
+    ///
+    /// Called only on the event loop. A connection that has made an edit calls this before it sends its answer, because
+    /// the answer wakes a thread that is likely to get the processor on which the agent is running.
+    func pumpIfNeeded(except served: ConnectionHandler? = nil) {
+        guard isWaking.exchange(false, ordering: .acquiringAndReleasing) else { return }
+        for connection in connections.value.values where connection !== served { connection.pump() }
     }
 
     /// Returns the frames of the next events of a subscription, or `nil` if it has caught up.
