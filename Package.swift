@@ -110,8 +110,8 @@ let package = Package(
         .executableTarget(
             name: "defaults-bench",
             dependencies: [
-                "CPeers", "DefaultsClient", "DefaultsCore", "DefaultsKit", "Linux", "PropertyList", "defaults",
-                "defaultsd",
+                "CPeers", "DefaultsClient", "DefaultsCore", "DefaultsFoundation", "DefaultsKit", "Linux",
+                "PropertyList", "defaults", "defaultsd",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: programs),
             ],
             path: "Tests/Benchmarks",

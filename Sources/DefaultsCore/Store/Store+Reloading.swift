@@ -18,6 +18,9 @@ extension Store {
         /// The reason why not all files could be found: reload all of them after a longer delay.
         package var problem: DefaultsError?
 
+        /// The outcome if every file's state is certain.
+        package static let none = ReloadOutcome()
+
         package var isEmpty: Bool {
             beingWritten.isEmpty && unconfirmed.isEmpty && unreadable.isEmpty && postponed.isEmpty && problem == nil
         }
@@ -49,7 +52,7 @@ extension Store {
     ) -> ReloadOutcome {
         var outcome = ReloadOutcome()
         for domain in domains {
-            fileLock(of: domain).withLock { _ in
+            fileLocks.withFile(of: domain) {
                 reload(domain, openWriters, losses, isBaseline: isBaseline, afterEvent: afterEvent, &outcome)
             }
         }
@@ -58,8 +61,8 @@ extension Store {
 
     /// Reads files that an event has named, and merges their changes, but postpones files that may take long.
     ///
-    /// Those are the files that are being saved, are large, or can't be leased, and links, which may lead to a slow file
-    /// system. So a thread that must not wait may call this, unless the directory itself is slow.
+    /// Those are the files that are being saved, are large, or can't be leased, and links, which may lead to a slow
+    /// file system. So a thread that must not wait may call this, unless the directory itself is slow.
     ///
     /// - Returns: The files to read again.
     package func reloadWithoutWaiting(
@@ -67,7 +70,7 @@ extension Store {
     ) -> ReloadOutcome {
         var outcome = ReloadOutcome()
         for domain in domains {
-            let isDone = fileLock(of: domain).withLockIfAvailable { _ in
+            let isDone = fileLocks.withFileIfAvailable(of: domain) {
                 guard file(of: domain)?.isReadQuickly ?? true else { return false }
                 reload(domain, .wait, losses, isBaseline: false, afterEvent: true, &outcome)
                 return true
@@ -152,7 +155,7 @@ extension Store {
         var outcome = ReloadOutcome()
         outcome.problem = problem
         for domain in domains {
-            fileLock(of: domain).withLock { _ in
+            fileLocks.withFile(of: domain) {
                 let reading = read(domain, known: nil, openWriters: .readAnyway)
                 outcome.note(reading, of: domain)
                 transition { state in
@@ -210,16 +213,6 @@ extension Store {
 }
 
 extension Store.ReloadOutcome {
-    /// Returns the outcome after the postponed files have been read.
-    package func completed(by later: Self) -> Self {
-        var outcome = self
-        outcome.beingWritten.formUnion(later.beingWritten)
-        outcome.unconfirmed.formUnion(later.unconfirmed)
-        outcome.unreadable.formUnion(later.unreadable)
-        outcome.postponed = later.postponed
-        return outcome
-    }
-
     /// Records that a domain's file must be read again, if the outcome of reading it requires that.
     fileprivate mutating func note(_ reading: FileReading, of domain: Domain) {
         switch reading {

@@ -62,7 +62,7 @@ extension Store {
                     savingState.hasSearchedLeftovers = true
                     savingState.hasRecovered = try keepLeftovers(&savingState)
                 }
-                try fileLock(of: domain).withLock { _ throws(DefaultsError) in
+                try fileLocks.withFile(of: domain) { () throws(DefaultsError) in
                     if let request {
                         reloadBeforeSaving(at: domain, savingState)
                         applied = try apply(request)

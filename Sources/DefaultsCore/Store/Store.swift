@@ -10,8 +10,8 @@ package import PropertyList
 /// The agent has one store, and so does a process that works without an agent. All methods are synchronous and may be
 /// called from any thread; those that wait for the disk say so.
 ///
-/// The lock order is `saving`, then one of `fileLocks`, then `logFile`, then `state`. Only the first two may be held while
-/// the observer is called.
+/// The lock order is `saving`, then one of `fileLocks`, then `logFile`, then `state`. Only the first two may be held
+/// while the observer is called.
 package final class Store: Sendable {
     package let directory: PreferencesDirectory
     /// The directories of the domains that aren't the current user's.
@@ -28,10 +28,10 @@ package final class Store: Sendable {
     ///
     /// Held during I/O, so only threads that may wait for the disk acquire it.
     let saving = ForkSafeMutex(SavingState())
-    /// The locks under which a domain's file is read, and merged with its last known state, or saved.
+    /// The locks of the domains' files.
     ///
-    /// Held during I/O. So that their number is fixed, several domains share a lock.
-    private let fileLocks = (0..<64).map { _ in ForkSafeMutex(()) }
+    /// Held during I/O, but only briefly while a file is read.
+    let fileLocks = FileLocks()
     /// The lock for the domains and the log.
     ///
     /// Only transitions run under this lock: no I/O, and no calls to other objects.
@@ -112,11 +112,6 @@ package final class Store: Sendable {
     /// Sets the observer, which isn't retained.
     package func observe(with object: any StoreObserver) {
         observer.withLock { $0.object = object }
-    }
-
-    /// Returns the lock for a domain's file.
-    func fileLock(of domain: Domain) -> ForkSafeMutex<Void> {
-        fileLocks[Int(UInt(bitPattern: domain.hashValue) % UInt(fileLocks.count))]
     }
 
     /// Runs a transition, then performs the actions that it returns.

@@ -1,7 +1,7 @@
 /// An observer of a store, such as the agent, which has timers and subscribers.
 ///
-/// All methods are called on the thread that changed the store. That thread may hold the locks for saves and for a file,
-/// so an observer must not call a method of the store that reads from the disk or waits for it.
+/// All methods are called on the thread that changed the store. That thread may hold the locks for saves and for a
+/// file, so an observer must not call a method of the store that reads from the disk or waits for it.
 package protocol StoreObserver: AnyObject, Sendable {
     /// Handles a newly published record of a domain.
     func storePublished(in domain: Domain)

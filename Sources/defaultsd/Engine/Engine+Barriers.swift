@@ -21,7 +21,8 @@ extension Engine {
         _ = await save(pending(among: domains).filter { !schedule.hasFailed(.save($0)) })
         try? await drained.futureResult.get()
 
-        await reloadDirtyFiles()
+        reloadDirtyFiles()
+        if schedule.hasFailed(.reloadAll) { postpone([], isAll: true) }
         await finishReloads()
         await retryFailedReads(domains)
         let losses = schedule.items.filter {
@@ -35,23 +36,15 @@ extension Engine {
         return (store.cursor, failures)
     }
 
-    /// Waits until all reloads that have begun have ended.
-    private func finishReloads() async {
-        let latest = reloads.latest
-        // The disk's thread does jobs in order.
-        while reloads.has(upTo: latest) { await onDisk { _ in } }
-    }
-
     private func pending(among domains: Set<Domain>?) -> [Domain] {
         domains.map(store.pending(among:)) ?? store.pending().map(\.domain)
     }
 
     /// Immediately retries failed reads that are planned for later.
     private func retryFailedReads(_ domains: Set<Domain>?) async {
-        if schedule.hasFailed(.reloadAll) { await reloadAll() }
         await reloadWrittenFiles()
         for case .reloadUnreadable(let domain) in schedule.failedItems where domains?.contains(domain) ?? true {
-            await reload(domain, losses: .believe)
+            await reload(domain, .believe)
         }
     }
 
@@ -61,7 +54,7 @@ extension Engine {
     /// come too early. Once that call has returned, the file is closed.
     private func reloadWrittenFiles() async {
         for case .reloadOpen(let domain) in schedule.items {
-            let outcome = await reload([domain])
+            let outcome = await onDisk { $0.reload([domain], afterEvent: true) }
             // If the file isn't closed yet, its planned reload stays, and counts the attempt.
             guard outcome.beingWritten.isEmpty else { continue }
             schedule.remove(.reloadOpen(domain))

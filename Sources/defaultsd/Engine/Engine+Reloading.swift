@@ -7,9 +7,7 @@ import NIOCore
 /// The reloading of changed files, until their state is certain.
 extension Engine {
     /// Reloads everything that the watcher has collected.
-    func reloadDirtyFiles() async {
-        let number = reloads.begin()
-        defer { reloads.end(number) }
+    func reloadDirtyFiles() {
         let dirty = watcher.dequeue()
         if dirty.rescan != nil || dirty.changed.contains(AgentClaim.fileName) {
             observers.withLock { $0.claimChecks }?.request()
@@ -20,12 +18,12 @@ extension Engine {
         if let reason = dirty.rescan {
             reportWatchMode()
             log.logger.debug("Reloading all files: \(reason)")
-            await reloadAll()
-            reportSystemProblems()
+            noteFileSystems()
+            postpone([], isAll: true)
         }
         let changed = domains(dirty.changed)
         for domain in changed { obstacles.noteChange(of: domain) }
-        revisit(await reload(changed))
+        revisit(reloadQuickly(changed))
         // Obstacles to saving may be gone. A file's own event doesn't indicate this, since the failed attempt itself
         // may cause it.
         if dirty.rescan != nil {
@@ -59,24 +57,6 @@ extension Engine {
         }
     }
 
-    /// Reloads all files, of which there may be thousands.
-    func reloadAll() async {
-        let number = reloads.begin()
-        defer { reloads.end(number) }
-        noteFileSystems()
-        let outcome = await onDisk { store in
-            Result { () throws(DefaultsError) in try store.reloadAll() }
-        }
-        switch outcome {
-        case .success(let outcome):
-            report(outcome.problem)
-            revisit(outcome)
-        case .failure(let error):
-            report(error)
-            revisit(await onDisk { $0.reloadSystem() })
-        }
-    }
-
     /// Notes whether a directory is on a slow file system.
     func noteFileSystems() {
         isSlow = ([store.directory.path] + store.system.paths).contains { NetworkFileSystem.contains($0) }
@@ -106,10 +86,12 @@ extension Engine {
             })
     }
 
-    func reload(_ domain: Domain, losses: Store.LossPolicy) async {
+    func reload(_ domain: Domain, _ losses: Store.LossPolicy) async {
         // After many attempts, accept the contents if two reads are equal, since the writer may never close the file.
         let isLong = schedule.failureCount(of: .reloadOpen(domain)) >= Schedule.maximumOpenReloads
-        let outcome = await reload([domain], openWriters: isLong ? .readAnyway : .wait, losses: losses)
+        let outcome = await onDisk { store in
+            store.reload([domain], openWriters: isLong ? .readAnyway : .wait, losses: losses, afterEvent: true)
+        }
         if outcome.beingWritten.isEmpty { schedule.succeed(.reloadOpen(domain)) }
         if outcome.isEmpty {
             schedule.succeed(.reloadUnreadable(domain))
@@ -121,23 +103,67 @@ extension Engine {
     /// The number of files that are read on the loop at once; reading as many takes about a millisecond.
     private static let maximumQuickReloads = 32
 
-    /// Reloads files, on the loop if that takes little time, and otherwise on the disk's thread.
+    /// Reloads files on the loop if that takes little time, and postpones the others.
     ///
     /// - Returns: The files to read again.
-    func reload(
-        _ domains: Set<Domain>, openWriters: DomainFile.OpenWriterPolicy = .wait,
-        losses: Store.LossPolicy = .confirmLater
-    ) async -> Store.ReloadOutcome {
-        let mayTakeLong = isSlow || openWriters == .readAnyway || domains.count > Self.maximumQuickReloads
-        let outcome = mayTakeLong ? nil : store.reloadWithoutWaiting(domains, losses: losses)
-        let postponed = outcome?.postponed ?? domains
-        if let outcome, postponed.isEmpty { return outcome }
-        let number = reloads.begin()
-        defer { reloads.end(number) }
-        let later = await onDisk {
-            $0.reload(postponed, openWriters: openWriters, losses: losses, afterEvent: true)
+    private func reloadQuickly(_ domains: Set<Domain>) -> Store.ReloadOutcome {
+        if isSlow || domains.count > Self.maximumQuickReloads {
+            postpone(domains)
+            return .none
         }
-        return outcome?.completed(by: later) ?? later
+        let outcome = store.reloadWithoutWaiting(domains)
+        postpone(outcome.postponed)
+        return outcome
+    }
+
+    /// Has files read by the disk's thread; all of them if `isAll`.
+    ///
+    /// However often files change while that thread waits for the disk, they are read only once afterwards.
+    func postpone(_ domains: Set<Domain>, isAll: Bool = false) {
+        if domains.isEmpty, !isAll { return }
+        let isQueued = postponed.withLock { postponed in
+            defer {
+                let new = PostponedReloads(domains: domains, isAll: isAll)
+                postponed = postponed?.union(new) ?? new
+            }
+            return postponed != nil
+        }
+        if isQueued { return }
+        let number = reloads.begin()
+        start { engine in
+            await engine.reloadPostponed()
+            engine.reloads.end(number)
+        }
+    }
+
+    private func reloadPostponed() async {
+        let (named, all) = await onDisk { [postponed] store in
+            let due = postponed.withLock { postponed in
+                defer { postponed = nil }
+                return postponed
+            }
+            let all: Result<Store.ReloadOutcome, DefaultsError>? =
+                due?.isAll == true ? Result { () throws(DefaultsError) in try store.reloadAll() } : nil
+            return (store.reload(due?.domains ?? [], afterEvent: true), all)
+        }
+        switch all {
+        case .success(let outcome):
+            report(outcome.problem)
+            revisit(outcome)
+        case .failure(let error):
+            report(error)
+            revisit(await onDisk { $0.reloadSystem() })
+        case nil: break
+        }
+        if all != nil { reportSystemProblems() }
+        revisit(named)
+    }
+
+    /// Waits until all reloads that have begun have ended.
+    func finishReloads() async {
+        let latest = reloads.latest
+        // The disk's thread does jobs in order.
+        while reloads.has(upTo: latest) { await onDisk { _ in } }
     }
 
     /// Plans another reload of files whose state is still uncertain.
@@ -147,6 +173,16 @@ extension Engine {
         for domain in outcome.unconfirmed {
             plan(.confirmLoss(domain), in: .milliseconds(Int64(settings.holdDelay)))
         }
+    }
+}
+
+/// The files that the disk's thread is asked to read.
+struct PostponedReloads {
+    var domains: Set<Domain>
+    var isAll: Bool
+
+    func union(_ other: Self) -> Self {
+        Self(domains: domains.union(other.domains), isAll: isAll || other.isAll)
     }
 }
 

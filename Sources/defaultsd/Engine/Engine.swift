@@ -25,8 +25,10 @@ actor Engine: Service {
     private let disk: DiskThread
     /// Whether a watched directory is on a slow file system, so that only `disk` may read files.
     var isSlow = false
-    /// The reloads that have begun and not ended, by their numbers; barriers wait for them.
+    /// The reloads that have begun and not ended; barriers wait for them.
     var reloads = RunningReloads()
+    /// The files that the disk's thread will read next; `nil` if no such job is queued.
+    let postponed = ForkSafeMutex<PostponedReloads?>(nil)
     let log: AgentLog
     private(set) var settings: AgentSettings
     /// The planned work.
@@ -107,7 +109,7 @@ actor Engine: Service {
     /// Reloads files that the watcher reports until the agent shuts down, then saves pending edits.
     func run() async throws {
         await withGracefulShutdownHandler {
-            for await _ in watcher.ticks { await reloadDirtyFiles() }
+            for await _ in watcher.ticks { reloadDirtyFiles() }
         } onGracefulShutdown: {
             self.watcher.stop()
         }
@@ -116,7 +118,8 @@ actor Engine: Service {
 
     /// Saves pending edits.
     private func end() async {
-        await reloadDirtyFiles()
+        reloadDirtyFiles()
+        await finishReloads()
         _ = await save(store.pending().map(\.domain), until: .now() + .seconds(5))
         _ = await onDisk { $0.examineDisplaced() }
         // Changes that foreign writers made to displaced files are now pending.
@@ -142,7 +145,7 @@ actor Engine: Service {
     }
 
     /// Runs a body that suspends, from a callback of the loop.
-    private func start(_ body: @escaping @Sendable (isolated Engine) async -> Void) {
+    func start(_ body: @escaping @Sendable (isolated Engine) async -> Void) {
         Task(executorPreference: executor) { await body(self) }
     }
 
@@ -167,7 +170,7 @@ actor Engine: Service {
             case .reloadOpen(let domain), .reloadUnreadable(let domain): startReload(of: domain, .confirmLater)
             case .confirmLoss(let domain): startReload(of: domain, .believe)
             case .save(let domain): start { await $0.saveIfDue(domain) }
-            case .reloadAll: start { await $0.reloadAll() }
+            case .reloadAll: postpone([], isAll: true)
             case .keepLog: keepLog()
             case .examineDisplaced: start { await $0.examineDisplaced() }
             }
@@ -178,7 +181,7 @@ actor Engine: Service {
         // A barrier that begins before the task runs must know of the reload.
         let number = reloads.begin()
         start { engine in
-            await engine.reload(domain, losses: losses)
+            await engine.reload(domain, losses)
             engine.reloads.end(number)
         }
     }

@@ -7,6 +7,8 @@ struct Outcome {
     let contender: Contender
     let statistics: Statistics?
     let ours: Statistics?
+    /// Whether the figures come from few turns, so that only a clear difference says anything.
+    let isRough: Bool
 
     /// Returns the factor by which ours is faster than a peer, or slower than the limit.
     private func ratio(_ figure: KeyPath<Statistics, Double>) -> Double? {
@@ -15,13 +17,23 @@ struct Outcome {
             ? ours[keyPath: figure] / statistics[keyPath: figure] : statistics[keyPath: figure] / ours[keyPath: figure]
     }
 
-    /// Whether the goals are met; `nil` if there are none.
-    private var isMet: Bool? {
+    private enum Verdict: String {
+        case met, missed
+        /// The difference from the goal is within the noise of a few turns.
+        case close
+    }
+
+    /// The comparison with the goals; `nil` if there are none.
+    private var verdict: Verdict? {
         let pairs = [(contender.goal, ratio(\.median)), (contender.slowGoal, ratio(\.slow))]
-        let met = pairs.compactMap { goal, ratio in
-            goal.flatMap { goal in ratio.map { contender.role == .limit ? $0 <= goal : $0 >= goal } }
+        // How many times the ratio must be to meet the goal; at most 1 if it does.
+        let shortfalls = pairs.compactMap { goal, ratio in
+            goal.flatMap { goal in ratio.map { contender.role == .limit ? $0 / goal : goal / $0 } }
         }
-        return met.isEmpty ? nil : met.allSatisfy { $0 }
+        guard let worst = shortfalls.max() else { return nil }
+        if worst <= 1 { return .met }
+        let noise = isRough ? (ours?.spread ?? 0) + (statistics?.spread ?? 0) : 0
+        return worst <= 1 + noise ? .close : .missed
     }
 
     private static let nameWidth = 36
@@ -44,11 +56,15 @@ struct Outcome {
         line += String(format: " %3.0f%%", statistics.spread * 100)
         guard let median = ratio(\.median), let slow = ratio(\.slow) else { return line }
         line += String(format: " %8.2f %6.2f", median, slow)
-        if let isMet {
+        if let verdict {
             let sign = contender.role == .limit ? "≤" : "≥"
             let goals = [contender.goal, contender.slowGoal].compactMap(\.self)
             line += "  \(sign) " + goals.map { String(format: "%.3g", $0) }.joined(separator: ", ")
-            line += isMet ? "" : "  MISSED"
+            switch verdict {
+            case .met: break
+            case .close: line += "  close"
+            case .missed: line += "  MISSED"
+            }
         }
         return line
     }
@@ -74,7 +90,7 @@ struct Outcome {
         object["ratioAtP99"] = ratio(\.slow)
         object["goal"] = contender.goal
         object["goalAtP99"] = contender.slowGoal
-        object["isMet"] = isMet
+        object["verdict"] = verdict?.rawValue
         return object
     }
 }

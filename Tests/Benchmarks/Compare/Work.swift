@@ -6,6 +6,9 @@ struct Work {
     var rounds: Int
     let contenders: [Contender]
 
+    /// The number of turns below which a figure is rough.
+    private static let fewRounds = 10
+
     /// The unit of the figures.
     enum Unit: String {
         case nanoseconds = "ns"
@@ -48,7 +51,9 @@ struct Work {
         }
         let ours = entrants.first { $0.contender.role == .ours }.flatMap { Statistics($0.samples) }
         return entrants.map {
-            Outcome(work: name, unit: unit, contender: $0.contender, statistics: Statistics($0.samples), ours: ours)
+            Outcome(
+                work: name, unit: unit, contender: $0.contender, statistics: Statistics($0.samples), ours: ours,
+                isRough: rounds < Self.fewRounds)
         }
     }
 }

@@ -1,3 +1,4 @@
+import DefaultsCore
 import Foundation
 import Glibc
 import PropertyList
@@ -5,8 +6,8 @@ import PropertyList
 /// The effect of a domain's size, and of the number of domains, on the cost of a change.
 ///
 /// Measures the time from a set in one process to the new value in another, in a domain with many keys and among many
-/// domains, compared with small numbers of both. Saving a large file takes longer, but happens in the background; the
-/// time until a value is durable is measured among many domains only.
+/// domains, compared with small numbers of both. Also measures the time until one key of a large file is durable,
+/// compared with the time to read that file.
 struct GrowthWork {
     private let place: BenchEnvironment
 
@@ -19,6 +20,25 @@ struct GrowthWork {
             let large = try Pair(domains: 10, keys: keys, at: place)
             return change("a key of \(keys) changes", in: large, beside: small, rounds)
         }
+        let large = isQuick ? 10_000 : 100_000
+        let saved = Work(
+            name: "a key of \(large) is set and synchronized", unit: .milliseconds, rounds: isQuick ? 2 : rounds,
+            contenders: [
+                .ours { [place] in
+                    let pair = try Pair(domains: 1, keys: large, at: place)
+                    return { try pair.durableTimes() }
+                },
+                .limit("its file read", goal: 1) { [place] in
+                    let directory = try DomainFiles.make(1, keys: large, at: place)
+                    let path = "\(directory)/\(DomainFiles.name(0)).plist"
+                    return {
+                        try Stopwatch.times(3) { _ in
+                            let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+                            _ = try PropertyListDocument(reading: bytes, limits: .domainFile)
+                        }
+                    }
+                },
+            ])
         let numbers = try (isQuick ? [1_000] : [1_000, 10_000]).flatMap { domains in
             let large = try Pair(domains: domains, keys: 20, at: place)
             let durable = Work(
@@ -29,7 +49,7 @@ struct GrowthWork {
                 ])
             return [change("a key changes, among \(domains) domains", in: large, beside: small, rounds), durable]
         }
-        return sizes + numbers
+        return sizes + [saved] + numbers
     }
 
     private func change(_ name: String, in large: Pair, beside small: Pair, _ rounds: Int) -> Work {

@@ -1,4 +1,5 @@
 import CPeers
+import DefaultsFoundation
 import DefaultsKit
 import Foundation
 import Glibc
@@ -31,7 +32,7 @@ struct SetWork {
                             return samples
                         }
                     },
-                    .peer("Foundation", package: "Swift", goal: 20) { [foundation] in
+                    .peer("Foundation", package: "Swift", goal: 15, slowGoal: 10) { [foundation] in
                         {
                             let samples = Stopwatch.each(of: count) { foundation.set($0, forKey: "integer") }
                             _ = foundation.synchronize()
@@ -54,6 +55,24 @@ struct SetWork {
                             let samples = Stopwatch.each(of: count) { peer_gnustep_set("integer", $0) }
                             _ = peer_gnustep_synchronize()
                             return samples
+                        }
+                    },
+                ]),
+            Work(
+                name: "set an integer while didChangeNotification is observed", unit: .nanoseconds, rounds: rounds,
+                contenders: [
+                    .ours { [ours] in
+                        {
+                            observed(DefaultsKit.UserDefaults.didChangeNotification) {
+                                Stopwatch.each(of: count) { ours.set($0, forKey: "integer") }
+                            }
+                        }
+                    },
+                    .peer("Foundation", package: "Swift") { [foundation] in
+                        {
+                            observed(Foundation.UserDefaults.didChangeNotification) {
+                                Stopwatch.each(of: count) { foundation.set($0, forKey: "integer") }
+                            }
                         }
                     },
                 ]),
@@ -94,7 +113,7 @@ struct SetWork {
                             }
                         }
                     },
-                    .limit("write, fsync, rename, fsync", goal: 1.3, replaceDurably),
+                    .limit("write, fsync, rename, fsync", goal: 1.5, replaceDurably),
                 ]),
             Work(
                 name: "set and synchronize, 8 writers at once (each)", unit: .milliseconds, rounds: rounds,
@@ -111,7 +130,22 @@ struct SetWork {
                             return [(Stopwatch.now - start) / 80]
                         }
                     },
-                    .limit("write, fsync, rename, fsync by 1", goal: 0.25, replaceDurably),
+                    .limit("write, fsync, rename, fsync by 1", goal: 0.3, replaceDurably),
+                ]),
+            Work(
+                name: "update, 8 writers at once (each)", unit: .milliseconds, rounds: rounds,
+                contenders: [
+                    .ours { [ours] in
+                        {
+                            let start = Stopwatch.now
+                            concurrently(8) { writer in
+                                let key = DefaultsKey<Int>("updated\(writer)", default: 0)
+                                for _ in 0..<10 { _ = try? ours.update(key) { $0 += 1 } }
+                            }
+                            return [(Stopwatch.now - start) / 80]
+                        }
+                    },
+                    .limit("write, fsync, rename, fsync by 1", replaceDurably),
                 ]),
         ]
     }
@@ -134,4 +168,12 @@ struct SetWork {
             }
         }
     }
+}
+
+/// Runs a body while an observer counts a notification, as an app that follows its own settings does.
+private func observed<Value>(_ name: Notification.Name, _ body: () -> Value) -> Value {
+    nonisolated(unsafe) var count = 0
+    let observer = NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { _ in count += 1 }
+    defer { NotificationCenter.default.removeObserver(observer) }
+    return body()
 }
