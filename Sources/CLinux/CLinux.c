@@ -112,10 +112,12 @@ static void narrow_mask(unsigned char *acl, ssize_t length, unsigned mask) {
     }
 }
 
-int linux_copy_attributes(int from, int to, unsigned mask) {
+int linux_copy_attributes(int from, int to, unsigned mask, const char *except) {
     // A new file inherits its directory's default ACL, whose entries would take effect once the mode grants a group
     // access.
-    if (fremovexattr(to, "system.posix_acl_access") != 0 && errno != ENODATA && errno != ENOTSUP) return -1;
+    if (fgetxattr(to, "system.posix_acl_access", NULL, 0) >= 0 && fremovexattr(to, "system.posix_acl_access") != 0
+        && errno != ENODATA)
+        return -1;
     ssize_t size = flistxattr(from, NULL, 0);
     if (size <= 0) return size < 0 && errno != ENOTSUP ? -1 : 0;
     char *names = malloc((size_t)size);
@@ -123,6 +125,7 @@ int linux_copy_attributes(int from, int to, unsigned mask) {
     size = flistxattr(from, names, (size_t)size);
     int refused = 0;
     for (char *name = names; size > 0 && name < names + size; name += strlen(name) + 1) {
+        if (strcmp(name, except) == 0) continue;
         ssize_t length = fgetxattr(from, name, NULL, 0);
         if (length < 0) continue; // removed since it was listed
         void *value = malloc(length > 0 ? (size_t)length : 1);

@@ -75,11 +75,11 @@ int linux_set_attribute(int fd, const char *name, const void *value, size_t size
 /// or doesn't fit.
 ssize_t linux_attribute(int fd, const char *name, void *value, size_t size);
 
-/// Copies every extended attribute from one open file to another, including the ACL. If the first file has no ACL, the
-/// second file's ACL is removed. The ACL's mask is limited to the given permissions (4 to read, 2 to write, 1 to
+/// Copies every extended attribute but one from one open file to another, including the ACL. If the first file has no
+/// ACL, the second file's ACL is removed. The ACL's mask is limited to the given permissions (4 to read, 2 to write, 1 to
 /// execute). Returns the number of attributes that the file system refused (ENOTSUP, EPERM) and that were skipped, or
 /// -1 on any other failure.
-int linux_copy_attributes(int from, int to, unsigned mask);
+int linux_copy_attributes(int from, int to, unsigned mask, const char *except);
 
 /// Blocks signals, except those that the process ignores, and creates a non-blocking, close-on-exec descriptor that is
 /// readable when a signal is pending (signalfd).

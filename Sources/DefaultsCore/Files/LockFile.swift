@@ -154,7 +154,10 @@ package struct LockFile: ~Copyable, Sendable {
         let new = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
         var directory = stat()
         if geteuid() == 0, stat(Path.directory(of: path), &directory) == 0 {
-            fchown(new.number, directory.st_uid, directory.st_gid)
+            let own = try new.status()
+            if own.st_uid != directory.st_uid || own.st_gid != directory.st_gid {
+                fchown(new.number, directory.st_uid, directory.st_gid)
+            }
         }
         return new
     }

@@ -34,8 +34,7 @@ struct Replacement {
         defer { if !isNeeded { unlink(temporaryPath) } }
         // Set the mark before writing the content, so that recovery can tell an incomplete version from a foreign
         // writer's.
-        let mark = SaveMark(hash: newHash, newest: newest)
-        mark.set(on: new)
+        SaveMark(hash: newHash, newest: newest).set(on: new)
         try new.write(bytes)
 
         guard let expected else {
@@ -48,7 +47,6 @@ struct Replacement {
         guard let old = try openTarget() else { return .fileChanged }
         let status = try old.status()
         try copyAttributes(from: old, status, to: new)
-        mark.set(on: new)
         try new.synchronize()
         if let obstacle = try obstacle(to: old, expected) { return obstacle }
         if status.st_nlink > 1 {
@@ -157,18 +155,24 @@ struct Replacement {
     }
 
     /// Gives the new file the old one's mode, owner and extended attributes, before it becomes visible.
+    ///
+    /// Sets only what differs, because the kernel reports each call to everyone who watches the directory.
     private func copyAttributes(
         from old: borrowing FileDescriptor, _ status: stat, to new: borrowing FileDescriptor
     ) throws(SystemCall.Failure) {
         // Only root can give a file away. For other users, the new file is theirs, as with any save by rename, but they
         // can preserve its group if they are a member.
+        let own = try new.status()
         let isOwned =
-            fchown(new.number, status.st_uid, status.st_gid) == 0 || fchown(new.number, .max, status.st_gid) == 0
+            own.st_uid == status.st_uid && own.st_gid == status.st_gid
+            || fchown(new.number, status.st_uid, status.st_gid) == 0 || fchown(new.number, .max, status.st_gid) == 0
         // If the group couldn't be preserved, the new group must not get the old group's permissions: limit them to
         // those of everyone, already when the ACL is set.
         let mode = isOwned ? status.st_mode : status.st_mode & (~0o070 | (status.st_mode & 0o007) << 3)
-        try SystemCall.run { linux_copy_attributes(old.number, new.number, mode >> 3 & 0o7) }
-        try SystemCall.run { fchmod(new.number, mode & 0o7777) }
+        try SystemCall.run { linux_copy_attributes(old.number, new.number, mode >> 3 & 0o7, SaveMark.name) }
+        if try new.status().st_mode & 0o7777 != mode & 0o7777 {
+            try SystemCall.run { fchmod(new.number, mode & 0o7777) }
+        }
     }
 
     /// Reserves space for new content in an open file without changing the file.

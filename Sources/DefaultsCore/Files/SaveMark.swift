@@ -16,7 +16,8 @@ import Linux
 /// restoring a backup is a new, deliberate change. On a file system without extended attributes, other stores must
 /// guess and rely on the file's times.
 package struct SaveMark: Hashable, Sendable {
-    private static let name = "user.defaultsd.published"
+    /// The attribute's name.
+    static let name = "user.defaultsd.published"
 
     /// The hash of the content.
     package var hash: ContentHash

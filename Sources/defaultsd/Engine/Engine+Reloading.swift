@@ -9,21 +9,22 @@ extension Engine {
     /// Reloads everything that the watcher has collected.
     func reloadDirtyFiles() {
         let dirty = watcher.dequeue()
+        if let reason = dirty.rescan {
+            reportWatchMode()
+            log.logger.debug("Reloading all files: \(reason)")
+            postpone([], isAll: true)
+        }
+        let changed = domains(dirty.changed)
+        for domain in changed { obstacles.noteChange(of: domain) }
+        revisit(reloadQuickly(changed))
+        // Everything else can wait until the subscribers have the changes.
+        observers.withLock { $0.subscribers }?.sendNow()
         if dirty.rescan != nil || dirty.changed.contains(AgentClaim.fileName) {
             observers.withLock { $0.claimChecks }?.request()
         } else if !dirty.isEmpty {
             // A change may come from a client that wrote the file itself because it couldn't find the socket.
             observers.withLock { $0.claimChecks }?.requestIfNeeded()
         }
-        if let reason = dirty.rescan {
-            reportWatchMode()
-            log.logger.debug("Reloading all files: \(reason)")
-            noteFileSystems()
-            postpone([], isAll: true)
-        }
-        let changed = domains(dirty.changed)
-        for domain in changed { obstacles.noteChange(of: domain) }
-        revisit(reloadQuickly(changed))
         // Obstacles to saving may be gone. A file's own event doesn't indicate this, since the failed attempt itself
         // may cause it.
         if dirty.rescan != nil {
@@ -55,11 +56,6 @@ extension Engine {
         // The scan of the directory reports the problem.
         case .waiting: break
         }
-    }
-
-    /// Notes whether a directory is on a slow file system.
-    func noteFileSystems() {
-        isSlow = ([store.directory.path] + store.system.paths).contains { NetworkFileSystem.contains($0) }
     }
 
     /// Logs a problem of the directory, or its end, once, and plans another scan while it lasts.
@@ -137,16 +133,22 @@ extension Engine {
     }
 
     private func reloadPostponed() async {
-        let (named, all) = await onDisk { [postponed] store in
+        let done = await onDisk { [postponed] store in
             let due = postponed.withLock { postponed in
                 defer { postponed = nil }
                 return postponed
             }
-            let all: Result<Store.ReloadOutcome, DefaultsError>? =
-                due?.isAll == true ? Result { () throws(DefaultsError) in try store.reloadAll() } : nil
-            return (store.reload(due?.domains ?? [], afterEvent: true), all)
+            var done = DoneReloads()
+            if due?.isAll == true {
+                // Another file system may have been mounted.
+                done.isSlow = Self.isSlow(store)
+                done.all = Result { () throws(DefaultsError) in try store.reloadAll() }
+            }
+            done.named = store.reload(due?.domains ?? [], afterEvent: true)
+            return done
         }
-        switch all {
+        if let isSlow = done.isSlow { self.isSlow = isSlow }
+        switch done.all {
         case .success(let outcome):
             report(outcome.problem)
             revisit(outcome)
@@ -155,8 +157,13 @@ extension Engine {
             revisit(await onDisk { $0.reloadSystem() })
         case nil: break
         }
-        if all != nil { reportSystemProblems() }
-        revisit(named)
+        if done.all != nil { reportSystemProblems() }
+        revisit(done.named)
+    }
+
+    /// Returns whether a watched directory is on a slow file system.
+    static func isSlow(_ store: Store) -> Bool {
+        ([store.directory.path] + store.system.paths).contains { NetworkFileSystem.contains($0) }
     }
 
     /// Waits until all reloads that have begun have ended.
@@ -184,6 +191,15 @@ struct PostponedReloads {
     func union(_ other: Self) -> Self {
         Self(domains: domains.union(other.domains), isAll: isAll || other.isAll)
     }
+}
+
+/// The outcomes of postponed reloads.
+private struct DoneReloads {
+    var named = Store.ReloadOutcome.none
+    /// The outcome of reloading all files, if they were asked for.
+    var all: Result<Store.ReloadOutcome, DefaultsError>?
+    /// Whether a watched directory is on a slow file system, if all files were asked for.
+    var isSlow: Bool?
 }
 
 /// The reloads that have begun and not ended.

@@ -79,7 +79,7 @@ actor Engine: Service {
     /// Handles the files that the first scan of the directory couldn't settle, and starts observing the store.
     func begin(_ outcome: Store.ReloadOutcome) {
         store.observe(with: self)
-        noteFileSystems()
+        isSlow = Self.isSlow(store)
         for (_, error) in store.failures() { log.logger.warning("\(error)") }
         if let problem = store.logProblem { storeLostLog(problem) }
         report(outcome.problem)
@@ -225,6 +225,8 @@ protocol EngineSubscribers: AnyObject, Sendable {
     ///
     /// May be called on any thread; frequent calls are cheap.
     func wake()
+    /// Sends new records without waiting for the next turn of the loop; called only on the event loop.
+    func sendNow()
     /// Applies the limits of changed settings.
     func follow(_ settings: AgentSettings)
 }

@@ -272,6 +272,8 @@ final class Server: Service, EngineSubscribers {
         eventLoop.execute { self.pumpIfNeeded() }
     }
 
+    func sendNow() { pumpIfNeeded() }
+
     /// Sends new records to all subscriptions, except those of the connection that is being served, if any.
     ///
     /// Called only on the event loop. A connection that has made an edit calls this before it sends its answer, because

@@ -2,8 +2,9 @@ import NIOPosix
 
 /// The thread that does whatever may wait for the disk, one job after another.
 ///
-/// So the event loop, which serves the clients, never waits: not for `fsync`, a directory's lock, or a slow file system.
-/// The thread lasts as long as the process, because NIO would start Dispatch's pool to end it; see `EventLoopExecutor`.
+/// So the event loop, which serves the clients, never waits: not for `fsync`, a directory's lock, or a slow file
+/// system. The thread lasts as long as the process, because NIO would start Dispatch's pool to end it; see
+/// `EventLoopExecutor`.
 struct DiskThread: Sendable {
     private let pool = NIOThreadPool(numberOfThreads: 1)
 

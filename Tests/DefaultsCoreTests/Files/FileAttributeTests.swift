@@ -59,8 +59,23 @@ struct FileAttributeTests {
             try RawFile.write("", to: new)
             let (from, to) = (open(path, O_RDONLY), open(new, O_WRONLY))
             defer { for file in [from, to] { close(file) } }
-            #expect(linux_copy_attributes(from, to, mask) == 0)
+            #expect(linux_copy_attributes(from, to, mask, "user.none") == 0)
             #expect(try RawFile.status(new).st_mode & 0o777 == 0o600 | mode_t(mask & 4) << 3)
+        }
+    }
+
+    @Test("One attribute isn't copied: the mark of the old version")
+    func mark() throws {
+        try Self.withFile { directory, path in
+            let new = directory + "/new"
+            try RawFile.write("", to: new)
+            let (from, to) = (open(path, O_RDONLY), open(new, O_WRONLY))
+            defer { for file in [from, to] { close(file) } }
+            for name in ["user.note", SaveMark.name] { #expect(linux_set_attribute(from, name, "old", 3) == 0) }
+            #expect(linux_set_attribute(to, SaveMark.name, "new!", 4) == 0)
+            #expect(linux_copy_attributes(from, to, 0, SaveMark.name) == 0)
+            #expect(linux_attribute(to, "user.note", nil, 0) == 3)
+            #expect(linux_attribute(to, SaveMark.name, nil, 0) == 4)
         }
     }
 
