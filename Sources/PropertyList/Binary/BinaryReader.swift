@@ -1,7 +1,7 @@
 /// A reader of binary property lists (`bplist00`).
 ///
-/// Objects may be shared, so containers and larger scalars are cached. Each use counts their expanded size against the
-/// limits, so a small file can't represent an enormous tree.
+/// Objects may be shared, so containers and larger scalars are cached on their second use; most are used only once.
+/// Each use counts their expanded size against the limits, so a small file can't represent an enormous tree.
 struct BinaryReader: ~Copyable {
     private let bytes: UnsafeRawBufferPointer
     private let trailer: BinaryTrailer
@@ -9,7 +9,10 @@ struct BinaryReader: ~Copyable {
     private var objects = 0
     /// The number of bytes of text and data so far; shared values count once per use.
     private var content = 0
-    private var levels: [Level] = []
+    /// The innermost open container.
+    private var innermost = Level()
+    /// The containers around it, after a level that stands for the document.
+    private var outer: [Level] = []
     /// The values and keys of open containers.
     private var values = MoveStack<PropertyListValue>()
     private var keys = MoveStack<String>()
@@ -25,19 +28,21 @@ struct BinaryReader: ~Copyable {
     private static let unknown: Int32 = 0
     /// A container that is being read.
     private static let open: Int32 = -1
-    /// A scalar encountered once.
+    /// An object encountered once, and not cached.
     private static let met: Int32 = -2
 
     /// A container being read.
     private struct Level {
-        var object: Int
-        var references: Int
-        var count: Int
+        var object = 0
+        var references = 0
+        var count = 0
         var next = 0
-        var isDictionary: Bool
+        var isDictionary = false
+        /// Whether the container has been read before.
+        var isMet = false
         /// The values of `objects` and `content` when this container was opened.
-        var objectsBefore: Int
-        var contentBefore: Int
+        var objectsBefore = 0
+        var contentBefore = 0
         /// The maximum nesting depth of the containers inside this one.
         var height = 0
     }
@@ -73,35 +78,27 @@ struct BinaryReader: ~Copyable {
     }
 
     private mutating func readDocument() throws(ReadingFailure) -> PropertyListValue {
-        var outermost: PropertyListValue?
-        if let value = try value(of: trailer.topObject, referredAt: bytes.count - 16) { outermost = value }
-        while let last = levels.indices.last {
-            if try readScalars(of: last) { continue }
+        if let value = try value(of: trailer.topObject, referredAt: bytes.count - 16) { return value }
+        while true {
+            if try readScalars() { continue }
             let value = close()
-            guard !levels.isEmpty else {
-                outermost = value
-                break
-            }
+            if outer.isEmpty { return value }
             values.append(value)
         }
-        guard let outermost else {
-            throw ReadingFailure(code: .syntax, offset: 0, message: "there is no top-level object")
-        }
-        return outermost
     }
 
-    /// Reads a container's values until it reaches a nested container, which must be read first.
+    /// Reads the innermost container's values until it reaches a nested container, which must be read first.
     ///
     /// - Returns: Whether a nested container was opened; `false` once all values have been read.
-    private mutating func readScalars(of level: Int) throws(ReadingFailure) -> Bool {
-        while levels[level].next < levels[level].count {
-            var position = levels[level].references + levels[level].next * trailer.referenceSize
-            levels[level].next += 1
-            if levels[level].isDictionary {
+    private mutating func readScalars() throws(ReadingFailure) -> Bool {
+        while innermost.next < innermost.count {
+            var position = innermost.references + innermost.next * trailer.referenceSize
+            innermost.next += 1
+            if innermost.isDictionary {
                 let key = try key(of: reference(at: position), referredAt: position)
                 if check != nil { try check?.add(key, at: position) }
                 keys.append(key)
-                position += levels[level].count * trailer.referenceSize
+                position += innermost.count * trailer.referenceSize
             }
             guard let value = try value(of: reference(at: position), referredAt: position) else { return true }
             values.append(value)
@@ -109,9 +106,11 @@ struct BinaryReader: ~Copyable {
         return false
     }
 
-    /// Pops the completed container off the stack and caches it.
+    /// Pops the completed container off the stack.
     private mutating func close() -> PropertyListValue {
-        let level = levels.removeLast()
+        let level = innermost
+        innermost = outer.removeLast()
+        innermost.height = max(innermost.height, level.height + 1)
         let value: PropertyListValue
         if level.isDictionary {
             check?.close()
@@ -121,12 +120,14 @@ struct BinaryReader: ~Copyable {
         } else {
             value = .array(values.popArray(level.count))
         }
-        kept.append(
-            CachedValue(
-                value: value, objects: objects - level.objectsBefore, content: content - level.contentBefore,
-                height: level.height + 1))
-        positions[level.object] = Int32(truncatingIfNeeded: kept.count)
-        if let parent = levels.indices.last { levels[parent].height = max(levels[parent].height, level.height + 1) }
+        positions[level.object] = Self.met
+        if level.isMet {
+            keep(
+                CachedValue(
+                    value: value, objects: objects - level.objectsBefore, content: content - level.contentBefore,
+                    height: level.height + 1),
+                as: level.object)
+        }
         return value
     }
 
@@ -148,10 +149,14 @@ struct BinaryReader: ~Copyable {
         case .uid: return .uid(try BinaryScalar.unsigned(bytes, found))
         case .ascii, .utf16:
             try count(content: found.count, at: found.offset)
-            return keep(.string(try BinaryScalar.string(bytes, found)), found, as: object)
+            let string = try BinaryScalar.string(bytes, found)
+            if found.count > Self.inlined { keep(.string(string), found, as: object) }
+            return .string(string)
         case .data:
             try count(content: found.count, at: found.offset)
-            return keep(.data([UInt8](bytes[found.content..<(found.content + found.count)])), found, as: object)
+            let data = [UInt8](bytes[found.content..<(found.content + found.count)])
+            if found.count > Self.inlined { keep(.data(data), found, as: object) }
+            return .data(data)
         case .array, .dictionary:
             try open(found, as: object)
             return nil
@@ -167,10 +172,8 @@ struct BinaryReader: ~Copyable {
         let kept = kept[Int(known) - 1]
         try count(objects: kept.objects, at: position)
         try count(content: kept.content, at: position)
-        if let last = levels.indices.last {
-            levels[last].height = max(levels[last].height, kept.height)
-        }
-        guard levels.count + kept.height <= limits.depth else { throw tooDeep(at: position) }
+        innermost.height = max(innermost.height, kept.height)
+        guard outer.count + kept.height <= limits.depth else { throw tooDeep(at: position) }
         return kept.value
     }
 
@@ -187,55 +190,52 @@ struct BinaryReader: ~Copyable {
         try count(content: found.count, at: found.offset)
         let string = try BinaryScalar.string(bytes, found)
         try MarkRun.check(string, at: found.offset)
-        _ = keep(.string(string), found, as: object)
+        if found.count > Self.inlined { keep(.string(string), found, as: object) }
         return string
     }
 
-    /// Caches a value on its second use, so that later uses share its memory.
-    private mutating func keep(
-        _ value: PropertyListValue, _ found: BinaryObject, as object: Int
-    ) -> PropertyListValue {
-        // Swift stores up to 15 bytes of text inline, and most objects are used only once.
-        guard found.count > 15 else { return value }
-        guard positions[object] == Self.met else {
-            positions[object] = Self.met
-            return value
-        }
-        kept.append(CachedValue(value: value, objects: 1, content: found.count, height: 0))
+    /// The number of bytes of text that Swift stores without allocating memory.
+    private static let inlined = 15
+
+    /// Caches text or data on its second use, so that later uses share its memory.
+    private mutating func keep(_ value: PropertyListValue, _ found: BinaryObject, as object: Int) {
+        guard positions[object] == Self.met else { return positions[object] = Self.met }
+        keep(CachedValue(value: value, objects: 1, content: found.count, height: 0), as: object)
+    }
+
+    private mutating func keep(_ value: CachedValue, as object: Int) {
+        kept.append(value)
         positions[object] = Int32(truncatingIfNeeded: kept.count)
-        return value
     }
 
     private mutating func open(_ found: BinaryObject, as object: Int) throws(ReadingFailure) {
-        guard levels.count < limits.depth else { throw tooDeep(at: found.offset) }
+        guard outer.count < limits.depth else { throw tooDeep(at: found.offset) }
         // Refuse the container before reading any of its values.
         guard found.count <= limits.objects - objects else { throw tooManyObjects(at: found.offset) }
-        let level = Level(
+        outer.append(innermost)
+        innermost = Level(
             object: object, references: found.content, count: found.count, isDictionary: found.kind == .dictionary,
-            objectsBefore: objects - 1, contentBefore: content)
-        levels.append(level)
-        if level.isDictionary { check?.open() }
+            isMet: positions[object] == Self.met, objectsBefore: objects - 1, contentBefore: content)
+        if innermost.isDictionary { check?.open() }
         positions[object] = Self.open
     }
 
+    @inline(__always)
     private func find(_ object: Int, referredAt position: Int) throws(ReadingFailure) -> BinaryObject {
         let entry = trailer.tableOffset + object * trailer.offsetSize
         guard let offset = Int(exactly: number(at: entry, size: trailer.offsetSize)),
             offset >= BinaryTrailer.header.utf8.count, offset < trailer.tableOffset
         else {
-            throw ReadingFailure(
-                code: .offsetOutOfRange, offset: entry,
-                message: "the offset of object \(object) is not within the input")
+            throw badOffset(of: object, at: entry)
         }
         return try BinaryObject(bytes, at: offset, end: trailer.tableOffset, referenceSize: trailer.referenceSize)
     }
 
+    @inline(__always)
     private func reference(at position: Int) throws(ReadingFailure) -> Int {
         guard let object = Int(exactly: number(at: position, size: trailer.referenceSize)), object < trailer.objectCount
         else {
-            throw ReadingFailure(
-                code: .offsetOutOfRange, offset: position,
-                message: "a container refers to an object that does not exist")
+            throw noObject(at: position)
         }
         return object
     }
@@ -250,6 +250,7 @@ struct BinaryReader: ~Copyable {
 
     // MARK: Limits
 
+    @inline(__always)
     private mutating func count(objects more: Int, at offset: Int) throws(ReadingFailure) {
         guard more <= limits.objects - objects else { throw tooManyObjects(at: offset) }
         objects += more
@@ -258,20 +259,45 @@ struct BinaryReader: ~Copyable {
     /// Counts text and data before they are copied.
     ///
     /// Objects may overlap in the input, so even a small input can represent any amount of text and data.
+    @inline(__always)
     private mutating func count(content more: Int, at offset: Int) throws(ReadingFailure) {
         guard more <= limits.bytes - content else {
-            throw ReadingFailure(
-                code: .tooLarge, offset: offset,
-                message: "text and data exceed the limit of \(limits.bytes) bytes; shared values count once per use")
+            throw tooLarge(at: offset)
         }
         content += more
     }
 
+    // MARK: Failures
+
+    // They are out of line, so that the code above stays small.
+
+    @inline(never)
+    private func badOffset(of object: Int, at position: Int) -> ReadingFailure {
+        ReadingFailure(
+            code: .offsetOutOfRange, offset: position,
+            message: "the offset of object \(object) is not within the input")
+    }
+
+    @inline(never)
+    private func noObject(at position: Int) -> ReadingFailure {
+        ReadingFailure(
+            code: .offsetOutOfRange, offset: position, message: "a container refers to an object that does not exist")
+    }
+
+    @inline(never)
+    private func tooLarge(at offset: Int) -> ReadingFailure {
+        ReadingFailure(
+            code: .tooLarge, offset: offset,
+            message: "text and data exceed the limit of \(limits.bytes) bytes; shared values count once per use")
+    }
+
+    @inline(never)
     private func tooManyObjects(at offset: Int) -> ReadingFailure {
         ReadingFailure(
             code: .tooManyObjects, offset: offset, message: "the property list has more than \(limits.objects) values")
     }
 
+    @inline(never)
     private func tooDeep(at offset: Int) -> ReadingFailure {
         ReadingFailure(
             code: .tooDeep, offset: offset, message: "containers are nested more than \(limits.depth) levels deep")

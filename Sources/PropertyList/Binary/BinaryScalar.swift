@@ -43,8 +43,9 @@ enum BinaryScalar {
         let content = UnsafeRawBufferPointer(rebasing: bytes[object.content..<(object.content + object.count)])
         guard object.kind == .ascii else { return try utf16(content, object) }
         let bytes = content.assumingMemoryBound(to: UInt8.self)
-        if UTF8Validation.firstInvalidOffset(in: bytes) == nil { return String(decoding: bytes, as: UTF8.self) }
-        return latin1(bytes)
+        if let string = String(ascii: bytes) { return string }
+        return UTF8Validation.firstInvalidOffset(in: bytes) == nil
+            ? String(decoding: bytes, as: UTF8.self) : latin1(bytes)
     }
 
     /// Decodes supposed ASCII text that isn't even UTF-8; like Foundation, it assumes Latin-1.

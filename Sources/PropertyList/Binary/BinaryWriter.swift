@@ -9,7 +9,7 @@ struct BinaryWriter: ~Copyable {
     private var offsets: [Int] = []
     /// The scalars written so far.
     private var written = ScalarIndex()
-    private var levels: [WriterLevel] = []
+    private var stack = WriterStack(format: .binary)
     private var containers: [Container] = []
     /// For each open container, its index in `containers`.
     private var open: [Int] = []
@@ -27,7 +27,6 @@ struct BinaryWriter: ~Copyable {
         // These capacities suffice for most documents and messages.
         offsets.reserveCapacity(64)
         references.reserveCapacity(64)
-        levels.reserveCapacity(4)
         containers.reserveCapacity(4)
         open.reserveCapacity(4)
     }
@@ -35,17 +34,15 @@ struct BinaryWriter: ~Copyable {
     mutating func write(_ value: PropertyListValue) throws(PropertyListError) -> [UInt8] {
         output.append(text: BinaryTrailer.header)
         _ = try object(for: value)
-        while let last = levels.indices.last {
-            let index = levels[last].next
-            guard index < levels[last].count else {
-                levels.removeLast()
+        while let last = open.last {
+            guard let value = stack.next() else {
+                stack.close()
                 open.removeLast()
                 continue
             }
-            levels[last].next += 1
-            let container = containers[open[last]]
-            let position = container.firstReference + index + (container.isDictionary ? container.count : 0)
-            references[position] = try object(for: levels[last][index])
+            let container = containers[last]
+            let position = container.firstReference + stack.position - 1
+            references[position + (container.isDictionary ? container.count : 0)] = try object(for: value)
         }
         finish()
         return [UInt8](output.elements)
@@ -54,27 +51,27 @@ struct BinaryWriter: ~Copyable {
     /// Writes a scalar or begins a container, and returns its object number.
     private mutating func object(for value: PropertyListValue) throws(PropertyListError) -> Int {
         switch value {
-        case .array(let values): return try begin(WriterLevel(values))
-        case .dictionary(let values): return try begin(WriterLevel(values))
+        case .array(let values):
+            try stack.open(values)
+            return begin(count: values.count)
+        case .dictionary(let values):
+            try stack.open(values)
+            return begin(count: values.count)
         default: return scalar { $0.append(value) }
         }
     }
 
-    private mutating func begin(_ level: WriterLevel) throws(PropertyListError) -> Int {
-        try levels.open(level, format: .binary)
+    private mutating func begin(count: Int) -> Int {
         let object = offsets.count
+        let isDictionary = stack.isInDictionary
         offsets.append(0)
-        let count = level.count
         open.append(containers.count)
         containers.append(
-            Container(
-                object: object, isDictionary: level.isDictionary, firstReference: references.count, count: count))
-        references.append(contentsOf: repeatElement(0, count: level.isDictionary ? 2 * count : count))
+            Container(object: object, isDictionary: isDictionary, firstReference: references.count, count: count))
+        references.append(contentsOf: repeatElement(0, count: isDictionary ? 2 * count : count))
+        guard isDictionary else { return object }
         let first = references.count - 2 * count
-        for index in 0..<count {
-            guard let key = level.key(at: index) else { break }
-            references[first + index] = scalar { $0.append(key) }
-        }
+        for index in 0..<count { references[first + index] = scalar { $0.append($0.stack.key(at: index)) } }
         return object
     }
 
@@ -120,16 +117,19 @@ struct BinaryWriter: ~Copyable {
     }
 
     private mutating func append(_ string: String) {
-        let isASCII = string.utf8Span.span.withUnsafeBufferPointer { UTF8Validation.firstNonASCII(in: $0) == nil }
-        if isASCII {
-            append(marker: 0x50, count: string.utf8.count)
-            output.append(text: string)
-        } else {
-            append(marker: 0x60, count: string.utf16.count)
-            for unit in string.utf16 {
-                output.append(UInt8(truncatingIfNeeded: unit >> 8))
-                output.append(UInt8(truncatingIfNeeded: unit))
-            }
+        string.withBytes { append($0) }
+    }
+
+    private mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
+        guard UTF8Validation.firstNonASCII(in: text) != nil else {
+            append(marker: 0x50, count: text.count)
+            return output.append(text)
+        }
+        let units = String(decoding: text, as: UTF8.self).utf16
+        append(marker: 0x60, count: units.count)
+        for unit in units {
+            output.append(UInt8(truncatingIfNeeded: unit >> 8))
+            output.append(UInt8(truncatingIfNeeded: unit))
         }
     }
 

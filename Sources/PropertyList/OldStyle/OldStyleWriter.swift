@@ -9,7 +9,7 @@ struct OldStyleWriter: ~Copyable {
     var isTyped = false
 
     private var output = MoveStack<UInt8>()
-    private var levels: [WriterLevel] = []
+    private var open = WriterStack(format: .oldStyle)
     /// The layout of the surrounding document; `nil` when writing a whole document.
     private var layout: FragmentLayout?
 
@@ -31,21 +31,18 @@ struct OldStyleWriter: ~Copyable {
 
     private mutating func writeValue(_ value: PropertyListValue) throws(PropertyListError) {
         try begin(value)
-        while let last = levels.indices.last {
-            let index = levels[last].next
-            guard index < levels[last].count else {
+        while open.depth > 0 {
+            guard let value = open.next() else {
                 end()
                 continue
             }
-            levels[last].next += 1
-            let key = levels[last].key(at: index)
-            if key == nil, index > 0 { output.append(",\n") }
+            if !open.isInDictionary, open.position > 1 { output.append(",\n") }
             indent()
-            if let key {
-                append(key)
+            if open.isInDictionary {
+                append(open.key(at: open.position - 1))
                 output.append(" = ")
             }
-            try begin(levels[last][index])
+            try begin(value)
         }
     }
 
@@ -66,34 +63,35 @@ struct OldStyleWriter: ~Copyable {
         case .array(let values):
             if !isTyped { indent() }
             output.append("(\n")
-            return try levels.open(WriterLevel(values), format: .oldStyle)
+            return try open.open(values)
         case .dictionary(let values):
             if !isTyped { indent() }
             output.append("{\n")
-            return try levels.open(WriterLevel(values), format: .oldStyle)
+            return try open.open(values)
         case .uid(let number):
             if !isTyped { indent() }
             output.append("{\n")
-            return try levels.open(WriterLevel(["CF$UID": .number(number)]), format: .oldStyle)
+            return try open.open(["CF$UID": .number(number)])
         }
         endValue()
     }
 
     private mutating func end() {
-        let level = levels.removeLast()
-        if !level.isDictionary, level.count > 0 { output.append(UInt8(ascii: "\n")) }
+        let isDictionary = open.isInDictionary
+        if !isDictionary, open.position > 0 { output.append(UInt8(ascii: "\n")) }
+        open.close()
         indent()
-        output.append(UInt8(ascii: level.isDictionary ? "}" : ")"))
+        output.append(UInt8(ascii: isDictionary ? "}" : ")"))
         endValue()
     }
 
     private mutating func endValue() {
-        if levels.last?.isDictionary == true { output.append(";\n") }
+        if open.isInDictionary { output.append(";\n") }
     }
 
     private mutating func indent() {
-        if let layout { return layout.beginLine(&output, depth: levels.count) }
-        output.append(UInt8(ascii: " "), count: 4 * levels.count)
+        if let layout { return layout.beginLine(&output, depth: open.depth) }
+        output.append(UInt8(ascii: " "), count: 4 * open.depth)
     }
 
     /// Writes the text of a value that isn't a string, with its type if requested.
@@ -118,29 +116,30 @@ struct OldStyleWriter: ~Copyable {
     // MARK: Text
 
     private mutating func append(_ string: String) {
-        var string = string
-        string.withUTF8 { text in
-            let isPlain = text.allSatisfy { byte in
-                byte.isDecimalDigit || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z"))
-            }
-            // A document that begins with these bytes would be detected as binary.
-            let looksBinary = output.count == 0 && text.starts(with: "bplist".utf8)
-            guard !isPlain || text.isEmpty || looksBinary else { return output.append(text) }
-            output.append(UInt8(ascii: "\""))
-            for (index, byte) in text.enumerated() {
-                // U+0080 to U+009F, encoded as C2 80 to C2 9F, are control characters too.
-                if byte == 0xC2, text[index + 1] < 0xA0 {
-                    output.append("\\U00")
-                    output.append(Self.hexadecimalDigit(text[index + 1] >> 4))
-                    output.append(Self.hexadecimalDigit(text[index + 1] & 0x0F))
-                } else if byte >= 0x80, byte < 0xA0, text[index - 1] == 0xC2 {
-                    continue
-                } else {
-                    append(escaping: byte)
-                }
-            }
-            output.append(UInt8(ascii: "\""))
+        string.withBytes { append($0) }
+    }
+
+    private mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
+        let isPlain = text.allSatisfy { byte in
+            byte.isDecimalDigit || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z"))
         }
+        // A document that begins with these bytes would be detected as binary.
+        let looksBinary = output.count == 0 && text.starts(with: "bplist".utf8)
+        guard !isPlain || text.isEmpty || looksBinary else { return output.append(text) }
+        output.append(UInt8(ascii: "\""))
+        for (index, byte) in text.enumerated() {
+            // U+0080 to U+009F, encoded as C2 80 to C2 9F, are control characters too.
+            if byte == 0xC2, text[index + 1] < 0xA0 {
+                output.append("\\U00")
+                output.append(Self.hexadecimalDigit(text[index + 1] >> 4))
+                output.append(Self.hexadecimalDigit(text[index + 1] & 0x0F))
+            } else if byte >= 0x80, byte < 0xA0, text[index - 1] == 0xC2 {
+                continue
+            } else {
+                append(escaping: byte)
+            }
+        }
+        output.append(UInt8(ascii: "\""))
     }
 
     private mutating func append(escaping byte: UInt8) {

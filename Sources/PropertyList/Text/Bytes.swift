@@ -42,4 +42,18 @@ enum Word {
     static func load(_ bytes: UnsafePointer<UInt8>) -> UInt64 {
         UInt64(littleEndian: UnsafeRawPointer(bytes).loadUnaligned(as: UInt64.self))
     }
+
+    /// Loads up to eight bytes in little-endian order, followed by zeros.
+    @inline(__always)
+    static func load(_ bytes: UnsafePointer<UInt8>, count: Int) -> UInt64 {
+        if count >= 4 {
+            let first = UnsafeRawPointer(bytes).loadUnaligned(as: UInt32.self)
+            let last = UnsafeRawPointer(bytes + count - 4).loadUnaligned(as: UInt32.self)
+            return UInt64(UInt32(littleEndian: first)) | UInt64(UInt32(littleEndian: last)) << UInt64(8 * (count - 4))
+        }
+        guard count > 0 else { return 0 }
+        // One to three bytes: the first, the middle one and the last, some of which may be the same.
+        return UInt64(bytes[0]) | UInt64(bytes[count >> 1]) << UInt64(8 * (count >> 1))
+            | UInt64(bytes[count - 1]) << UInt64(8 * (count - 1))
+    }
 }

@@ -1,103 +1,142 @@
 /// The order in which dictionary keys are written: by UTF-8, which is also the order by Unicode scalar.
+///
+/// It sorts plain numbers that refer to one block of bytes, because sorting strings retains and releases them.
 enum KeyOrder {
-    /// An entry's index, and the first eight bytes of its key after the prefix that all keys share.
+    /// An entry's number, and the first eight bytes of its key after the prefix that all keys share.
     ///
     /// These bytes decide most comparisons.
-    private struct Entry {
+    struct Entry {
         var prefix: UInt64
         var number: Int
     }
 
-    static func sorted(_ entries: [(key: String, value: PropertyListValue)]) -> [Int] {
-        if entries.count < 2 { return Array(entries.indices) }
-        if entries.count <= few { return sortedByInsertion(entries) }
-        // Sorting plain numbers that refer to one block of bytes is faster than sorting strings, because nothing is
-        // retained or released.
-        var text = MoveStack<UInt8>(minimumCapacity: entries.count * 32)
-        var starts: [Int] = []
-        starts.reserveCapacity(entries.count + 1)
-        for entry in entries {
-            starts.append(text.count)
-            text.append(text: entry.key)
+    /// Sorts the entries of a dictionary.
+    ///
+    /// - Parameters:
+    ///   - text: The text of the keys.
+    ///   - starts: The offset of each key in the text, and the offset of the last key's end.
+    ///   - order: The stack to which the entries are appended in order.
+    static func sort(
+        _ text: inout MoveStack<UInt8>, starts: UnsafeBufferPointer<Int>, into order: inout MoveStack<Entry>
+    ) {
+        let count = starts.count - 1
+        // Keep loads of eight bytes that begin in a key within the text.
+        text.append(bigEndian: 0, size: padding)
+        let keys = KeyTexts(text: text.elements, starts: starts)
+        let common = keys.commonPrefix
+        order.append(count: count) { entries in
+            for number in 0..<count {
+                (entries + number).initialize(
+                    to: Entry(prefix: keys.prefix(of: number, after: common), number: number))
+            }
         }
-        starts.append(text.count)
-        let bytes = text.elements
-        let common = commonPrefix(of: bytes, starts)
-        var order = entries.indices.map { number in
-            Entry(prefix: prefix(of: bytes[(starts[number] + common)..<starts[number + 1]]), number: number)
+        order.withLast(count) { entries in
+            if count <= few { sortByInsertion(entries, of: keys) } else { sortByByte(entries, of: keys) }
         }
-        order.sort { first, second in
-            guard first.prefix == second.prefix else { return first.prefix < second.prefix }
-            return bytes[starts[first.number]..<starts[first.number + 1]].lexicographicallyPrecedes(
-                bytes[starts[second.number]..<starts[second.number + 1]])
-        }
-        withExtendedLifetime(text) {}
-        return order.map(\.number)
+        text.drop(after: text.count - padding)
     }
+
+    /// The number of bytes that sorting needs after the text.
+    private static let padding = 8
 
     /// The maximum size of a dictionary that is sorted by insertion.
     ///
     /// Most dictionaries, such as those in messages, are small.
-    private static let few = 24
+    private static let few = 32
 
-    private static func sortedByInsertion(_ entries: [(key: String, value: PropertyListValue)]) -> [Int] {
-        let common = commonPrefix(of: entries)
-        return withUnsafeTemporaryAllocation(of: Entry.self, capacity: entries.count) { sorted in
-            for (number, (key, _)) in entries.enumerated() {
-                let prefix = key.utf8Span.span.withUnsafeBufferPointer { Self.prefix(of: $0[common...]) }
-                let entry = Entry(prefix: prefix, number: number)
-                var position = number
-                while position > 0, precedes(entry, sorted[position - 1], in: entries) {
-                    sorted[position] = sorted[position - 1]
-                    position -= 1
+    private static func sortByInsertion(_ entries: UnsafeMutableBufferPointer<Entry>, of keys: KeyTexts) {
+        for number in entries.indices {
+            let entry = entries[number]
+            var position = number
+            while position > 0, keys.precedes(entry, entries[position - 1]) {
+                entries[position] = entries[position - 1]
+                position -= 1
+            }
+            entries[position] = entry
+        }
+    }
+
+    /// Sorts by each byte of the prefixes in turn, the last one first, and then the entries with equal prefixes.
+    ///
+    /// Unlike comparisons, counting bytes gives the processor nothing to mispredict.
+    private static func sortByByte(_ entries: UnsafeMutableBufferPointer<Entry>, of keys: KeyTexts) {
+        let varying = entries.reduce(0) { $0 | ($1.prefix ^ entries[0].prefix) }
+        withUnsafeTemporaryAllocation(of: Entry.self, capacity: entries.count) { spare in
+            withUnsafeTemporaryAllocation(of: Int.self, capacity: 256) { positions in
+                var (source, target) = (entries, spare)
+                for shift in stride(from: 0, to: 64, by: 8) as StrideTo<UInt64> where varying >> shift & 0xFF != 0 {
+                    positions.initialize(repeating: 0)
+                    for entry in source { positions[Int(entry.prefix >> shift & 0xFF)] += 1 }
+                    var next = 0
+                    for byte in positions.indices { (positions[byte], next) = (next, next + positions[byte]) }
+                    for entry in source {
+                        let byte = Int(entry.prefix >> shift & 0xFF)
+                        target[positions[byte]] = entry
+                        positions[byte] += 1
+                    }
+                    swap(&source, &target)
                 }
-                sorted[position] = entry
+                if source.baseAddress != entries.baseAddress { _ = entries.update(fromContentsOf: source) }
             }
-            return sorted.map(\.number)
+        }
+        var first = 0
+        while first < entries.count {
+            var end = first + 1
+            while end < entries.count, entries[end].prefix == entries[first].prefix { end += 1 }
+            if end - first > 1 { entries[first..<end].sort(by: keys.precedes) }
+            first = end
+        }
+    }
+}
+
+/// The text of a dictionary's keys, in one block that ends with eight more bytes.
+private struct KeyTexts {
+    let text: UnsafeBufferPointer<UInt8>
+    /// The offset of each key in the text, and the offset of the last key's end.
+    let starts: UnsafeBufferPointer<Int>
+
+    /// The number of leading bytes that all keys share.
+    var commonPrefix: Int {
+        let numbers = 0..<(starts.count - 1)
+        guard numbers.count > 1 else { return 0 }
+        let shortest = numbers.reduce(.max) { min($0, starts[$1 + 1] - starts[$1]) }
+        var common = 0
+        while true {
+            let first = word(at: starts[0] + common)
+            let difference = numbers.reduce(0) { $0 | (word(at: starts[$1] + common) ^ first) }
+            common += difference.leadingZeroBitCount >> 3
+            guard difference == 0, common < shortest else { return min(common, shortest) }
         }
     }
 
-    private static func precedes(
-        _ first: Entry, _ second: Entry, in entries: [(key: String, value: PropertyListValue)]
-    ) -> Bool {
-        guard first.prefix == second.prefix else { return first.prefix < second.prefix }
-        return entries[first.number].key.utf8Span.span.withUnsafeBufferPointer { first in
-            entries[second.number].key.utf8Span.span.withUnsafeBufferPointer { first.lexicographicallyPrecedes($0) }
+    /// Returns the first eight bytes of a key after the prefix that all keys share, padded with zeros.
+    func prefix(of number: Int, after common: Int) -> UInt64 {
+        let start = starts[number] + common
+        let count = starts[number + 1] - start
+        return count < 8 ? word(at: start) & ~(.max >> UInt64(8 * count)) : word(at: start)
+    }
+
+    @inline(__always)
+    func precedes(_ first: KeyOrder.Entry, _ second: KeyOrder.Entry) -> Bool {
+        first.prefix == second.prefix ? precedes(first.number, second.number) : first.prefix < second.prefix
+    }
+
+    private func precedes(_ first: Int, _ second: Int) -> Bool {
+        let counts = (starts[first + 1] - starts[first], starts[second + 1] - starts[second])
+        let common = min(counts.0, counts.1)
+        var index = 0
+        while index < common {
+            let words = (word(at: starts[first] + index), word(at: starts[second] + index))
+            let equal = (words.0 ^ words.1).leadingZeroBitCount >> 3
+            if index + equal < common, equal < 8 { return words.0 < words.1 }
+            index += 8
         }
+        return counts.0 < counts.1
     }
 
-    /// Returns the number of leading bytes that all keys share.
-    private static func commonPrefix(of entries: [(key: String, value: PropertyListValue)]) -> Int {
-        entries[0].key.utf8Span.span.withUnsafeBufferPointer { first -> Int in
-            var common = first.count
-            for (key, _) in entries[1...] {
-                common = key.utf8Span.span.withUnsafeBufferPointer { equalBytes($0[...], first, upTo: common) }
-            }
-            return common
-        }
-    }
-
-    /// Returns the number of leading bytes that all keys share.
-    private static func commonPrefix(of bytes: UnsafeBufferPointer<UInt8>, _ starts: [Int]) -> Int {
-        var common = starts[1] - starts[0]
-        for number in 1..<(starts.count - 1) {
-            common = equalBytes(bytes[starts[number]..<starts[number + 1]], bytes, upTo: common)
-        }
-        return common
-    }
-
-    /// Returns the number of leading bytes, up to a maximum, that a key shares with the others.
-    private static func equalBytes(
-        _ key: Slice<UnsafeBufferPointer<UInt8>>, _ others: UnsafeBufferPointer<UInt8>, upTo common: Int
-    ) -> Int {
-        var equal = 0
-        while equal < min(common, key.count), key[key.startIndex + equal] == others[equal] { equal += 1 }
-        return equal
-    }
-
-    private static func prefix(of bytes: Slice<UnsafeBufferPointer<UInt8>>) -> UInt64 {
-        var prefix: UInt64 = 0
-        for byte in bytes.prefix(8) { prefix = prefix << 8 | UInt64(byte) }
-        return bytes.count < 8 ? prefix << UInt64(8 * (8 - bytes.count)) : prefix
+    /// Returns eight bytes of the text, so that the words' order is that of the bytes.
+    @inline(__always)
+    private func word(at offset: Int) -> UInt64 {
+        UInt64(bigEndian: UnsafeRawBufferPointer(text).loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 }

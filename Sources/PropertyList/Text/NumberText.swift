@@ -69,22 +69,24 @@ enum NumberText {
     /// Returns the shortest text that reads back as the number, laid out like C's `%.17g`: `1`, `0.1`, `1e+21`, `inf`.
     static func text(_ number: Double) -> String {
         // Swift prints a NaN's sign and payload, which no text format can represent.
-        number.isNaN ? "nan" : layout("\(number)")
+        number.isNaN ? "nan" : layout(number.description)
     }
 
     /// Returns the shortest text that reads back as the number.
     static func text(_ number: Float) -> String {
         // Swift prints a NaN's sign and payload, which no text format can represent.
-        number.isNaN ? "nan" : layout("\(number)")
+        number.isNaN ? "nan" : layout(number.description)
     }
 
     /// Converts Swift's `1.0`, `1e-05` and `1.5e+16` to the layout of `%.17g` for the same digits.
     private static func layout(_ swift: String) -> String {
-        guard let last = swift.utf8.last, last.isDecimalDigit else { return swift }
         // If Swift writes no exponent, C doesn't either.
-        if !swift.utf8.contains(UInt8(ascii: "e")) {
-            return swift.utf8.suffix(2).elementsEqual(".0".utf8) ? String(swift.dropLast(2)) : swift
+        let (isPlain, isWhole) = swift.withBytes { text in
+            guard let last = text.last, last.isDecimalDigit else { return (true, false) }
+            let isWhole = last == UInt8(ascii: "0") && text.count > 2 && text[text.count - 2] == UInt8(ascii: ".")
+            return (!text.contains(UInt8(ascii: "e")), isWhole)
         }
+        if isPlain { return isWhole ? String(swift.dropLast(2)) : swift }
         var digits: [UInt8] = []
         var point: Int?
         var exponent = 0

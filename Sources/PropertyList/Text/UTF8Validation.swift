@@ -25,8 +25,10 @@ enum UTF8Validation {
         guard let base = bytes.baseAddress else { return nil }
         var index = 0
         while bytes.count - index >= 8, Word.load(base + index) & Word.highBits == 0 { index += 8 }
-        while index < bytes.count, base[index] < 0x80 { index += 1 }
-        return index < bytes.count ? index : nil
+        let rest = min(bytes.count - index, 8)
+        let word = rest == 8 ? Word.load(base + index) : Word.load(base + index, count: rest)
+        let hits = word & Word.highBits
+        return hits == 0 ? nil : index + hits.trailingZeroBitCount >> 3
     }
 
     /// Returns the length of the well-formed multi-byte character that starts here, or 0.

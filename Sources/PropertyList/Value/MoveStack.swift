@@ -4,7 +4,7 @@ struct MoveStack<Element>: ~Copyable {
     private var capacity: Int
     private(set) var count = 0
 
-    init(minimumCapacity: Int = 16) {
+    init(minimumCapacity: Int = 32) {
         capacity = max(minimumCapacity, 1)
         storage = .allocate(capacity: capacity)
     }
@@ -31,7 +31,42 @@ struct MoveStack<Element>: ~Copyable {
         return body(storage + count)
     }
 
-    mutating func grow(to needed: Int) {
+    /// Makes room for more elements.
+    @inline(__always)
+    mutating func reserve(_ more: Int) {
+        if capacity - count < more { grow(to: count + more) }
+    }
+
+    /// Appends elements that the body initializes, all of them.
+    @inline(__always)
+    mutating func append(count more: Int, _ body: (UnsafeMutablePointer<Element>) -> Void) {
+        reserve(more)
+        body(storage + count)
+        count += more
+    }
+
+    /// Drops all elements after the first ones.
+    mutating func drop(after position: Int) {
+        (storage + position).deinitialize(count: count - position)
+        count = position
+    }
+
+    /// Replaces an element and returns the old one.
+    @inline(__always)
+    mutating func exchange(at position: Int, with element: consuming Element) -> Element {
+        let old = (storage + position).move()
+        (storage + position).initialize(to: element)
+        return old
+    }
+
+    /// Changes the topmost elements in place.
+    @inline(__always)
+    mutating func withLast<Result>(_ number: Int, _ body: (UnsafeMutableBufferPointer<Element>) -> Result) -> Result {
+        body(UnsafeMutableBufferPointer(start: storage + count - number, count: number))
+    }
+
+    @inline(never)
+    private mutating func grow(to needed: Int) {
         capacity = max(capacity * 2, needed)
         let larger = UnsafeMutablePointer<Element>.allocate(capacity: capacity)
         larger.moveInitialize(from: storage, count: count)
@@ -44,9 +79,16 @@ extension MoveStack<UInt8> {
     @inline(__always)
     mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let base = bytes.baseAddress else { return }
-        if capacity - count < bytes.count { grow(to: count + bytes.count) }
+        reserve(bytes.count)
         (storage + count).initialize(from: base, count: bytes.count)
         count += bytes.count
+    }
+
+    /// Appends the first bytes of a word in little-endian order; there must be room for all eight.
+    @inline(__always)
+    mutating func append(unchecked word: UInt64, count more: Int) {
+        UnsafeMutableRawPointer(storage + count).storeBytes(of: word.littleEndian, as: UInt64.self)
+        count += more
     }
 
     mutating func append(_ scalar: Unicode.Scalar) {
@@ -59,6 +101,13 @@ extension MoveStack<UInt8> {
 }
 
 extension MoveStack<PropertyListValue> {
+    /// Appends copies of the values.
+    mutating func append(copying values: [PropertyListValue]) {
+        reserve(values.count)
+        _ = UnsafeMutableBufferPointer(start: storage + count, count: values.count).initialize(fromContentsOf: values)
+        count += values.count
+    }
+
     /// Pops the topmost values as an array.
     mutating func popArray(_ number: Int) -> [PropertyListValue] {
         popLast(number) { values in
@@ -80,10 +129,28 @@ extension MoveStack<PropertyListValue> {
     ) -> [String: PropertyListValue] {
         keys.popLast(number) { keys in
             popLast(number) { values in
-                var dictionary = [String: PropertyListValue](minimumCapacity: min(number, distinct))
-                for index in 0..<number { dictionary[(keys + index).move()] = (values + index).move() }
-                return dictionary
+                let entries = MovedEntries(
+                    underestimatedCount: min(number, distinct), keys: keys, values: values, end: keys + number)
+                return Dictionary(entries) { $1 }
             }
         }
+    }
+}
+
+/// A sequence that moves keys and values out of memory.
+///
+/// A dictionary made of a sequence allocates its storage by its number, and, unlike with
+/// `Dictionary(minimumCapacity:)`, the compiler knows the types.
+private struct MovedEntries: Sequence, IteratorProtocol {
+    let underestimatedCount: Int
+    var keys: UnsafeMutablePointer<String>
+    var values: UnsafeMutablePointer<PropertyListValue>
+    let end: UnsafeMutablePointer<String>
+
+    @inline(__always)
+    mutating func next() -> (String, PropertyListValue)? {
+        guard keys < end else { return nil }
+        defer { (keys, values) = (keys + 1, values + 1) }
+        return (keys.move(), values.move())
     }
 }

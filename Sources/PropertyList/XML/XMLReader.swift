@@ -59,7 +59,7 @@ struct XMLReader: ~Copyable {
             if try scanner.endOfOpeningTag() {
                 try tree.add(key: "", at: position)
             } else {
-                try tree.add(key: String(decoding: try scanner.text(of: .key), as: UTF8.self), at: position)
+                try tree.add(key: String(bytes: try scanner.text(of: .key)), at: position)
             }
             return
         }
@@ -67,7 +67,7 @@ struct XMLReader: ~Copyable {
         switch element {
         case .string:
             if isEmpty { return try tree.add(.string(""), at: position) }
-            try tree.add(.string(String(decoding: try scanner.text(of: .string), as: UTF8.self)), at: position)
+            try tree.add(.string(String(bytes: try scanner.text(of: .string))), at: position)
         case .integer: try tree.add(try integer(isEmpty: isEmpty), at: position)
         case .`true`, .`false`: try boolean(element, isEmpty: isEmpty, at: position)
         case .real: try tree.add(try real(isEmpty: isEmpty), at: position)

@@ -4,8 +4,12 @@
 /// character that XML forbids is an error, reals have the shortest text that reads back exactly, and `-0.0` retains its
 /// sign.
 struct XMLWriter: ~Copyable {
+    /// The end of the output, which is moved to `document` when it has grown to a block.
     private var output = MoveStack<UInt8>(minimumCapacity: 4096)
-    private var levels: [WriterLevel] = []
+    private var document: [UInt8] = []
+    /// The number of values in the largest container so far.
+    private var most = 0
+    private var open = WriterStack(format: .xml)
     /// The layout of the surrounding document; `nil` when writing a whole document.
     private var layout: FragmentLayout?
 
@@ -20,7 +24,8 @@ struct XMLWriter: ~Copyable {
             """)
         try writeElement(value)
         output.append("</plist>\n")
-        return [UInt8](output.elements)
+        flush()
+        return document
     }
 
     /// Writes a value as part of a document, without the first line's indentation and the last line's newline.
@@ -42,23 +47,36 @@ struct XMLWriter: ~Copyable {
 
     private mutating func writeElement(_ value: PropertyListValue) throws(PropertyListError) {
         try begin(value)
-        while let last = levels.indices.last {
-            let index = levels[last].next
-            guard index < levels[last].count else {
-                let isDictionary = levels.removeLast().isDictionary
+        while open.depth > 0 {
+            if output.count >= Self.block, layout == nil { flush() }
+            guard let value = open.next() else {
+                let isDictionary = open.isInDictionary
+                open.close()
                 indent()
                 output.append(isDictionary ? "</dict>\n" : "</array>\n")
                 continue
             }
-            levels[last].next += 1
-            if let key = levels[last].key(at: index) {
+            if open.isInDictionary {
                 indent()
                 output.append("<key>")
-                try append(escaping: key)
+                try append(escaping: open.key(at: open.position - 1))
                 output.append("</key>\n")
             }
-            try begin(levels[last][index])
+            try begin(value)
         }
+    }
+
+    /// The size of a block, which fits the processor's cache.
+    private static let block = 1 << 14
+
+    private mutating func flush() {
+        if document.isEmpty, output.count >= Self.block {
+            // Expect the rest to be like the first block, but with values of 96 bytes at most.
+            let expected = Double(output.count) / open.progress * 1.1
+            document.reserveCapacity(Int(min(expected, Double(most * 96))))
+        }
+        document.append(contentsOf: output.elements)
+        output.removeAll()
     }
 
     /// Writes a scalar or an empty container, or opens a container.
@@ -71,38 +89,41 @@ struct XMLWriter: ~Copyable {
             output.append("</string>\n")
         case .integer(let number): append(integer: number)
         case .unsigned(let number): append(integer: number)
-        case .real(let number): append(real: number == 0 ? "\(number)" : NumberText.text(number))
+        case .real(let number): append(real: number)
         case .real32(let number):
             // Use the digits of the 64-bit number, because readers parse the text as a 64-bit number.
-            append(real: number == 0 ? "\(number)" : NumberText.text(Double(number)))
+            append(real: Double(number))
         case .boolean(let flag): output.append(flag ? "<true/>\n" : "<false/>\n")
         case .date(let date): try append(date)
         case .data(let bytes): append(bytes)
         case .array(let values):
             guard !values.isEmpty else { return try appendEmpty("<array/>\n") }
             output.append("<array>\n")
-            try levels.open(WriterLevel(values), format: .xml)
+            try open.open(values)
+            most = max(most, values.count)
         case .dictionary(let values):
             guard !values.isEmpty else { return try appendEmpty("<dict/>\n") }
             output.append("<dict>\n")
-            try levels.open(WriterLevel(values), format: .xml)
+            try open.open(values)
+            most = max(most, values.count)
         case .uid(let number):
             output.append("<dict>\n")
-            try levels.open(WriterLevel(["CF$UID": .number(number)]), format: .xml)
+            try open.open(["CF$UID": .number(number)])
         }
     }
 
     private mutating func appendEmpty(_ tag: StaticString) throws(PropertyListError) {
-        try levels.checkRoom(format: .xml)
+        try open.checkRoom()
         output.append(tag)
     }
 
+    @inline(__always)
     private mutating func indent() {
         if let layout {
-            if output.count > 0 { layout.beginLine(&output, depth: levels.count) }
+            if output.count > 0 { layout.beginLine(&output, depth: open.depth) }
             return
         }
-        for _ in 0..<levels.count { output.append(UInt8(ascii: "\t")) }
+        output.append(UInt8(ascii: "\t"), count: open.depth)
     }
 
     private mutating func append(integer number: some FixedWidthInteger) {
@@ -111,12 +132,14 @@ struct XMLWriter: ~Copyable {
         output.append("</integer>\n")
     }
 
-    private mutating func append(real text: String) {
+    private mutating func append(real number: Double) {
         output.append("<real>")
-        switch text {
-        case "inf": output.append("+infinity")
-        case "-inf": output.append("-infinity")
-        default: output.append(text: text)
+        if number.isInfinite {
+            output.append(number < 0 ? "-infinity" : "+infinity")
+        } else if number == 0 {
+            output.append(number.sign == .minus ? "-0.0" : "0.0")
+        } else {
+            output.append(text: NumberText.text(number))
         }
         output.append("</real>\n")
     }
@@ -133,8 +156,8 @@ struct XMLWriter: ~Copyable {
     private mutating func append(_ bytes: [UInt8]) {
         output.append("<data>\n")
         // Apple breaks lines at column 76, counts a tab as 8 columns, and stops indenting at 8 tabs.
-        let tabs = min(levels.count, 8)
-        let columns = (76 - min(layout?.columns(depth: levels.count) ?? 8 * tabs, 64)) / 4 * 4
+        let tabs = min(open.depth, 8)
+        let columns = (76 - min(layout?.columns(depth: open.depth) ?? 8 * tabs, 64)) / 4 * 4
         var text: [UInt8] = []
         Base64.encode(bytes[...], to: &text)
         for start in stride(from: 0, to: text.count, by: columns) {
@@ -149,71 +172,53 @@ struct XMLWriter: ~Copyable {
     // MARK: Text
 
     private mutating func append(escaping string: String) throws(PropertyListError) {
-        var string = string
-        guard let forbidden = string.withUTF8({ append(escaping: $0) }) else { return }
+        let result = string.withBytes { text in Result { () throws(PropertyListError) in try append(escaping: text) } }
+        try result.get()
+    }
+
+    private mutating func append(escaping text: UnsafeBufferPointer<UInt8>) throws(PropertyListError) {
+        guard let forbidden = appendAllowed(text) else { return }
         let code = String(forbidden + 0x10000, radix: 16, uppercase: true).dropFirst()
         throw unrepresentable("the text contains U+\(code), which XML cannot represent; the binary format can")
     }
 
     /// Appends the text; if it contains a character that XML forbids, stops and returns that character.
-    private mutating func append(escaping text: UnsafeBufferPointer<UInt8>) -> UInt32? {
-        guard let base = text.baseAddress else { return nil }
-        var plain = 0
+    private mutating func appendAllowed(_ text: UnsafeBufferPointer<UInt8>) -> UInt32? {
         var index = 0
         while true {
-            index = Self.plainEnd(base, from: index, count: text.count)
-            guard index < text.count else { break }
-            let byte = base[index]
-            var replacement: StaticString?
+            index += output.append(UnsafeBufferPointer(rebasing: text[index...]), until: Self.specialBytes)
+            guard index < text.count else { return nil }
+            let byte = text[index]
             switch byte {
-            case UInt8(ascii: "<"): replacement = "&lt;"
-            case UInt8(ascii: ">"): replacement = "&gt;"
-            case UInt8(ascii: "&"): replacement = "&amp;"
-            case UInt8(ascii: "\r"): replacement = "&#13;"
-            case UInt8(ascii: "\t"), UInt8(ascii: "\n"): break
+            case UInt8(ascii: "<"): output.append("&lt;")
+            case UInt8(ascii: ">"): output.append("&gt;")
+            case UInt8(ascii: "&"): output.append("&amp;")
+            case UInt8(ascii: "\r"): output.append("&#13;")
+            case UInt8(ascii: "\t"), UInt8(ascii: "\n"): output.append(byte)
             case 0xEF:
                 // U+FFFE and U+FFFF are EF BF BE and EF BF BF.
-                if base[index + 1] == 0xBF, base[index + 2] >= 0xBE { return 0xFFC0 + UInt32(base[index + 2] & 0x3F) }
+                if text[index + 1] == 0xBF, text[index + 2] >= 0xBE { return 0xFFC0 + UInt32(text[index + 2] & 0x3F) }
+                output.append(byte)
             default: return UInt32(byte)
             }
-            if let replacement {
-                output.append(UnsafeBufferPointer(start: base + plain, count: index - plain))
-                output.append(replacement)
-                plain = index + 1
-            }
             index += 1
         }
-        output.append(UnsafeBufferPointer(start: base + plain, count: text.count - plain))
-        return nil
     }
 
-    /// Returns the index of the next byte that may need escaping: `<`, `>`, `&`, a control character, or 0xEF.
-    private static func plainEnd(_ base: UnsafePointer<UInt8>, from start: Int, count: Int) -> Int {
-        var index = start
-        while count - index >= 8 {
-            let word = Word.load(base + index)
-            let hits =
-                Word.zeroBytes(word ^ Word.repeating(UInt8(ascii: "<")))
-                | Word.zeroBytes(word ^ Word.repeating(UInt8(ascii: ">")))
-                | Word.zeroBytes(word ^ Word.repeating(UInt8(ascii: "&")))
-                | Word.zeroBytes(word ^ Word.repeating(0xEF))
-                | (word &- Word.repeating(0x20)) & ~word & Word.highBits
-            guard hits == 0 else { return index + hits.trailingZeroBitCount >> 3 }
-            index += 8
-        }
-        while index < count {
-            let byte = base[index]
-            if byte < 0x20 || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">") || byte == UInt8(ascii: "&")
-                || byte == 0xEF
-            {
-                break
-            }
-            index += 1
-        }
-        return index
+    /// Returns a word with the high bit set in the first byte that may need escaping, and possibly in later bytes.
+    ///
+    /// These are `<`, `>`, `&`, control characters, and 0xEF.
+    @inline(__always)
+    private static func specialBytes(_ word: UInt64) -> UInt64 {
+        // `<` and `>` differ only in the second bit.
+        let hits =
+            Word.zeroBytes((word | Word.repeating(0x02)) ^ Word.repeating(UInt8(ascii: ">")))
+            | Word.zeroBytes(word ^ Word.repeating(UInt8(ascii: "&")))
+            | (word &- Word.repeating(0x20)) & ~word & Word.highBits
+        return word & Word.highBits == 0 ? hits : hits | Word.zeroBytes(word ^ Word.repeating(0xEF))
     }
 
     private func unrepresentable(_ message: String) -> PropertyListError {
-        PropertyListError(code: .unrepresentable, format: .xml, keyPath: levels.keyPath, message: message)
+        PropertyListError(code: .unrepresentable, format: .xml, keyPath: open.keyPath, message: message)
     }
 }
