@@ -111,7 +111,7 @@ let package = Package(
             name: "defaults-bench",
             dependencies: [
                 "CPeers", "DefaultsClient", "DefaultsCore", "DefaultsFoundation", "DefaultsKit", "Linux",
-                "PropertyList", "defaults", "defaultsd",
+                "PropertyList", "TestSupport", "defaults", "defaultsd",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: programs),
             ],
             path: "Tests/Benchmarks",
@@ -143,7 +143,7 @@ let package = Package(
             dependencies: ["DefaultsBindings", "DefaultsFoundation", "DefaultsKit", "PropertyList"],
             path: "Tests/PreferencesWindow", swiftSettings: settings),
         .target(
-            name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: settings),
+            name: "TestSupport", dependencies: ["CLinux", "Linux"], path: "Tests/TestSupport", swiftSettings: settings),
         .target(
             name: "ProgramSupport",
             dependencies: ["DefaultsClient", "DefaultsCore", "DefaultsKit", "Linux", "PropertyList", "TestSupport"],

@@ -37,6 +37,8 @@ int linux_lease_release(int fd) { return fcntl(fd, F_SETLEASE, F_UNLCK); }
 
 int linux_signal_at_end_of_parent(int signal) { return prctl(PR_SET_PDEATHSIG, signal); }
 
+int linux_pipe(int *ends) { return pipe2(ends, O_CLOEXEC); }
+
 int linux_spawn_close_from(void *actions, int lowest) {
     return posix_spawn_file_actions_addclosefrom_np(actions, lowest);
 }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Wrappers for system calls, which retry interrupted calls and read `errno` immediately.
@@ -20,6 +21,13 @@ package enum SystemCall {
             let number = errno
             if number != EINTR { throw Failure(number: number) }
         }
+    }
+
+    /// Creates a pipe, with close-on-exec; the caller owns both descriptors.
+    package static func pipe() throws(Failure) -> (reader: Int32, writer: Int32) {
+        var ends: [Int32] = [0, 0]
+        try run { linux_pipe(&ends) }
+        return (ends[0], ends[1])
     }
 
     /// Returns the target of a symbolic link; `nil` if the path isn't a link or can't be read.

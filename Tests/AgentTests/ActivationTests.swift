@@ -12,11 +12,10 @@ private let activator = "/usr/bin/systemd-socket-activate"
 struct ActivationTests {
     /// Runs a test at the default path of the socket, where `systemd-socket-activate` listens.
     ///
-    /// On the first connection, the tool is replaced by the agent in the same process. A shell starts the tool, because
-    /// Foundation believes that a child has exited if it closes all inherited files, as the tool does.
+    /// On the first connection, the tool is replaced by the agent in the same process.
     private func withActivator(
         running command: [String] = [Programs.defaultsd],
-        _ body: (_ place: AgentProcess.Place, _ environment: [String: String], _ agent: Agent) throws -> Void
+        _ body: (_ place: AgentProcess.Place, _ environment: [String: String], _ agent: RunningProgram) throws -> Void
     ) throws {
         try AgentProcess.withPlace { place in
             let socket = place.runtime + "/defaultsd/socket"
@@ -24,20 +23,10 @@ struct ActivationTests {
             let environment = place.environment.merging(["DEFAULTSD_SOCKET": "", "DEFAULTS_DIRECTORY": ""]) { $1 }
             // The tool passes on only the variables that are named with -E.
             let passed = environment.keys.sorted().flatMap { ["-E", $0] }
-            let shell = try RunningProgram(
-                "/bin/sh", ["-c", "\"$@\" & echo $!; wait $!", "sh", activator, "-l", socket] + passed + command,
-                environment: environment)
-            let agent = Agent(pid: try #require(shell.line().flatMap { pid_t($0) }), shell: shell)
-            defer { kill(agent.pid, SIGKILL) }
+            let agent = try RunningProgram(activator, ["-l", socket] + passed + command, environment: environment)
             try #require(eventually { access(socket, F_OK) == 0 })
             try body(place, environment, agent)
         }
-    }
-
-    private struct Agent {
-        let pid: pid_t
-        /// The shell that waits for the agent and exits with its status.
-        let shell: RunningProgram
     }
 
     private func status(_ environment: [String: String]) throws -> [String: Any] {
@@ -58,8 +47,8 @@ struct ActivationTests {
             let status = try status(environment)
             #expect(status["pid"] as? Int == Int(agent.pid))
             #expect(status["socket"] as? String == place.runtime + "/defaultsd/socket")
-            kill(agent.pid, SIGTERM)
-            #expect(agent.shell.status() == 0)
+            agent.signal(SIGTERM)
+            #expect(agent.status() == 0)
             #expect(access(place.runtime + "/defaultsd/socket", F_OK) == 0)
             #expect(try RawFile.read(place.path("a.b")).count > 0)
         }
@@ -88,11 +77,11 @@ struct ActivationTests {
             let socket = place.runtime + "/defaultsd/socket"
             try #expect(pidOfAgent(environment) == Int(agent.pid))
             unlink(socket)
-            kill(agent.pid, SIGHUP)
+            agent.signal(SIGHUP)
             #expect(eventually { access(socket, F_OK) == 0 })
             try #expect(pidOfAgent(environment) == Int(agent.pid))
-            kill(agent.pid, SIGTERM)
-            #expect(agent.shell.status() == 0)
+            agent.signal(SIGTERM)
+            #expect(agent.status() == 0)
             #expect(access(socket, F_OK) != 0, "This file is the agent's own.")
         }
     }
@@ -103,13 +92,13 @@ struct ActivationTests {
             try #expect(pidOfAgent(environment) == Int(agent.pid))
             let tail = try RunningProgram(Programs.defaults, ["tail", "--json", "a.b"], environment: environment)
             _ = try tail.objects(upTo: "ready")
-            kill(agent.pid, SIGUSR2)
+            agent.signal(SIGUSR2)
             _ = try Programs.run(Programs.defaults, ["write", "a.b", "key", "value"], environment: environment)
             let changes = try tail.objects(upTo: "change")
             #expect(!changes.contains { $0["type"] as? String == "gap" })
             try #expect(pidOfAgent(environment) == Int(agent.pid))
-            kill(agent.pid, SIGTERM)
-            #expect(agent.shell.status() == 0)
+            agent.signal(SIGTERM)
+            #expect(agent.status() == 0)
         }
     }
 
@@ -134,8 +123,8 @@ struct ActivationTests {
         try withActivator(running: [Programs.defaultsd, "--socket", "/tmp/other"]) { _, environment, agent in
             // The command's connection starts the agent, which ends at once.
             _ = try Programs.run(Programs.defaults, ["status"], environment: environment)
-            #expect(agent.shell.status() == 69)
-            #expect(agent.shell.complaints().contains("but --socket names /tmp/other"))
+            #expect(agent.status() == 69)
+            #expect(agent.complaints().contains("but --socket names /tmp/other"))
         }
     }
 

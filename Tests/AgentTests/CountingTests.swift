@@ -74,7 +74,8 @@ struct CountingTests {
             var kills: Int64 = 0
             while programs.contains(where: \.isRunning) {
                 let agent = try AgentProcess(place)
-                let before = try count(in: place)
+                // No program may have saved anything yet.
+                let before = (try? count(in: place)) ?? 0
                 // The agent is killed in the middle of its work.
                 let isAtWork = eventually(within: 60) {
                     let count = (try? count(in: place)) ?? 0

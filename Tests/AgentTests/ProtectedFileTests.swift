@@ -46,7 +46,8 @@ struct ProtectedFileTests {
             // No edit of the file is pending.
             #expect(try defaults(["read", "ln"]).status == 65)
             try RawFile.write("{ old = 1; }", to: notes)
-            #expect(try defaults(["write", "ln", "k", "v"]).status == 0)
+            let write = try defaults(["write", "ln", "k", "v"])
+            #expect(write.status == 0, "\(write.errors)")
             #expect(try defaults(["read", "ln", "old"]).output == "1\n")
         }
     }

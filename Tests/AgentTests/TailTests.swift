@@ -394,7 +394,7 @@ struct TailTests {
         try AgentProcess.withAgent { agent in
             let tail = try agent.start("tail", "--json")
             _ = try tail.objects(upTo: "bookmark")
-            try tail.closeOutput()
+            tail.closeOutput()
             if !isIdle { try agent.defaults("write", "a.b", "key", "value") }
             #expect(tail.status() == 0)
             #expect(tail.complaints() == "")

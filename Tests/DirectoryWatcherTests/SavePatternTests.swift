@@ -1,5 +1,6 @@
 import DirectoryWatcher
 import Foundation
+import TestSupport
 import Testing
 
 /// A way to save a file, and the names that it makes dirty.
@@ -9,7 +10,7 @@ struct SavePattern: CustomTestStringConvertible, Sendable {
     var changed: Set<String> = ["a.plist"]
     var tool = "sh"
 
-    static var runnable: [SavePattern] { all.filter { isInstalled($0.tool) } }
+    static var runnable: [SavePattern] { all.filter { Programs.isInstalled($0.tool) } }
 
     static let all: [SavePattern] = [
         .init(testDescription: "truncate and write", script: "printf new > a.plist"),

@@ -1,6 +1,7 @@
 import DirectoryWatcher
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// The tests that start a watcher; they run one at a time because a process can have only one.
@@ -43,20 +44,12 @@ final class Scratch: Sendable {
 
     /// Runs a shell script in the preferences directory or in the scratch directory.
     func sh(_ script: String, above: Bool = false) throws {
-        let status = try status(of: script, above: above)
-        #expect(status == 0, "\(script)")
+        let outcome = try Programs.shell(script, in: above ? path : preferences)
+        #expect(outcome.status == 0, "\(script): \(outcome.errors)")
     }
 
-    /// Runs a shell script that may fail, and returns its exit status.
-    func status(of script: String, above: Bool = false) throws -> Int32 {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-ec", script]
-        process.currentDirectoryURL = URL(fileURLWithPath: above ? path : preferences)
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationStatus
-    }
+    /// Runs a shell script that may fail in the preferences directory, and returns its exit status.
+    func status(of script: String) throws -> Int32 { try Programs.shell(script, in: preferences).status }
 
     /// Returns a configuration like the agent's; its timers don't fire during a test unless the test sets them.
     func configuration(polling: DirectoryWatcher.PollingChoice = .automatic) -> DirectoryWatcher.Configuration {
@@ -128,12 +121,6 @@ func eventually(_ condition: () async throws -> Bool) async throws {
     while try await !condition() {
         try #require(ContinuousClock.now < deadline, "The condition wasn't met within \(timeout)")
         try await Task.sleep(for: .milliseconds(1))
-    }
-}
-
-func isInstalled(_ tool: String) -> Bool {
-    (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").contains {
-        FileManager.default.isExecutableFile(atPath: "\($0)/\(tool)")
     }
 }
 

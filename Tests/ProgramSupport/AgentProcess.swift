@@ -1,16 +1,14 @@
 package import DefaultsClient
 package import DefaultsCore
 import DefaultsKit
-import Foundation
 package import Glibc
 import PropertyList
-import TestSupport
+package import TestSupport
 
 /// A running `defaultsd` with its own directories, and the operations that tests perform on it.
 package final class AgentProcess {
     package let place: Place
-    private let process = Process()
-    private let errors = Pipe()
+    private let program: RunningProgram
     /// The command prefix that runs this agent and its user's commands, such as `setpriv`.
     private let launcher: [String]
 
@@ -50,19 +48,14 @@ package final class AgentProcess {
         self.launcher = launcher
         let ready = try ReadySocket()
         let command = launcher + [Programs.defaultsd] + arguments
-        process.executableURL = URL(fileURLWithPath: command[0])
-        process.arguments = Array(command[1...])
-        process.environment = ProcessInfo.processInfo.environment
-            .merging(place.environment) { $1 }.merging(["NOTIFY_SOCKET": ready.name]) { $1 }
-        process.standardError = errors
-        try process.run()
-        let isReady = eventually(within: 30) { ready.hasCome() || !process.isRunning }
-        guard isReady, process.isRunning else {
+        program = try RunningProgram(
+            command[0], Array(command[1...]),
+            environment: place.environment.merging(["NOTIFY_SOCKET": ready.name]) { $1 })
+        let isReady = eventually(within: 30) { ready.hasCome() || !isRunning }
+        guard isReady, isRunning else {
             throw AgentFailure(description: "The agent didn't become ready: \(complaints())")
         }
     }
-
-    deinit { kill() }
 
     package struct AgentFailure: Error, CustomStringConvertible {
         package let description: String
@@ -72,47 +65,31 @@ package final class AgentProcess {
         }
     }
 
-    package var pid: pid_t { process.processIdentifier }
-    package var isRunning: Bool { process.isRunning }
+    package var pid: pid_t { program.pid }
+    package var isRunning: Bool { program.isRunning }
 
     /// Sends a signal.
     ///
-    /// After SIGSTOP, returns only when the process has stopped.
-    package func signal(_ number: Int32) {
-        guard process.isRunning, Glibc.kill(pid, number) == 0, number == SIGSTOP else { return }
-        // The process may keep running for a moment on another processor. If it exits, `Process` still collects its
-        // status.
-        var information = siginfo_t()
-        while waitid(P_PID, id_t(pid), &information, WSTOPPED | WEXITED | WNOWAIT) != 0, errno == EINTR {}
-    }
+    /// After SIGSTOP, returns only when the agent has stopped.
+    package func signal(_ number: Int32) { program.signal(number) }
 
     /// Ends the agent as a service manager does and returns its exit status.
     @discardableResult
     package func terminate() -> Int32 {
         signal(SIGTERM)
-        process.waitUntilExit()
-        return process.terminationStatus
+        return program.waitUntilExit()
     }
 
     /// Waits for the agent to exit.
     ///
-    /// Returns its exit status, or `nil` after a timeout or if a signal ended it.
-    package func status(within seconds: Double) -> Int32? {
-        let hasEnded = eventually(within: seconds) { !process.isRunning }
-        return hasEnded && process.terminationReason == .exit ? process.terminationStatus : nil
-    }
+    /// Returns its exit status as a shell reports it, or `nil` after a timeout.
+    package func status(within seconds: Double) -> Int32? { program.status(within: seconds) }
 
     /// Ends the agent as a crash does.
-    package func kill() {
-        signal(SIGKILL)
-        if process.isRunning { process.waitUntilExit() }
-    }
+    package func kill() { program.kill() }
 
     /// Ends the agent and returns its standard error.
-    package func complaints() -> String {
-        kill()
-        return String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    }
+    package func complaints() -> String { program.complaints() }
 
     /// Returns the agent's resident memory, including shared libraries.
     package func residentKilobytes() throws -> Int {

@@ -1,5 +1,6 @@
 import Foundation
 import PropertyList
+import TestSupport
 import Testing
 
 /// Tests that have randomly changed documents read by our readers and by others.
@@ -49,7 +50,7 @@ struct DifferentialTests {
 
     @Test(
         "Our reader and Python's plistlib differ only in known ways on broken documents",
-        .enabled(if: Programs.python != nil), arguments: [PropertyListFormat.xml, .binary])
+        .enabled(if: ForeignProcess.hasPython), arguments: [PropertyListFormat.xml, .binary])
     func python(format: PropertyListFormat) throws {
         try Self.compare(format, KnownDifference.fromPython(format)) { try readByPython($0, format) }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import PropertyList
+import TestSupport
 import Testing
 
 @Suite("Agreement with other readers and writers")
@@ -40,7 +41,7 @@ struct OracleTests {
         #expect(try value.write(as: .xml) == writtenByFoundation(value, .xml))
     }
 
-    @Test("Python's plistlib agrees in both directions", .enabled(if: Programs.python != nil))
+    @Test("Python's plistlib agrees in both directions", .enabled(if: ForeignProcess.hasPython))
     func python() throws {
         let script = """
             import plistlib, sys
@@ -50,7 +51,8 @@ struct OracleTests {
                 form = plistlib.FMT_BINARY if kind == "binary" else plistlib.FMT_XML
                 with open(target, "wb") as f: plistlib.dump(value, f, fmt=form)
             """
-        try withTemporaryDirectory { directory in
+        try withTemporaryDirectory { path in
+            let directory = URL(fileURLWithPath: path)
             var tasks: [(value: PropertyListValue, target: URL)] = []
             var list = ""
             for seed in 1...60 as ClosedRange<UInt64> {
@@ -71,7 +73,7 @@ struct OracleTests {
             }
             let file = directory.appendingPathComponent("list")
             try Data(list.utf8).write(to: file)
-            #expect(try Programs.run(Programs.python, ["-c", script, file.path]) == 0)
+            try ForeignProcess.run(python: script, [file.path])
             for task in tasks {
                 let read = try PropertyListValue(parsing: [UInt8](Data(contentsOf: task.target)))
                 // plistlib writes equal numbers of one type once, so 0.0 may become -0.0.
@@ -80,18 +82,18 @@ struct OracleTests {
         }
     }
 
-    @Test("The plistutil command agrees in both directions", .enabled(if: Programs.plistutil != nil))
+    @Test("The plistutil command agrees in both directions", .enabled(if: Programs.isInstalled("plistutil")))
     func plistutil() throws {
         try withTemporaryDirectory { directory in
-            let from = directory.appendingPathComponent("in").path
-            let into = directory.appendingPathComponent("out").path
+            let (from, into) = (directory + "/in", directory + "/out")
             for seed in 1...12 as ClosedRange<UInt64> {
                 // libplist's XML has fewer digits for reals, and differs for dates before 1970.
                 var values = RandomValues(seed: seed, without: [.uid, .oddText, .reals, .fractions, .unsigned])
                 let value = values.dictionary().withoutDates
                 for (source, target) in [(PropertyListFormat.xml, "bin"), (.binary, "xml")] {
                     try Data(value.write(as: source)).write(to: URL(fileURLWithPath: from))
-                    #expect(try Programs.run(Programs.plistutil, ["-i", from, "-o", into, "-f", target]) == 0)
+                    let outcome = try Programs.run("plistutil", ["-i", from, "-o", into, "-f", target])
+                    #expect(outcome.status == 0, "\(outcome)")
                     #expect(
                         try PropertyListValue(parsing: [UInt8](Data(contentsOf: URL(fileURLWithPath: into)))) == value)
                 }

@@ -1,5 +1,6 @@
 import Foundation
 import PropertyList
+import TestSupport
 import Testing
 
 /// Tests with random documents and random edits.
@@ -92,7 +93,7 @@ struct SplicePropertyTests {
         #expect(trial.lost == nil, "\(trial.document.text) is \(String(decoding: trial.result, as: UTF8.self))")
     }
 
-    @Test("Python's plistlib reads the result of a splice as the same values", .enabled(if: Programs.python != nil))
+    @Test("Python's plistlib reads the result of a splice as the same values", .enabled(if: ForeignProcess.hasPython))
     func python() throws {
         let trials = try (1...300 as ClosedRange<UInt64>).map { try Trial(seed: $0, format: .xml) }
         for (trial, theirs) in zip(trials, try readByPython(trials.map(\.result), .xml)) {

@@ -29,6 +29,9 @@ int linux_lease_release(int fd);
 /// Makes the kernel send this process a signal when the thread that started it ends (PR_SET_PDEATHSIG).
 int linux_signal_at_end_of_parent(int signal);
 
+/// Creates a pipe, with close-on-exec; the reading end comes first.
+int linux_pipe(int *ends);
+
 /// Makes posix_spawn close all descriptors from `lowest` up in the new process. `actions` points to a
 /// posix_spawn_file_actions_t.
 int linux_spawn_close_from(void *actions, int lowest);

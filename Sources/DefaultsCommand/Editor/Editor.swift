@@ -1,5 +1,6 @@
 import DefaultsCore
 import Glibc
+import Linux
 
 /// The user's editor: a shell command from `VISUAL` or `EDITOR`.
 struct Editor {
@@ -16,9 +17,10 @@ struct Editor {
     /// reported and leaves the editor running.
     func edit(_ path: String) throws(Failure) -> Int32 {
         let signals = try SignalWatch()
-        let process = try ChildProcess.start("/bin/sh", ["sh", "-c", "\(command) \"$@\"", command, path])
+        let process = try Failure.translating(
+            ChildProcess.start("/bin/sh", ["sh", "-c", "\(command) \"$@\"", command, path]))
         while true {
-            if case .ended(let status) = try process.state { return status }
+            if case .ended(let status) = try Failure.translating(process.state) { return status }
             switch signals.wait() {
             case .signal(SIGINT), .signal(SIGQUIT), .childChanged, .stop, .timeout: break
             case .signal(let number):

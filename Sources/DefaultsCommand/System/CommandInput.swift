@@ -14,15 +14,15 @@ struct CommandInput: ~Copyable {
 
     /// Creates a pipe for the given bytes.
     init(_ bytes: [UInt8]) throws(Failure) {
-        var ends: [Int32] = [0, 0]
-        guard pipe(&ends) == 0 else {
-            throw Failure("Can't create a pipe for the command's input: \(SystemCall.message(errno)).", .inputOutput)
+        do throws(SystemCall.Failure) {
+            (readingNumber, number) = try SystemCall.pipe()
+        } catch {
+            let reason = SystemCall.message(error.number)
+            throw Failure("Can't create a pipe for the command's input: \(reason).", .inputOutput)
         }
-        (readingNumber, number) = (ends[0], ends[1])
         writer = FileDescriptor(owning: number)
         reader = FileDescriptor(owning: readingNumber)
         rest = bytes[...]
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         // A command that reads nothing must not block this process.
         _ = fcntl(number, F_SETFL, O_NONBLOCK)
     }

@@ -1,6 +1,7 @@
 import DefaultsClient
 import DefaultsCore
 import Glibc
+import Linux
 
 /// The command's exit statuses: those of `sysexits.h`, and 1 for "not found".
 package enum ExitStatus: Int32 {
@@ -34,6 +35,20 @@ package struct Failure: Error {
     init(_ message: String, _ status: ExitStatus) {
         self.message = message
         self.status = status
+    }
+
+    init(_ failure: ChildProcess.Failure) {
+        switch failure {
+        case .start: self.init(failure.description, .unavailable)
+        case .status: self.init(failure.description, .inputOutput)
+        }
+    }
+
+    /// Evaluates an expression, and throws its error as the command's.
+    static func translating<Value>(
+        _ value: @autoclosure () throws(ChildProcess.Failure) -> Value
+    ) throws(Failure) -> Value {
+        do throws(ChildProcess.Failure) { return try value() } catch { throw Failure(error) }
     }
 
     /// Writes a message to standard error, and ends the process.

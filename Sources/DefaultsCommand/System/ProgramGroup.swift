@@ -1,6 +1,7 @@
 import CLinux
 import DefaultsCore
 import Glibc
+import Linux
 
 /// A program in its own process group, which ends or stops together with this process.
 ///
@@ -36,15 +37,15 @@ struct ProgramGroup {
         let signals = try SignalWatch(stops: true)
         let guardian = try ProgramGuard()
         var feed = try CommandInput(input)
-        let process = try ChildProcess.start(
-            program, arguments, variables: variables, input: feed.readingNumber,
-            group: guardian.group)
+        let process = try Failure.translating(
+            ChildProcess.start(
+                program, arguments, variables: variables, input: feed.readingNumber, group: guardian.group))
         feed.closeReader()
         var deadline = end
         var ending: Int32?
         var wantsTerminal = false
         while true {
-            switch try process.state {
+            switch try Failure.translating(process.state) {
             case .ended(let status):
                 // Background commands of a shell ignore SIGINT, so end what is left with SIGTERM.
                 if ending != nil { guardian.send(SIGTERM) }
@@ -74,4 +75,36 @@ struct ProgramGroup {
             }
         }
     }
+}
+
+/// A process group for child programs that is killed when this process ends, even by SIGKILL.
+///
+/// A guard process leads the group and waits on a pipe. When this process is killed, the kernel closes the pipe, and
+/// the guard ends the group. A program that leaves the group is not killed.
+struct ProgramGuard: ~Copyable {
+    /// The group's number, which can't be reused until the guard is reaped.
+    let group: pid_t
+    /// The pipe that the guard reads; nothing is ever written to it.
+    private let pipe: FileDescriptor
+
+    /// Starts a guard with an empty group.
+    init() throws(Failure) {
+        var number: Int32 = -1
+        let pid = linux_start_guard(&number)
+        // With 0, 1 or -1, kill() would reach processes other than the guard, up to all of them.
+        guard pid > 1 else { throw Failure("Can't start a program: \(SystemCall.message(errno)).", .unavailable) }
+        group = pid
+        pipe = FileDescriptor(owning: number)
+    }
+
+    deinit {
+        // Kill the guard before the pipe closes, so that it doesn't end processes that a program deliberately left
+        // running.
+        Glibc.kill(group, SIGKILL)
+        var status: Int32 = 0
+        while waitpid(group, &status, 0) < 0, errno == EINTR {}
+    }
+
+    /// Sends a signal to the programs; the guard itself ignores all but SIGKILL and SIGSTOP.
+    borrowing func send(_ signal: Int32) { Glibc.kill(-group, signal) }
 }

@@ -17,31 +17,32 @@ enum ProgramOutput {
     static func of(
         _ program: String, _ arguments: [String], within time: Duration
     ) throws(Failure) -> ProgramOutput {
-        var ends: [Int32] = [0, 0]
-        guard pipe(&ends) == 0 else {
+        guard let ends = try? SystemCall.pipe() else {
             throw Failure("Can't create a pipe for the output of \(program).", .inputOutput)
         }
-        let reader = FileDescriptor(owning: ends[0])
-        var writer: FileDescriptor? = FileDescriptor(owning: ends[1])
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        let reader = FileDescriptor(owning: ends.reader)
+        var writer: FileDescriptor? = FileDescriptor(owning: ends.writer)
         guard let nothing = try? FileDescriptor(opening: "/dev/null", O_RDWR) else {
             throw Failure("/dev/null can't be opened.", .inputOutput)
         }
-        let child = try ChildProcess.start(
-            program, arguments, input: nothing.number, output: ends[1], errors: nothing.number, group: 0)
+        let child = try Failure.translating(
+            ChildProcess.start(
+                program, arguments, input: nothing.number, output: ends.writer, errors: nothing.number, group: 0))
         writer = nil
         _ = consume writer
         let deadline = ContinuousClock.now + time
         let bytes = read(reader, until: deadline)
         // It may have closed its output without ending.
         while ContinuousClock.now < deadline {
-            if let status = try child.status { return .ended(status, String(decoding: bytes, as: UTF8.self)) }
+            if let status = try Failure.translating(child.status) {
+                return .ended(status, String(decoding: bytes, as: UTF8.self))
+            }
             Backoff.pause(.milliseconds(1))
         }
         kill(-child.pid, SIGKILL)
         // A process that doesn't end at once, because it is waiting for a disk, is left to the system.
         for _ in 0..<50 {
-            if try child.status != nil { break }
+            if try Failure.translating(child.status) != nil { break }
             Backoff.pause(.milliseconds(1))
         }
         return .timeout

@@ -11,7 +11,7 @@ struct ChildAgent {
 
     /// The agent's exit status as a shell reports it; `nil` while it runs.
     var status: Int32? {
-        get throws(Failure) { try process.status }
+        get throws(Failure) { try Failure.translating(process.status) }
     }
 
     /// The exit status of an agent whose directory or socket another agent already serves.
@@ -29,14 +29,14 @@ struct ChildAgent {
         if address.isExplicit { arguments += ["--socket", address.socketPath] }
         let beside = Path.directory(of: AppIdentity.current.executable) + "/defaultsd"
         let isBeside = access(beside, X_OK) == 0
-        do throws(Failure) {
+        do throws(ChildProcess.Failure) {
             process = try ChildProcess.start(
                 isBeside ? beside : "defaultsd", arguments,
                 variables: ["NOTIFY_SOCKET": notifications.name],
                 // Other clients may use the agent, so the terminal's signals must reach only this process.
-                leadsSession: true)
+                leadsSession: true, inheritsFiles: false)
         } catch {
-            if isBeside { throw error }
+            if isBeside { throw Failure(error) }
             throw Failure(
                 "No agent is running, and there is no `defaultsd` to start, neither in \(Path.directory(of: beside)) "
                     + "nor in the PATH. Install it; in a checkout, run `swift build --product defaultsd`.",

@@ -37,8 +37,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     private static let smallRequest = 1 << 20
     /// The number of bytes received but not yet processed.
     var bufferedBytes: Int { decoder.bufferedBytes }
-    /// Whether a conditional edit is being saved; later requests must not overtake it.
-    private var hasConditionalEdit = false
+    /// Whether an edit waits for the disk; later requests must not overtake it.
+    private var isEditing = false
     /// The time at which the last answer was sent, or, before the first, the connection was accepted.
     private(set) var lastAnswer = NIODeadline.now()
     private var context: ChannelHandlerContext?
@@ -111,7 +111,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var mayServeRequests: Bool {
         context?.channel.isWritable == true && barriers < Self.maximumBarriers
             && widenings.count < Self.maximumWidenings
-            && !hasConditionalEdit
+            && !isEditing
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -126,7 +126,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// Whether any received request, complete or not, is unanswered.
     var hasUnansweredRequests: Bool {
-        bufferedBytes > 0 || hasConditionalEdit || barriers > 0 || !answers.isEmpty || !widenings.isEmpty
+        bufferedBytes > 0 || isEditing || barriers > 0 || !answers.isEmpty || !widenings.isEmpty
     }
 
     /// Closes the connection.
@@ -158,7 +158,13 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .read(let domain): send(.values(server.store.snapshot(of: domain)), to: number)
         case .domains: send(.domains(server.store.domains()), to: number)
         case .edit(let edit) where edit.expecting != nil: applyConditionally(edit, number)
-        case .edit(let edit): confirm(try server.store.submit(edit), number)
+        case .edit(let edit):
+            do throws(DefaultsError) {
+                confirm(try server.store.submit(edit), number)
+            } catch {
+                guard error.code == .damaged else { throw error }
+                submitAfterReading(edit, number)
+            }
         case .synchronize(let domains): synchronize(domains, number)
         case .subscribe(let start, let filter, let mode): try subscribe(start, filter, mode, number)
         case .widen(let subscription, let names):
@@ -201,7 +207,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         guard let context else { return }
         let engine = server.engine
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        hasConditionalEdit = true
+        isEditing = true
         Task(executorPreference: server.executor) {
             do throws(DefaultsError) {
                 bound.value.confirm(try await engine.commit(edit), number)
@@ -210,7 +216,25 @@ final class ConnectionHandler: ChannelInboundHandler {
                 // retries.
                 bound.value.answers.append((bound.value.server.store.cursor, .failure(error), number))
             }
-            bound.value.hasConditionalEdit = false
+            bound.value.isEditing = false
+            bound.value.serveRequests()
+        }
+    }
+
+    /// Applies an edit again after reading its file, which may just have been repaired.
+    private func submitAfterReading(_ edit: EditRequest, _ number: UInt64) {
+        guard let context else { return }
+        let engine = server.engine
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        isEditing = true
+        Task(executorPreference: server.executor) {
+            _ = await engine.synchronize([edit.domain])
+            do throws(DefaultsError) {
+                bound.value.confirm(try bound.value.server.store.submit(edit), number)
+            } catch {
+                bound.value.send(.failure(error), to: number)
+            }
+            bound.value.isEditing = false
             bound.value.serveRequests()
         }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import ProgramSupport
+import TestSupport
 
 /// A program's description of its command line, as `--experimental-dump-help` prints it.
 struct CommandDescription: Decodable {

@@ -1,4 +1,5 @@
 import ProgramSupport
+import TestSupport
 import Testing
 
 extension ManualPage {

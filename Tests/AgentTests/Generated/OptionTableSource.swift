@@ -1,4 +1,5 @@
 import ProgramSupport
+import TestSupport
 
 /// The source of `OptionTable`: the command's verbs and options as Swift, from its own description.
 enum OptionTableSource {

@@ -1,6 +1,7 @@
 import DefaultsCore
 import DefaultsKit
 import Foundation
+import TestSupport
 
 /// The directories of a benchmark, for our programs and the peers, and the services that use them.
 final class BenchEnvironment {
@@ -9,7 +10,7 @@ final class BenchEnvironment {
     private static let otherPlaces = ["/usr/sbin", "/usr/libexec", "/usr/lib/x86_64-linux-gnu/xfce4/xfconf"]
     private let root: URL
     private var agent: AgentChild?
-    private var bus: Process?
+    private var bus: ChildLines?
 
     /// Creates the directories, and makes this process and its children use them.
     ///
@@ -62,19 +63,14 @@ final class BenchEnvironment {
 
     /// The bus's socket and process identifier.
     var busPath: String { "\(runtime)/bus" }
-    var busNumber: pid_t { bus?.processIdentifier ?? 0 }
+    var busNumber: pid_t { bus?.pid ?? 0 }
 
     /// Starts a D-Bus session bus, which the peers from GNOME and Xfce need; returns `false` if D-Bus isn't installed.
     func startBus() throws -> Bool {
         if bus != nil { return true }
         guard let program = Self.program("dbus-daemon") else { return false }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = ["--session", "--nofork", "--nopidfile", "--address=unix:path=\(busPath)"]
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        bus = process
+        bus = try ChildLines(
+            at: program, ["--session", "--nofork", "--nopidfile", "--address=unix:path=\(busPath)"])
         return eventually { access(busPath, F_OK) == 0 }
     }
 
@@ -93,10 +89,7 @@ final class BenchEnvironment {
     func end() {
         agent?.kill()
         agent = nil
-        if let bus {
-            bus.terminate()
-            bus.waitUntilExit()
-        }
+        bus?.terminate()
         bus = nil
         try? FileManager.default.removeItem(at: root)
     }

@@ -1,5 +1,6 @@
 import DefaultsCore
 import Glibc
+import TestSupport
 
 /// A connection to a peer's server.
 final class PeerSocket {

@@ -4,6 +4,7 @@ import DefaultsKit
 import Foundation
 import Glibc
 import PropertyList
+import TestSupport
 
 /// A soak test of one foreign writer at full speed, with concurrent edits of other keys through the agent.
 ///
@@ -126,13 +127,4 @@ struct ForeignSoak {
         }
         for key in 0..<Self.keys where values["a\(key)"] != .integer(number) { result.ownLost += 1 }
     }
-}
-
-/// Polls a condition until it is met, with a timeout in seconds.
-func eventually(within seconds: Int = 10, _ condition: () throws -> Bool) rethrows -> Bool {
-    for _ in 0..<seconds * 1_000 {
-        if try condition() { return true }
-        usleep(1_000)
-    }
-    return false
 }

@@ -3,6 +3,7 @@ import DefaultsCore
 import DefaultsKit
 import Foundation
 import PropertyList
+import TestSupport
 
 /// A soak test of a program that waits between reading and writing the file, while keys are set and the agent restarts.
 ///

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Linux
 
 /// Reading and writing a key with a command, from its start to its exit, as scripts do.
 struct CommandWork {
@@ -117,17 +118,10 @@ struct CommandWork {
     private func run(_ command: [String]) throws {
         let name = command[0]
         let path = name.contains("/") ? name : BenchEnvironment.program(name) ?? name
-        var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
-        defer { for argument in arguments { free(argument) } }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
-        var pid: pid_t = 0
-        var status: Int32 = 0
-        guard posix_spawn(&pid, path, &actions, nil, &arguments, environ) == 0, waitpid(pid, &status, 0) == pid,
-            status == 0
-        else { throw BenchFailure("\(command.joined(separator: " ")) failed.") }
+        let nothing = try FileDescriptor(opening: "/dev/null", O_WRONLY)
+        guard try ChildProcess.start(path, command, output: nothing.number).waitUntilExit() == 0 else {
+            throw BenchFailure("\(command.joined(separator: " ")) failed.")
+        }
     }
 
     private func makeSchema() throws -> Bool {

@@ -2,6 +2,7 @@ import DefaultsKit
 import Foundation
 import ProgramSupport
 import PropertyList
+import TestSupport
 import Testing
 
 /// "About the User Defaults System", on the command.

@@ -1,6 +1,7 @@
 import Foundation
 import ProgramSupport
 import PropertyList
+import TestSupport
 import Testing
 
 /// "About the User Defaults System", on providing an interface.

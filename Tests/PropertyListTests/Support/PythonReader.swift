@@ -1,5 +1,6 @@
 import Foundation
 import PropertyList
+import TestSupport
 
 /// Reads documents with Python's plistlib; returns the value or the exception for each.
 func readByPython(
@@ -25,13 +26,10 @@ func readByPython(
             except Exception as error: print(json.dumps(type(error).__name__), file=out)
         """
     return try withTemporaryDirectory { directory in
-        let list = directory.appendingPathComponent("list")
+        let list = URL(fileURLWithPath: directory + "/list")
         let lines = documents.map { $0.map { String(Int($0) + 256, radix: 16).dropFirst() }.joined() }
         try Data(lines.joined(separator: "\n").utf8).write(to: list)
-        guard
-            try Programs.run(
-                Programs.python, ["-c", script, list.path, format == .xml ? "xml" : "binary"]) == 0
-        else { throw CocoaError(.executableLoad) }
+        try ForeignProcess.run(python: script, [list.path, format == .xml ? "xml" : "binary"])
         let output = try String(contentsOf: list.appendingPathExtension("out"), encoding: .utf8)
         return try output.split(separator: "\n").map {
             let object = try JSONSerialization.jsonObject(with: Data($0.utf8), options: .fragmentsAllowed)

@@ -1,11 +1,24 @@
 import CLinux
-import DefaultsCore
 import Glibc
-import Linux
 
-/// A program that this command starts.
-struct ChildProcess {
-    let pid: pid_t
+/// A program that this process starts.
+package struct ChildProcess: Sendable {
+    // Not `pid_t`: both imports declare it, so whether it may be used here would depend on the order of compilation.
+    package let pid: Int32
+
+    /// A program that can't be started, or a process whose status can't be read.
+    package enum Failure: Error, CustomStringConvertible {
+        case start(_ program: String, SystemCall.Failure)
+        case status(_ pid: Int32, SystemCall.Failure)
+
+        package var description: String {
+            switch self {
+            case .start(let program, let error): "\(program) can't be started: \(SystemCall.message(error.number))."
+            case .status(let pid, let error):
+                "Can't get the status of process \(pid): \(SystemCall.message(error.number))."
+            }
+        }
+    }
 
     /// Starts a program, found in the PATH unless its name contains a "/".
     ///
@@ -20,11 +33,14 @@ struct ChildProcess {
     ///   - errors: The descriptor for its standard error; this process's own if `nil`.
     ///   - group: The process group that it joins, or 0 for a new one; this process's own if `nil`.
     ///   - leadsSession: Whether it runs in a new session, where the terminal's signals don't reach it.
+    ///   - inheritsFiles: Whether it inherits the other descriptors that don't have close-on-exec. A program that
+    ///     outlives this process, or runs beside others, must not hold files open that someone waits to see closed.
     /// - Returns: The process.
     /// - Throws: If it can't be started.
-    static func start(
+    package static func start(
         _ program: String, _ arguments: [String], variables: [String: String?] = [:],
-        input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil, group: pid_t? = nil, leadsSession: Bool = false
+        input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil, group: Int32? = nil,
+        leadsSession: Bool = false, inheritsFiles: Bool = true
     ) throws(Failure) -> ChildProcess {
         var argv = arguments.map { strdup($0) } + [nil]
         var envp = environment(with: variables) + [nil]
@@ -45,9 +61,7 @@ struct ChildProcess {
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setsigdefault(&attributes, &standard)
         var flags = Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
-        // A program in a new session may outlive this process, so it must not hold descriptors open that others wait to
-        // see closed.
-        if leadsSession { _ = linux_spawn_close_from(&actions, 3) }
+        if !inheritsFiles { _ = linux_spawn_close_from(&actions, 3) }
         if let group {
             posix_spawnattr_setpgroup(&attributes, group)
             flags |= Int16(POSIX_SPAWN_SETPGROUP)
@@ -56,9 +70,7 @@ struct ChildProcess {
         posix_spawnattr_setflags(&attributes, flags)
         var pid: pid_t = 0
         let number = posix_spawnp(&pid, program, &actions, &attributes, &argv, &envp)
-        guard number == 0 else {
-            throw Failure("\(program) can't be started: \(SystemCall.message(number)).", .unavailable)
-        }
+        guard number == 0 else { throw .start(program, SystemCall.Failure(number: number)) }
         return ChildProcess(pid: pid)
     }
 
@@ -75,7 +87,7 @@ struct ChildProcess {
     }
 
     /// A state of the process.
-    enum State {
+    package enum State {
         case runs
         /// A signal stopped it; reported once.
         case stopped(by: Int32)
@@ -84,7 +96,7 @@ struct ChildProcess {
     }
 
     /// The process's current state.
-    var state: State {
+    package var state: State {
         get throws(Failure) {
             guard let status = try wait(WNOHANG | WUNTRACED) else { return .runs }
             return status & 0xFF == 0x7F ? .stopped(by: status >> 8 & 0xFF) : .ended(Self.shellStatus(status))
@@ -94,22 +106,20 @@ struct ChildProcess {
     /// The exit status as a shell reports it; `nil` while the process runs.
     ///
     /// Must not be queried again after the process has ended.
-    var status: Int32? {
+    package var status: Int32? {
         get throws(Failure) { try wait(WNOHANG).map(Self.shellStatus) }
     }
 
     /// Waits until the process ends, and returns its status as a shell reports it.
-    func waitUntilExit() throws(Failure) -> Int32 { try wait(0).map(Self.shellStatus) ?? 0 }
+    package func waitUntilExit() throws(Failure) -> Int32 { try wait(0).map(Self.shellStatus) ?? 0 }
 
     /// Calls `waitpid`; returns `nil` if nothing has happened.
     private func wait(_ options: Int32) throws(Failure) -> Int32? {
         var status: Int32 = 0
-        while true {
-            let result = waitpid(pid, &status, options)
-            if result >= 0 { return result == 0 ? nil : status }
-            guard errno == EINTR else {
-                throw Failure("Can't get the status of process \(pid): \(SystemCall.message(errno)).", .inputOutput)
-            }
+        do throws(SystemCall.Failure) {
+            return try SystemCall.run { waitpid(pid, &status, options) } == 0 ? nil : status
+        } catch {
+            throw .status(pid, error)
         }
     }
 
@@ -117,36 +127,4 @@ struct ChildProcess {
         let signal = status & 0x7F
         return signal == 0 ? status >> 8 & 0xFF : 128 + signal
     }
-}
-
-/// A process group for child programs that is killed when this process ends, even by SIGKILL.
-///
-/// A guard process leads the group and waits on a pipe. When this process is killed, the kernel closes the pipe, and
-/// the guard ends the group. A program that leaves the group is not killed.
-struct ProgramGuard: ~Copyable {
-    /// The group's number, which can't be reused until the guard is reaped.
-    let group: pid_t
-    /// The pipe that the guard reads; nothing is ever written to it.
-    private let pipe: FileDescriptor
-
-    /// Starts a guard with an empty group.
-    init() throws(Failure) {
-        var number: Int32 = -1
-        let pid = linux_start_guard(&number)
-        // With 0, 1 or -1, kill() would reach processes other than the guard, up to all of them.
-        guard pid > 1 else { throw Failure("Can't start a program: \(SystemCall.message(errno)).", .unavailable) }
-        group = pid
-        pipe = FileDescriptor(owning: number)
-    }
-
-    deinit {
-        // Kill the guard before the pipe closes, so that it doesn't end processes that a program deliberately left
-        // running.
-        Glibc.kill(group, SIGKILL)
-        var status: Int32 = 0
-        while waitpid(group, &status, 0) < 0, errno == EINTR {}
-    }
-
-    /// Sends a signal to the programs; the guard itself ignores all but SIGKILL and SIGSTOP.
-    borrowing func send(_ signal: Int32) { Glibc.kill(-group, signal) }
 }
