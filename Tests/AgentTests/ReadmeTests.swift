@@ -119,7 +119,7 @@ struct ReadmeTests {
                 "\(command) --filter A", in: root, environment: ["PATH": path])
             #expect(outcome.status == status, "\(outcome.errors)")
             let lines = outcome.output.split(separator: "\n").map(String.init)
-            #expect(lines.first == "arguments: test --filter A")
+            #expect(lines.first == "arguments: test --experimental-maximum-parallelization-width 4 --filter A")
             let last = status == 0 ? ["1000", closing] : failures + [closing]
             #expect(Array(lines.suffix(last.count)) == last)
         }
