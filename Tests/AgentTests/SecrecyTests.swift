@@ -56,7 +56,7 @@ struct SecrecyTests {
             try AccessControlList.set("access", on: path)
             let agent = try AgentProcess(place, launcher: AgentProcess.asNobody)
             defer { agent.kill() }
-            let fault = try AttachedFault(agent.pid, at: [], "fchmod:signal=KILL")
+            let fault = try AttachedFault(agent.pid, at: [], "fsync:signal=KILL")
             try agent.defaults("write", "a.b", "secret", "new")
             fault.end(afterDeath: true)
             agent.kill()
