@@ -67,6 +67,12 @@ int linux_reserve(int fd, off_t length) { return fallocate(fd, FALLOC_FL_KEEP_SI
 
 int linux_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 
+int linux_signal_when_readable(int fd, int signal) {
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETOWN, getpid()) != 0 || fcntl(fd, F_SETSIG, signal) != 0) return -1;
+    return fcntl(fd, F_SETFL, flags | O_ASYNC);
+}
+
 int linux_peer_of(int fd, struct linux_peer *peer) {
     struct ucred credentials;
     socklen_t length = sizeof credentials;

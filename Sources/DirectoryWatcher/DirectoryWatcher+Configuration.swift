@@ -17,7 +17,7 @@ extension DirectoryWatcher {
         /// The absolute paths of additional directories, each of which is watched with the same subdirectories.
         ///
         /// Names in companions are reported as absolute paths. The directories above a companion aren't watched: the
-        /// identity check and ``DirectoryWatcher/drain()`` detect a companion that has appeared, or that was replaced
+        /// checks of the paths detect a companion that has appeared, or that was replaced
         /// together with a directory above it. If inotify is unavailable for a companion, that companion is polled, and
         /// the identity check runs as often as a poll; nothing else changes for the other directories.
         package var companions: [String]
@@ -37,13 +37,14 @@ extension DirectoryWatcher {
         package var unreportingFileSystems: [Int64: String]
         /// Returns whether a name, relative to the directory or to a companion, is relevant.
         ///
-        /// Other names are ignored. The function is called on the watcher's thread, so it should be fast. It must not
-        /// call the watcher.
+        /// Other names are ignored. The function is called for every event, so it should be fast. It must not call the
+        /// watcher.
         package var isRelevant: @Sendable (String) -> Bool
-        /// A function called on the watcher's thread after each check of the paths, for other periodic checks.
+        /// The signal that the kernel sends to the process when events are queued (`man 2 fcntl`, `F_SETSIG`), for an
+        /// owner that can't wait for the descriptor itself; `nil` for none.
         ///
-        /// It must neither block nor call the watcher.
-        package var onCheck: @Sendable () -> Void
+        /// While such a signal is pending, further events send no other.
+        package var signal: Int32?
 
         package init(
             directory: String, subdirectories: [String] = [], companions: [String] = [],
@@ -51,7 +52,7 @@ extension DirectoryWatcher {
             pollInterval: Duration = .seconds(2), rearmInterval: Duration = .milliseconds(100),
             retryInterval: Duration = .seconds(60),
             unreportingFileSystems: [Int64: String] = NetworkFileSystem.names,
-            onCheck: @escaping @Sendable () -> Void = {},
+            signal: Int32? = nil,
             isRelevant: @escaping @Sendable (String) -> Bool = { _ in true }
         ) {
             self.directory = directory
@@ -63,7 +64,7 @@ extension DirectoryWatcher {
             self.rearmInterval = rearmInterval
             self.retryInterval = retryInterval
             self.unreportingFileSystems = unreportingFileSystems
-            self.onCheck = onCheck
+            self.signal = signal
             self.isRelevant = isRelevant
         }
     }

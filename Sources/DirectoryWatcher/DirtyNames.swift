@@ -1,4 +1,4 @@
-/// The hints collected since the last ``DirectoryWatcher/dequeue()``: names to read again.
+/// The hints collected since the last ``DirectoryWatcher/read(checkingPaths:)``: names to read again.
 ///
 /// A name is relative to the watched directory: `com.example.plist`, `ByHost/com.example.plist`. A name in a companion
 /// is an absolute path: the companion's path, a slash, and such a relative name. A name means only "read this again";
@@ -47,15 +47,6 @@ package struct DirtyNames: Sendable, Equatable {
 
     /// Whether there is nothing to read.
     package var isEmpty: Bool { changed.isEmpty && beingWritten.isEmpty && rescan == nil }
-
-    /// Adds names collected later.
-    mutating func merge(_ later: DirtyNames) {
-        for name in later.changed.union(later.beingWritten) { compare(name) }
-        changed.formUnion(later.changed)
-        beingWritten.formUnion(later.beingWritten)
-        beingWritten.subtract(changed)
-        rescan = rescan ?? later.rescan
-    }
 
     /// Adds a name to read now.
     mutating func noteChange(of name: String) {

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 
 /// An inotify event, copied from the buffer into which it was read.
@@ -39,6 +40,13 @@ extension Inotify {
     /// whenever the directory vanishes. The library's record of the watch, 176 bytes, is freed with the instance.
     func unwatch(_ watch: Int32) {
         inotify_rm_watch(descriptor, watch)
+    }
+
+    /// Makes the kernel send the process a signal when events are queued.
+    ///
+    /// If the kernel can't, events are read with the next check of the paths.
+    func notify(with signal: Int32) {
+        _ = linux_signal_when_readable(descriptor, signal)
     }
 
     /// The number of bytes of events queued in the kernel.

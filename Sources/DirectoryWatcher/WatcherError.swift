@@ -14,20 +14,15 @@ package struct WatcherError: Error, Equatable, CustomStringConvertible {
         package static let alreadyWatching = Code("alreadyWatching")
         /// The directory's path is empty.
         package static let noDirectory = Code("noDirectory")
-        /// The kernel refused a file descriptor or a thread that the watcher needs.
-        package static let outOfResources = Code("outOfResources")
     }
 
     /// The kind of failure.
     package let code: Code
-    /// The system's error number, if there is one.
-    package let errno: Int32?
     /// A message that says what went wrong and what to do about it.
     package let description: String
 
-    init(_ code: Code, errno: Int32? = nil, _ description: String) {
+    init(_ code: Code, _ description: String) {
         self.code = code
-        self.errno = errno
         self.description = description
     }
 }

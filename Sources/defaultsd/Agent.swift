@@ -1,6 +1,7 @@
 import DefaultsCore
 import DirectoryWatcher
 import Glibc
+import Linux
 import Logging
 import NIOCore
 import NIOPosix
@@ -14,6 +15,7 @@ struct Agent: Sendable {
     private let address: AgentAddress
     /// The socket that a service manager has opened at the address, if any.
     private let inherited: InheritedSocket?
+    private let signals: Signals
     private let logLevel: Logger.Level?
     /// Whether the agent was started only for the lifetime of another process, and hands over to any agent that wasn't.
     private let isPrivate: Bool
@@ -25,17 +27,19 @@ struct Agent: Sendable {
     ///   - directory: The preferences directory to serve.
     ///   - address: The address of the agent, which determines the paths of the socket and the change log.
     ///   - inherited: The socket that a service manager has opened at the address, if any.
+    ///   - signals: The signals that control the agent.
     ///   - logLevel: The log level that overrides the settings, if any.
     ///   - isPrivate: Whether the agent hands over to other agents.
     ///   - environment: The environment, which specifies the system directories and the service manager.
     init(
-        _ directory: PreferencesDirectory, _ address: AgentAddress, _ inherited: InheritedSocket?,
+        _ directory: PreferencesDirectory, _ address: AgentAddress, _ inherited: InheritedSocket?, _ signals: Signals,
         logLevel: Logger.Level?, isPrivate: Bool, _ environment: Environment
     ) {
         self.directory = directory
         system = SystemDirectories(environment: environment).excluding(directory)
         self.address = address
         self.inherited = inherited
+        self.signals = signals
         self.logLevel = logLevel
         self.isPrivate = isPrivate
         self.environment = environment
@@ -46,7 +50,6 @@ struct Agent: Sendable {
     /// - Returns: The reason for the end.
     /// - Throws: A `DefaultsError` if the directory, the socket or enough file descriptors are unavailable.
     func run() throws -> AgentEnd {
-        try OpenFiles.prepare()
         try directory.prepare()
         try address.makeDirectory()
         // No other agent serves the directory or the socket until these are released.
@@ -69,7 +72,7 @@ struct Agent: Sendable {
         let checks = ClaimChecks(claims)
         // Start the watcher before files and connections are opened, because libinotifytools can't use a descriptor
         // above 1023.
-        let watcher = try Self.watch(directory, system) { checks.requestIfNeeded() }
+        let watcher = ForkSafeMutex(try Self.watch(directory, system))
         let (settings, problems) = AgentSettings.read(from: directory)
         let log = AgentLog(level: logLevel, settings: settings)
         problems.forEach { log.logger.warning("\($0)") }
@@ -79,26 +82,25 @@ struct Agent: Sendable {
         }
 
         // Everything in the directory is about to be read, so the watcher's events so far are redundant.
-        _ = watcher.dequeue()
+        _ = watcher.withLock { $0.read() }
         let (store, outcome) = try Self.open(directory, system, address, settings, log)
         let engine = Engine(
             store: store, watcher: watcher, settings: settings, problems: problems, log: log, on: eventLoop,
             DiskThread())
-        let (events, happens) = AsyncStream<LifeEvent>.makeStream()
-        let end: @Sendable () -> Void = { _ = happens.yield(.end) }
+        let end = AsyncStream<Never>.makeStream()
         let server = Server(
-            store: store, engine: engine, watcher: watcher, directory: directory, address: address,
-            inherited: inherited, settings: settings, log: log, isPrivate: isPrivate, on: eventLoop, end: end)
+            store: store, engine: engine, directory: directory, address: address,
+            inherited: inherited, settings: settings, log: log, isPrivate: isPrivate, on: eventLoop,
+            end: { end.continuation.finish() })
         engine.setSubscribers(server)
         engine.setClaimChecks(checks)
         checks.follow(server)
         await engine.begin(outcome)
         try await server.listen()
 
-        let life = LifeService(
-            events: events, continuation: happens, watcher: watcher, server: server, log: log)
+        let life = LifeService(signals, end: end, engine: engine, server: server, log: log)
         let ready = ReadyService(
-            directory: directory, address: address, watcher: watcher, log: log,
+            directory: directory, address: address, engine: engine, log: log,
             serviceManager: ServiceManager(environment), life: life)
         // Services stop in reverse order, so the server has stopped accepting edits when the engine saves the last
         // ones.
@@ -117,13 +119,13 @@ struct Agent: Sendable {
     }
 
     private static func watch(
-        _ directory: PreferencesDirectory, _ system: SystemDirectories, onCheck: @escaping @Sendable () -> Void
-    ) throws(DefaultsError) -> DirectoryWatcher {
+        _ directory: PreferencesDirectory, _ system: SystemDirectories
+    ) throws(DefaultsError) -> sending DirectoryWatcher {
         do throws(WatcherError) {
             return try DirectoryWatcher(
                 .init(
                     directory: directory.path, subdirectories: [Domain.hostDirectory], companions: system.paths,
-                    onCheck: onCheck
+                    signal: Signals.events
                 ) {
                     Domain(fileName: $0) != nil || $0 == AgentClaim.fileName
                 })

@@ -41,15 +41,16 @@ struct Defaultsd: ParsableCommand {
         umask(0o077)
         // Let a write beyond the file size limit (ulimit -f) fail with an ordinary error instead of a signal.
         signal(SIGXFSZ, SIG_IGN)
-        LifeService.blockSignals()
         do {
+            try OpenFiles.prepare()
+            let signals = try Signals()
             if let endWithParent { try Parent.follow(endWithParent) }
             let environment = Environment.current
             let directory = try PreferencesDirectory(option: directory, environment: environment)
             let inherited = try InheritedSocket(environment)
             let agent = Agent(
-                directory, try address(for: directory, inherited, environment), inherited, logLevel: logLevel?.level,
-                isPrivate: endWithParent != nil, environment)
+                directory, try address(for: directory, inherited, environment), inherited, signals,
+                logLevel: logLevel?.level, isPrivate: endWithParent != nil, environment)
             if try agent.run() == .restart { try ProgramRestart.perform(keeping: files, inherited) }
         } catch let error as DefaultsError {
             // The process that starts a private agent can use another agent just as well, so don't report this refusal.

@@ -134,7 +134,7 @@ struct ClientThreadTests {
 
     @Test("Barriers that arrive together share a request, which a new session repeats")
     func barriers() {
-        var pending = PendingBarriers()
+        let pending = PendingBarriers()
         let barriers = (0..<3).map { _ in Barrier(.durable) }
         pending.add([barriers[0], barriers[1]])
         pending.add([])
@@ -143,8 +143,13 @@ struct ClientThreadTests {
         #expect(pending.dequeueUnasked() == [])
         pending.finish(1, [Self.failure])
         #expect(barriers[0].wait() == [Self.failure] && barriers[1].wait() == [Self.failure])
-        pending.startOver()
-        #expect(pending.dequeueUnasked() == [2])
+        let asked = Barrier(.durable)
+        #expect(pending.add(asked: asked) == 3)
+        #expect(pending.dequeueUnasked() == [])
+        pending.beginSession()
+        #expect(pending.dequeueUnasked() == [2, 3])
+        pending.finish(3, [])
+        #expect(asked.wait() == [])
         let ending = Barrier(.handedOver)
         pending.add([ending])
         #expect(pending.isHandingOver)

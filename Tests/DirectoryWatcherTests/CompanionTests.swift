@@ -21,59 +21,59 @@ extension WatcherTests {
         func changes(polling: DirectoryWatcher.PollingChoice) async throws {
             let scratch = try Scratch()
             try await watching(configuration(scratch, polling: polling)) { watcher in
-                try await watcher.settle()
+                try watcher.settle()
                 try scratch.sh("echo new > a.plist; echo new > ByHost/b.plist; echo new > .c.plist; echo > d")
                 let start = scratch.path + "/system"
                 try scratch.sh(
                     "cd system; echo new > a.plist; echo new > ByHost/b.plist; echo new > .c.plist; echo > d",
                     above: true)
                 #expect(
-                    await watcher.taken()
+                    watcher.taken()
                         == DirtyNames(
                             changed: ["a.plist", "ByHost/b.plist", start + "/a.plist", start + "/ByHost/b.plist"]))
-                try await watcher.settle()
+                try watcher.settle()
                 try scratch.sh("rm system/a.plist", above: true)
-                #expect(await watcher.taken() == DirtyNames(changed: [start + "/a.plist"]))
+                #expect(watcher.taken() == DirtyNames(changed: [start + "/a.plist"]))
             }
         }
 
-        @Test("A companion's change causes a tick, and a file being written is reported as such")
-        func ticks() async throws {
+        @Test("A companion's change is an event, and a file being written is reported as such")
+        func events() async throws {
             let scratch = try Scratch()
             try await watching(configuration(scratch)) { watcher in
-                _ = watcher.dequeue()
+                _ = watcher.read()
                 let path = scratch.path + "/system/a.plist"
                 try scratch.sh("echo new > system/a.plist", above: true)
-                _ = try await watcher.gather { $0.changed == [path] }
+                _ = try watcher.gather { $0.changed == [path] }
                 // The shell creates the file and closes it; the two events may arrive separately.
-                try await watcher.settle()
+                try watcher.settle()
                 let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
                 try file.write(contentsOf: Data("newer".utf8))
-                #expect(await watcher.taken() == DirtyNames(beingWritten: [path]))
+                #expect(watcher.taken() == DirtyNames(beingWritten: [path]))
                 try file.close()
-                #expect(await watcher.taken() == DirtyNames(changed: [path]))
+                #expect(watcher.taken() == DirtyNames(changed: [path]))
             }
         }
 
         @Test(
-            "A drain finds a companion or a companion's subdirectory created later",
+            "A check of the paths finds a companion or a companion's subdirectory created later",
             arguments: [DirectoryWatcher.PollingChoice.automatic, .always])
         func later(polling: DirectoryWatcher.PollingChoice) async throws {
             let scratch = try Scratch()
             let path = scratch.path + "/later"
             try await watching(configuration(scratch, polling: polling)) { watcher in
-                try await watcher.settle()
+                try watcher.settle()
                 #expect(watcher.status.companions[path] == .waiting(.missing))
                 try scratch.sh("mkdir later; echo new > later/a.plist", above: true)
-                #expect(await watcher.taken().rescan == .replaced)
+                #expect(watcher.taken().rescan == .replaced)
                 #expect(watcher.status.companions[path] == (polling == .always ? .polling(.requested) : .inotify))
-                try await watcher.settle()
+                try watcher.settle()
                 try scratch.sh("mkdir later/ByHost; echo new > later/ByHost/b.plist", above: true)
-                let dirty = await watcher.taken()
+                let dirty = watcher.taken()
                 #expect(dirty.rescan != nil || dirty.changed.contains(path + "/ByHost/b.plist"))
-                try await watcher.settle()
+                try watcher.settle()
                 try scratch.sh("echo newer > later/ByHost/b.plist", above: true)
-                #expect(await watcher.taken() == DirtyNames(changed: [path + "/ByHost/b.plist"]))
+                #expect(watcher.taken() == DirtyNames(changed: [path + "/ByHost/b.plist"]))
             }
         }
 
@@ -83,11 +83,11 @@ extension WatcherTests {
             var configuration = try configuration(scratch)
             configuration.identityCheckInterval = .milliseconds(20)
             try await watching(configuration) { watcher in
-                _ = watcher.dequeue()
+                _ = watcher.read()
                 try scratch.sh("mkdir later", above: true)
-                _ = try await watcher.gather { $0.rescan == .replaced }
+                _ = try watcher.gather { $0.rescan == .replaced }
                 try scratch.sh("echo new > later/a.plist", above: true)
-                _ = try await watcher.gather { $0.changed == [scratch.path + "/later/a.plist"] }
+                _ = try watcher.gather { $0.changed == [scratch.path + "/later/a.plist"] }
             }
         }
 
@@ -101,17 +101,17 @@ extension WatcherTests {
             let scratch = try Scratch()
             let path = scratch.path + "/system"
             try await watching(configuration(scratch)) { watcher in
-                _ = watcher.dequeue()
+                _ = watcher.read()
                 try scratch.sh(script, above: true)
-                #expect(await watcher.taken().rescan == .replaced)
+                #expect(watcher.taken().rescan == .replaced)
                 let isThere = script.hasSuffix("system") && script.contains(";")
                 #expect(watcher.status.companions[path] == (isThere ? .inotify : .waiting(.missing)))
                 #expect(watcher.status.mode == .inotify)
-                _ = await watcher.taken()
+                _ = watcher.taken()
                 try scratch.write("new", to: "b.plist")
-                #expect(await watcher.taken() == DirtyNames(changed: ["b.plist"]))
+                #expect(watcher.taken() == DirtyNames(changed: ["b.plist"]))
                 try scratch.sh("mkdir -p system; echo new > system/a.plist", above: true)
-                let dirty = await watcher.taken()
+                let dirty = watcher.taken()
                 #expect(isThere ? dirty == DirtyNames(changed: [path + "/a.plist"]) : dirty.rescan == .replaced)
             }
         }
@@ -122,10 +122,10 @@ extension WatcherTests {
         func permissions(polling: DirectoryWatcher.PollingChoice, name: String) async throws {
             let scratch = try Scratch()
             try await watching(configuration(scratch, polling: polling)) { watcher in
-                try await watcher.settle()
+                try watcher.settle()
                 try scratch.sh("chmod g+w \(name)", above: true)
-                #expect(await watcher.taken().rescan == .permissions)
-                #expect(await watcher.taken().isEmpty)
+                #expect(watcher.taken().rescan == .permissions)
+                #expect(watcher.taken().isEmpty)
             }
         }
 
@@ -143,9 +143,9 @@ extension WatcherTests {
                 #expect(watcher.status.mode == .inotify)
                 #expect(watcher.status.companions[remote] == .polling(.fileSystem(name: "a network's")))
                 #expect(watcher.status.companions[scratch.path + "/system"] == .inotify)
-                try await watcher.settle()
+                try watcher.settle()
                 try scratch.sh("echo new > \(remote)/a.plist")
-                #expect(try await watcher.gather { !$0.isEmpty } == DirtyNames(changed: [remote + "/a.plist"]))
+                #expect(try watcher.gather { !$0.isEmpty } == DirtyNames(changed: [remote + "/a.plist"]))
             }
         }
     }

@@ -19,13 +19,12 @@ extension WatcherTests {
         func replaced(_ script: String) async throws {
             let scratch = try Scratch()
             try await watching(scratch.configuration()) { watcher in
-                _ = watcher.dequeue()
+                _ = watcher.read()
                 try scratch.sh(script, above: true)
-                _ = try await watcher.gather { $0.rescan == .replaced && watcher.status.mode == .inotify }
-                await watcher.drain()
-                _ = watcher.dequeue()
+                _ = try watcher.gather { $0.rescan == .replaced && watcher.status.mode == .inotify }
+                _ = watcher.taken()
                 try scratch.write("new", to: "b.plist")
-                #expect(await watcher.taken() == DirtyNames(changed: ["b.plist"]))
+                #expect(watcher.taken() == DirtyNames(changed: ["b.plist"]))
             }
         }
 
@@ -35,14 +34,14 @@ extension WatcherTests {
         func polled(_ script: String) async throws {
             let scratch = try Scratch()
             try await watching(scratch.configuration(polling: .always)) { watcher in
-                try await watcher.settle()
+                try watcher.settle()
                 try scratch.sh(script, above: true)
-                let dirty = await watcher.taken()
+                let dirty = watcher.taken()
                 // ext4 may give the new directory the old one's inode: then only the missing names reveal it.
                 #expect(dirty.rescan == .replaced || dirty.changed.contains("a.plist"))
-                try await watcher.settle()
+                try watcher.settle()
                 try scratch.write("new", to: "b.plist")
-                #expect(await watcher.taken().changed == ["b.plist"])
+                #expect(watcher.taken().changed == ["b.plist"])
             }
         }
 
@@ -51,50 +50,52 @@ extension WatcherTests {
             let scratch = try Scratch(withPreferences: false)
             try scratch.sh("mkdir 1 2; ln -s 1 preferences", above: true)
             try await watching(scratch.configuration()) { watcher in
-                _ = watcher.dequeue()
+                _ = watcher.read()
                 try scratch.write("new", to: "1/a.plist", above: true)
-                #expect(await watcher.taken().changed == ["a.plist"])
+                #expect(watcher.taken().changed == ["a.plist"])
                 try scratch.sh("ln -sfn 2 preferences", above: true)
-                _ = try await watcher.gather { $0.rescan == .replaced }
+                _ = try watcher.gather { $0.rescan == .replaced }
                 try scratch.write("new", to: "1/a.plist", above: true)
                 try scratch.write("new", to: "2/b.plist", above: true)
-                #expect(await watcher.taken().changed == ["b.plist"])
+                #expect(watcher.taken().changed == ["b.plist"])
             }
         }
 
-        @Test("A changed link further above is found by the identity check and by a drain", arguments: [false, true])
-        func linkAbove(drains: Bool) async throws {
+        @Test(
+            "A changed link further above is found by the identity check and by a requested check",
+            arguments: [false, true])
+        func linkAbove(isRequested: Bool) async throws {
             let scratch = try Scratch(withPreferences: false)
             try scratch.sh("mkdir -p 1/p 2/p; ln -s 1 l", above: true)
             var configuration = scratch.configuration()
             configuration.directory = scratch.path + "/l/p/"
-            if !drains { configuration.identityCheckInterval = .milliseconds(20) }
+            if !isRequested { configuration.identityCheckInterval = .milliseconds(20) }
             try await watching(configuration) { watcher in
-                _ = watcher.dequeue()
+                _ = watcher.read()
                 try scratch.sh("ln -sfn 2 l", above: true)
-                if drains {
-                    #expect(await watcher.taken().rescan == .replaced)
+                if isRequested {
+                    #expect(watcher.taken().rescan == .replaced)
                 } else {
-                    _ = try await watcher.gather { $0.rescan == .replaced }
+                    _ = try watcher.gather { $0.rescan == .replaced }
                 }
                 try scratch.write("new", to: "2/p/b.plist", above: true)
-                #expect(await watcher.taken().changed == ["b.plist"])
+                #expect(watcher.taken().changed == ["b.plist"])
             }
         }
 
-        @Test("A mount over the directory is found by a drain", .enabled(if: try canMount()))
+        @Test("A mount over the directory is found by a check of the paths", .enabled(if: try canMount()))
         func mount() async throws {
             let scratch = try Scratch()
             try await watching(scratch.configuration()) { watcher in
-                _ = watcher.dequeue()
+                _ = watcher.read()
                 try scratch.sh("mount -t tmpfs none preferences", above: true)
-                #expect(await watcher.taken().rescan == .replaced)
+                #expect(watcher.taken().rescan == .replaced)
                 try scratch.write("new", to: "b.plist")
-                #expect(await watcher.taken().changed == ["b.plist"])
+                #expect(watcher.taken().changed == ["b.plist"])
                 try scratch.sh("umount -l preferences", above: true)
-                #expect(await watcher.taken().rescan == .replaced)
+                #expect(watcher.taken().rescan == .replaced)
                 try scratch.write("new", to: "a.plist")
-                #expect(await watcher.taken().changed == ["a.plist"])
+                #expect(watcher.taken().changed == ["a.plist"])
             }
         }
 
@@ -112,22 +113,22 @@ extension WatcherTests {
             try await watching(configuration) { watcher in
                 #expect(watcher.status.mode == .polling(.fileSystem(name: "a network's")))
                 #expect(watcher.status.watches == 1, "the directory above")
-                try await watcher.settle()
+                try watcher.settle()
                 try scratch.sh("echo new > l/a.plist", above: true)
-                #expect(await watcher.taken() == DirtyNames(changed: ["a.plist"]))
+                #expect(watcher.taken() == DirtyNames(changed: ["a.plist"]))
 
                 try scratch.sh("ln -sfn preferences l", above: true)
-                #expect(await watcher.taken().rescan == .replaced)
+                #expect(watcher.taken().rescan == .replaced)
                 #expect(watcher.status.mode == .inotify)
                 try scratch.write("new", to: "b.plist")
-                #expect(await watcher.taken() == DirtyNames(changed: ["b.plist"]))
+                #expect(watcher.taken() == DirtyNames(changed: ["b.plist"]))
 
                 try scratch.sh("rmdir ByHost; ln -s \(remote) ByHost")
-                #expect(await watcher.taken().rescan != nil)
+                #expect(watcher.taken().rescan != nil)
                 #expect(watcher.status.mode == .polling(.fileSystem(name: "a network's")))
-                try await watcher.settle()
+                try watcher.settle()
                 try scratch.sh("echo newer > \(remote)/a.plist")
-                #expect(await watcher.taken() == DirtyNames(changed: ["ByHost/a.plist"]))
+                #expect(watcher.taken() == DirtyNames(changed: ["ByHost/a.plist"]))
             }
         }
 
@@ -139,17 +140,17 @@ extension WatcherTests {
             configuration.directory = scratch.path + "/a/b/c"
             try await watching(configuration) { watcher in
                 #expect(watcher.status.mode == .waiting(.missing))
-                #expect(watcher.dequeue() == DirtyNames(rescan: .started))
+                #expect(watcher.read() == DirtyNames(rescan: .started))
                 for script in atOnce ? ["mkdir -p a/b/c"] : ["mkdir a", "mkdir a/b", "mkdir a/b/c"] {
                     try scratch.sh(script, above: true)
                 }
-                _ = try await watcher.gather { $0.rescan == .replaced }
-                try await eventually { watcher.status.mode == .inotify }
+                _ = try watcher.gather { $0.rescan == .replaced }
+                _ = try watcher.gather { _ in watcher.status.mode == .inotify }
                 try scratch.write("new", to: "a/b/c/a.plist", above: true)
-                #expect(await watcher.taken().changed == ["a.plist"])
+                #expect(watcher.taken().changed == ["a.plist"])
                 try scratch.sh("rm -r a", above: true)
-                try await eventually { watcher.status.mode == .waiting(.missing) }
-                #expect(watcher.dequeue().rescan == .replaced)
+                let dirty = try watcher.gather { _ in watcher.status.mode == .waiting(.missing) }
+                #expect(dirty.rescan == .replaced)
             }
         }
 
@@ -159,9 +160,9 @@ extension WatcherTests {
             try scratch.sh("touch preferences", above: true)
             try await watching(scratch.configuration()) { watcher in
                 #expect(watcher.status.mode == .waiting(.notADirectory))
-                _ = watcher.dequeue()
+                _ = watcher.read()
                 try scratch.sh("rm preferences; mkdir preferences", above: true)
-                _ = try await watcher.gather { $0.rescan == .replaced }
+                _ = try watcher.gather { $0.rescan == .replaced }
                 #expect(watcher.status.mode == .inotify)
             }
         }
@@ -172,9 +173,9 @@ extension WatcherTests {
             try scratch.sh("chmod 000 preferences", above: true)
             try await watching(scratch.configuration()) { watcher in
                 #expect(watcher.status.mode == .waiting(.unreadable(errno: EACCES)))
-                _ = watcher.dequeue()
+                _ = watcher.read()
                 try scratch.sh("chmod 700 preferences", above: true)
-                _ = try await watcher.gather { $0.rescan == .replaced }
+                _ = try watcher.gather { $0.rescan == .replaced }
                 #expect(watcher.status.mode == .inotify)
             }
         }
@@ -184,16 +185,16 @@ extension WatcherTests {
             let scratch = try Scratch()
             try scratch.sh("rmdir ByHost")
             try await watching(scratch.configuration()) { watcher in
-                _ = watcher.dequeue()
+                _ = watcher.read()
                 for script in ["mkdir ByHost", "rm -r ByHost; mkdir ByHost", "mv ByHost x; mkdir ByHost"] {
                     try scratch.sh(script)
-                    _ = try await watcher.gather { $0.rescan == .replaced }
-                    _ = await watcher.taken()
+                    _ = try watcher.gather { $0.rescan == .replaced }
+                    _ = watcher.taken()
                     try scratch.write("new", to: "ByHost/a.plist")
-                    #expect(await watcher.taken() == DirtyNames(changed: ["ByHost/a.plist"]), "\(script)")
+                    #expect(watcher.taken() == DirtyNames(changed: ["ByHost/a.plist"]), "\(script)")
                 }
                 try scratch.write("new", to: "x/a.plist")
-                #expect(await watcher.taken().isEmpty)
+                #expect(watcher.taken().isEmpty)
                 #expect(watcher.status.watches == 3)
             }
         }
@@ -203,13 +204,13 @@ extension WatcherTests {
             let scratch = try Scratch()
             try scratch.sh("rmdir ByHost; ln -s . ByHost")
             try await watching(scratch.configuration()) { watcher in
-                _ = watcher.dequeue()
+                _ = watcher.read()
                 try scratch.write("new", to: "a.plist")
-                #expect(await watcher.taken().changed == ["a.plist", "ByHost/a.plist"])
+                #expect(watcher.taken().changed == ["a.plist", "ByHost/a.plist"])
                 try scratch.sh("rm ByHost; mkdir ByHost")
-                #expect(await watcher.taken().rescan == .replaced)
+                #expect(watcher.taken().rescan == .replaced)
                 try scratch.write("new", to: "a.plist")
-                #expect(await watcher.taken().changed == ["a.plist"])
+                #expect(watcher.taken().changed == ["a.plist"])
             }
         }
 
@@ -218,7 +219,7 @@ extension WatcherTests {
             await #expect(processExitsWith: .success) {
                 let scratch = try Scratch()
                 try await watching(scratch.configuration()) { watcher in
-                    await watcher.drain()
+                    _ = watcher.taken()
                     let before = try openFiles(below: scratch.path)
                     for round in 0..<200 {
                         if round.isMultiple(of: 2) {
@@ -228,9 +229,9 @@ extension WatcherTests {
                         }
                         try FileManager.default.createDirectory(
                             atPath: scratch.preferences + "/ByHost", withIntermediateDirectories: true)
-                        try #require(await watcher.taken().rescan != nil)
+                        try #require(watcher.taken().rescan != nil)
                         try scratch.write("new", to: "ByHost/\(round).plist")
-                        try #require(await watcher.taken() == DirtyNames(changed: ["ByHost/\(round).plist"]))
+                        try #require(watcher.taken() == DirtyNames(changed: ["ByHost/\(round).plist"]))
                     }
                     #expect(try openFiles(below: scratch.path) == before)
                     #expect(watcher.status.watches == 3)
@@ -240,21 +241,21 @@ extension WatcherTests {
             }
         }
 
-        @Test("A watch is set again only after the rearm interval, but immediately in a drain")
+        @Test("A watch is set again only after the rearm interval, but immediately in a requested check")
         func backOff() async throws {
             let scratch = try Scratch()
             var configuration = scratch.configuration()
             configuration.rearmInterval = .seconds(3600)
             try await watching(configuration) { watcher in
                 let script = "rm -r preferences; mkdir preferences"
-                _ = watcher.dequeue()
+                _ = watcher.read()
                 try scratch.sh(script, above: true)
-                _ = await watcher.taken()
+                _ = watcher.taken()
                 let rearms = watcher.status.rearms
                 try scratch.sh(script, above: true)
-                _ = try await watcher.gather { $0.rescan == .replaced }
+                _ = try watcher.gather { $0.rescan == .replaced }
                 #expect(watcher.status.rearms == rearms)
-                #expect(await watcher.taken().rescan == .replaced)
+                #expect(watcher.taken().rescan == .replaced)
                 #expect(watcher.status.rearms > rearms)
             }
         }

@@ -50,14 +50,14 @@ extension WatcherTests {
                 let text = watcher.status.mode.description
                 #expect(text.hasPrefix("polling: no inotify") && text.contains("raise"), "\(text)")
                 #expect(watcher.status.watches == 0)
-                _ = await watcher.taken()
+                _ = watcher.taken()
                 try scratch.write("newer", to: "a.plist")
-                #expect(await watcher.taken().changed == ["a.plist"])
+                #expect(watcher.taken().changed == ["a.plist"])
                 try setLimit(100)
-                #expect(await watcher.taken().rescan == .replaced)
+                #expect(watcher.taken().rescan == .replaced)
                 #expect(watcher.status.mode == .inotify)
                 try scratch.write("new", to: "ByHost/b.plist")
-                #expect(await watcher.taken() == DirtyNames(changed: ["ByHost/b.plist"]))
+                #expect(watcher.taken() == DirtyNames(changed: ["ByHost/b.plist"]))
             }
         }
 
@@ -76,18 +76,18 @@ extension WatcherTests {
                 #expect(watcher.status.mode == .inotify)
                 let text = watcher.status.companions[path]?.description ?? ""
                 #expect(text.hasPrefix("polling: no inotify") && text.contains("raise"), "\(text)")
-                try await watcher.settle()
+                try watcher.settle()
                 try scratch.sh("echo new > system/a.plist; echo new > system/ByHost/b.plist", above: true)
                 #expect(
-                    await watcher.taken() == DirtyNames(changed: [path + "/a.plist", path + "/ByHost/b.plist"]))
-                try await watcher.settle()
+                    watcher.taken() == DirtyNames(changed: [path + "/a.plist", path + "/ByHost/b.plist"]))
+                try watcher.settle()
                 try scratch.write("new", to: "b.plist")
-                #expect(await watcher.taken() == DirtyNames(changed: ["b.plist"]))
+                #expect(watcher.taken() == DirtyNames(changed: ["b.plist"]))
                 try scratch.sh("echo 100 > \(try #require(limit))")
-                #expect(await watcher.taken().rescan == .replaced)
+                #expect(watcher.taken().rescan == .replaced)
                 #expect(watcher.status.companions[path] == .inotify)
                 try scratch.sh("echo newer > system/ByHost/b.plist", above: true)
-                #expect(await watcher.taken() == DirtyNames(changed: [path + "/ByHost/b.plist"]))
+                #expect(watcher.taken() == DirtyNames(changed: [path + "/ByHost/b.plist"]))
             }
         }
 
@@ -97,7 +97,7 @@ extension WatcherTests {
         func exhausted() async throws {
             let scratch = try Scratch()
             try await watching(scratch.configuration()) { watcher in
-                _ = watcher.dequeue()
+                _ = watcher.read()
                 let file = try FileHandle(forUpdating: URL(fileURLWithPath: scratch.preferences + "/a.plist"))
                 var limit = rlimit()
                 getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -105,14 +105,14 @@ extension WatcherTests {
                 limit.rlim_cur = 3
                 setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
                 try file.write(contentsOf: Data("new".utf8))
-                let dirty = await watcher.taken()
+                let dirty = watcher.taken()
                 let status = watcher.status
                 limit.rlim_cur = before
                 setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
                 #expect(dirty == DirtyNames(beingWritten: ["a.plist"]))
                 #expect(status.mode == .inotify && status.watches == 3)
                 try file.close()
-                #expect(await watcher.taken() == DirtyNames(changed: ["a.plist"]))
+                #expect(watcher.taken() == DirtyNames(changed: ["a.plist"]))
             }
         }
 

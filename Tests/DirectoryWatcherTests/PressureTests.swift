@@ -13,7 +13,7 @@ extension WatcherTests {
                 try await watching(scratch.configuration()) { watcher in
                     let error = #expect(throws: WatcherError.self) { try DirectoryWatcher(scratch.configuration()) }
                     #expect(error?.code == .alreadyWatching)
-                    #expect(watcher.dequeue() == DirtyNames(rescan: .started), "nothing remains from before")
+                    #expect(watcher.read() == DirtyNames(rescan: .started), "nothing remains from before")
                     // These events aren't read before the stop, and the library must not return them later.
                     for name in 0..<50 { try scratch.write("new", to: "\(name).plist") }
                 }
@@ -21,64 +21,48 @@ extension WatcherTests {
             #expect(throws: WatcherError.self) { try DirectoryWatcher(.init(directory: "")) }
         }
 
-        @Test("A stop ends the stream and every drain, may be repeated, and releases all resources")
-        func stop() async throws {
+        @Test("A watcher that is released stops and releases all resources")
+        func released() async throws {
             await #expect(processExitsWith: .success) {
                 let scratch = try Scratch()
                 let before = try openFiles(below: scratch.path)
-                let watcher = try DirectoryWatcher(scratch.configuration())
-                let consumer = Task {
-                    for await _ in watcher.ticks {}
-                    return true
+                try await watching(scratch.configuration()) { watcher in
+                    #expect(watcher.status.mode == .inotify)
+                    try #require(try openFiles(below: scratch.path) != before)
                 }
-                await withTaskGroup(of: Void.self) { group in
-                    for _ in 0..<100 { group.addTask { await watcher.drain() } }
-                    group.addTask { watcher.stop() }
-                    group.addTask { watcher.stop() }
-                }
-                #expect(await consumer.value)
-                await watcher.drain()
-                watcher.requestRescan()
-                #expect(watcher.dequeue() == DirtyNames(rescan: .started))
                 #expect(try openFiles(below: scratch.path) == before)
+                try await watching(scratch.configuration()) { #expect($0.status.mode == .inotify) }
             }
         }
 
-        @Test("A watcher without references stops")
-        func dropped() async throws {
-            let scratch = try Scratch()
-            do { _ = try DirectoryWatcher(scratch.configuration()) }
-            try await watching(scratch.configuration()) { #expect($0.status.mode == .inotify) }
-        }
-
-        @Test("A requested rescan causes a tick", arguments: [DirectoryWatcher.PollingChoice.automatic, .always])
+        @Test("A requested rescan is reported", arguments: [DirectoryWatcher.PollingChoice.automatic, .always])
         func requested(polling: DirectoryWatcher.PollingChoice) async throws {
             let scratch = try Scratch()
             try await watching(scratch.configuration(polling: polling)) { watcher in
-                try await watcher.settle()
+                try watcher.settle()
                 watcher.requestRescan()
-                #expect(try await watcher.gather { $0.rescan != nil }.rescan == .requested)
+                #expect(watcher.read().rescan == .requested)
             }
         }
 
-        @Test("A change found by polling causes a tick")
-        func pollTicks() async throws {
+        @Test("Polling finds a change in time")
+        func polls() async throws {
             let scratch = try Scratch()
             var configuration = scratch.configuration(polling: .always)
             configuration.pollInterval = .milliseconds(20)
             try await watching(configuration) { watcher in
-                try await watcher.settle()
+                try watcher.settle()
                 try scratch.write("newer", to: "a.plist")
-                #expect(try await watcher.gather { !$0.changed.isEmpty } == DirtyNames(changed: ["a.plist"]))
+                #expect(try watcher.gather { !$0.changed.isEmpty } == DirtyNames(changed: ["a.plist"]))
             }
         }
 
-        @Test("A file written before a drain is reported after it, even while others are being written")
+        @Test("A file written before a read is reported by it, even while others are being written")
         func barrier() async throws {
             let scratch = try Scratch()
             let isDone = Flag()
             try await watching(scratch.configuration()) { watcher in
-                _ = watcher.dequeue()
+                _ = watcher.read()
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
                         // The two names alternate, so that the kernel can't merge their events.
@@ -88,7 +72,7 @@ extension WatcherTests {
                     }
                     for round in 0..<1000 {
                         try scratch.write("new", to: "\(round).plist")
-                        try #require(await watcher.taken().changed.contains("\(round).plist"), "round \(round)")
+                        try #require(watcher.taken().changed.contains("\(round).plist"), "round \(round)")
                     }
                     isDone.value.store(true, ordering: .relaxed)
                     try await group.waitForAll()
@@ -104,34 +88,20 @@ extension WatcherTests {
                         .trimmingCharacters(in: .whitespacesAndNewlines)))
             try #require(limit < 1_000_000)
             let scratch = try Scratch()
-            let gate = DispatchSemaphore(value: 0)
-            let reached = DispatchSemaphore(value: 0)
-            var configuration = scratch.configuration()
-            configuration.isRelevant = { name in
-                // This blocks the watcher's thread.
-                if name == "gate.plist" {
-                    reached.signal()
-                    gate.wait()
-                }
-                return isDomain(name)
-            }
-            try await watching(configuration) { watcher in
-                _ = watcher.dequeue()
-                try scratch.sh("mkdir gate.plist")  // one event
-                wait(for: reached)
+            try await watching(scratch.configuration()) { watcher in
+                _ = watcher.read()
                 let a = scratch.preferences + "/a.plist"
                 let b = scratch.preferences + "/b.plist"
                 for _ in 0...(limit / 4) {
                     rename(a, b)
                     rename(b, a)
                 }
-                gate.signal()
-                let dirty = await watcher.taken()
+                let dirty = watcher.taken()
                 #expect(dirty.rescan == .overflow)
-                #expect(dirty.changed == ["gate.plist", "a.plist", "b.plist"])
+                #expect(dirty.changed == ["a.plist", "b.plist"])
                 #expect(watcher.status.overflows == 1)
                 try scratch.write("new", to: "c.plist")
-                #expect(await watcher.taken() == DirtyNames(changed: ["c.plist"]))
+                #expect(watcher.taken() == DirtyNames(changed: ["c.plist"]))
                 #expect(watcher.status.rearms == 0)
             }
         }
@@ -162,39 +132,49 @@ extension WatcherTests {
                 }
                 #expect(descriptor >= 1024)
                 #expect(watcher.status.mode.description.contains("above 1023"))
-                try await watcher.settle()
+                try watcher.settle()
                 try scratch.write("newer", to: "a.plist")
-                #expect(await watcher.taken() == DirtyNames(changed: ["a.plist"]))
+                #expect(watcher.taken() == DirtyNames(changed: ["a.plist"]))
 
                 for file in files { close(file) }
                 files = []
-                #expect(await watcher.taken().rescan == .replaced)
+                #expect(watcher.taken().rescan == .replaced)
                 #expect(watcher.status.mode == .inotify)
                 try scratch.write("new", to: "b.plist")
-                #expect(await watcher.taken() == DirtyNames(changed: ["b.plist"]))
+                #expect(watcher.taken() == DirtyNames(changed: ["b.plist"]))
             }
         }
 
-        @Test("The watcher's thread blocks all signals, and its descriptors aren't inherited by child processes")
+        @Test("The watcher's descriptor isn't inherited by child processes")
         func inheritance() async throws {
             let scratch = try Scratch()
-            try await watching(scratch.configuration()) { _ in
-                let status = try String(contentsOfFile: watcherThread() + "/status", encoding: .utf8)
-                let blocked = try #require(status.split(separator: "\n").first { $0.hasPrefix("SigBlk:") })
-                // All are blocked except KILL and STOP, and the C library's two.
-                #expect(blocked.hasSuffix("fffffffe3bfbfeff") || blocked.hasSuffix("fffffffe7ffbfeff"), "\(blocked)")
-                let inotify = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter {
-                    (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0))
-                        == "anon_inode:inotify"
-                }
-                #expect(inotify.count == 1)
-                for descriptor in inotify.compactMap({ Int32($0) }) {
-                    #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0)
+            try await watching(scratch.configuration()) { watcher in
+                let descriptor = try #require(watcher.descriptor)
+                #expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0)
+            }
+        }
+
+        @Test("The kernel sends the configured signal when events are queued, also on a new inotify instance")
+        func signal() async throws {
+            await #expect(processExitsWith: .success) {
+                let scratch = try Scratch()
+                var configuration = scratch.configuration()
+                configuration.signal = SIGURG
+                Glibc.signal(SIGURG) { _ in arrivals.add(1, ordering: .relaxed) }
+                for round in 0..<3 {
+                    try await watching(configuration) { watcher in
+                        _ = watcher.read()
+                        let before = arrivals.load(ordering: .relaxed)
+                        try scratch.write("new", to: "\(round).plist")
+                        watcher.waitForEvents(atMost: .seconds(300))
+                        #expect(arrivals.load(ordering: .relaxed) > before)
+                        #expect(watcher.read().changed == ["\(round).plist"])
+                    }
                 }
             }
         }
 
-        @Test("An idle watcher wakes up only for its identity check")
+        @Test("An idle watcher is only due for its identity check, which takes little time")
         func idle() async throws {
             let scratch = try Scratch()
             var configuration = scratch.configuration()
@@ -202,31 +182,31 @@ extension WatcherTests {
             configuration.directory = scratch.path + "/l"
             try scratch.sh("ln -s preferences l", above: true)
             try await watching(configuration) { watcher in
-                await watcher.drain()
-                let thread = try watcherThread()
-                let before = try Self.schedule(thread)
-                try await eventually { try Self.schedule(thread).runs >= before.runs + 10 }
-                let after = try Self.schedule(thread)
-                let each = (after.time - before.time) / Double(after.runs - before.runs)
-                #expect(each < .milliseconds(2), "\(each) per check")
-                #expect(watcher.dequeue().rescan == .started)
-                print("idle: \(after.runs - before.runs) wake-ups, \(each) of CPU time each")
+                _ = watcher.read()
+                let start = ContinuousClock.now
+                var used = Duration.zero
+                for _ in 0..<5 {
+                    watcher.waitForEvents(atMost: watcher.timeUntilNextRead)
+                    let before = threadTime()
+                    #expect(watcher.read().isEmpty)
+                    used += threadTime() - before
+                }
+                #expect(ContinuousClock.now - start >= .milliseconds(400))
+                #expect(used / 5 < .milliseconds(2), "\(used / 5) for a check")
             }
-        }
-
-        /// Returns a thread's CPU time, and how often it was scheduled.
-        private static func schedule(_ thread: String) throws -> (time: Duration, runs: Int) {
-            let numbers = try String(contentsOfFile: thread + "/schedstat", encoding: .utf8)
-                .split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
-            return (.nanoseconds(numbers[0]), numbers[2])
         }
     }
 }
 
-/// Waits for a semaphore from a task.
-///
-/// That is safe because the signaling thread isn't part of the tasks' pool.
-private func wait(for semaphore: DispatchSemaphore) { semaphore.wait() }
+/// The number of signals that have arrived.
+private let arrivals = Atomic(0)
+
+/// Returns the calling thread's CPU time.
+private func threadTime() -> Duration {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+}
 
 /// A flag that tells another task that the test is over.
 private final class Flag: Sendable {

@@ -65,64 +65,51 @@ let isDomain: @Sendable (String) -> Bool = { name in
     name.hasSuffix(".plist") && !(name.split(separator: "/").last ?? "").hasPrefix(".")
 }
 
-/// Runs a closure with a watcher, and then stops the watcher.
+/// Runs a closure with a watcher, and then releases the watcher.
 func watching(
     _ configuration: DirectoryWatcher.Configuration, _ body: (DirectoryWatcher) async throws -> Void
 ) async throws {
-    let watcher = try DirectoryWatcher(configuration)
-    defer { watcher.stop() }
-    try await body(watcher)
+    try await body(DirectoryWatcher(configuration))
 }
 
 extension DirectoryWatcher {
-    /// Drains the watcher and returns the dirty names.
-    func taken() async -> DirtyNames {
-        await drain()
-        return dequeue()
+    /// Reads the watcher and checks the paths.
+    func taken() -> DirtyNames { read(checkingPaths: true) }
+
+    /// Reads until nothing new arrives: a poll reports a change again if it was made just before the poll.
+    func settle() throws {
+        let deadline = ContinuousClock.now + timeout
+        while !taken().isEmpty { try #require(ContinuousClock.now < deadline, "Something still changes") }
     }
 
-    /// Dequeues until nothing new arrives: a poll reports a change again if it was made just before the poll.
-    func settle() async throws {
-        try await eventually { await self.taken().isEmpty }
-    }
-
-    /// Waits for ticks until the names dequeued since the call are enough.
-    func gather(until isEnough: (DirtyNames) -> Bool) async throws -> DirtyNames {
+    /// Waits, as the watcher's owner does, until the names read since the call are enough.
+    func gather(until isEnough: (DirtyNames) -> Bool) throws -> DirtyNames {
         var gathered = DirtyNames()
         let deadline = ContinuousClock.now + timeout
-        // The stop at the deadline ends the loop: a test whose names don't arrive fails instead of hanging.
-        let alarm = Task {
-            try await Task.sleep(until: deadline)
-            stop()
-        }
-        defer { alarm.cancel() }
-        for await _ in ticks {
-            let taken = dequeue()
+        while true {
+            let names = read()
             gathered = DirtyNames(
-                changed: gathered.changed.union(taken.changed),
-                beingWritten: gathered.beingWritten.union(taken.beingWritten),
-                rescan: gathered.rescan ?? taken.rescan)
+                changed: gathered.changed.union(names.changed),
+                beingWritten: gathered.beingWritten.union(names.beingWritten),
+                rescan: gathered.rescan ?? names.rescan)
             if isEnough(gathered) { return gathered }
+            let left = min(timeUntilNextRead, deadline - .now)
+            try #require(
+                ContinuousClock.now < deadline,
+                "The expected names didn't arrive; read: \(gathered), status: \(status)")
+            waitForEvents(atMost: left)
         }
-        Issue.record("The expected names didn't arrive; dequeued: \(gathered), status: \(status)")
-        throw CancellationError()
+    }
+
+    /// Waits until events are queued, or a time has passed.
+    func waitForEvents(atMost time: Duration) {
+        var inotify = pollfd(fd: descriptor ?? -1, events: Int16(POLLIN), revents: 0)
+        poll(&inotify, 1, Int32(max(0, (time / .milliseconds(1)).rounded(.up))))
     }
 }
 
 /// The time limit for something that must happen.
-///
-/// On two busy cores, a task that has been woken may wait half a minute for one of the few threads in the pool, because
-/// other tests block those threads while their programs run.
 private let timeout = Duration.seconds(300)
-
-/// Waits until a condition holds.
-func eventually(_ condition: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + timeout
-    while try await !condition() {
-        try #require(ContinuousClock.now < deadline, "The condition wasn't met within \(timeout)")
-        try await Task.sleep(for: .milliseconds(1))
-    }
-}
 
 /// Returns the targets of those of this process's descriptors that the watcher may have opened.
 ///
@@ -132,12 +119,4 @@ func openFiles(below path: String) throws -> [String] {
         .compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
         .filter { $0.contains("inotify") || $0.contains("eventfd") || $0.hasPrefix(path) }
         .sorted()
-}
-
-/// Returns the path of the watcher's thread in /proc.
-func watcherThread() throws -> String {
-    try #require(
-        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").map { "/proc/self/task/\($0)" }.first {
-            (try? String(contentsOfFile: $0 + "/comm", encoding: .utf8)) == "watcher\n"
-        })
 }

@@ -48,13 +48,6 @@ import Testing
         #expect(state.dequeueDirtyNames() == DirtyNames(changed: ["a.plist"]))
     }
 
-    @Test("A merge keeps the first reason, and moves changed names out of those being written")
-    func merging() {
-        var dirty = DirtyNames(changed: ["c"], beingWritten: ["a", "b"], rescan: .overflow)
-        dirty.merge(DirtyNames(changed: ["a"], beingWritten: ["c", "d"], rescan: .requested))
-        #expect(dirty == DirtyNames(changed: ["a", "c"], beingWritten: ["b", "d"], rescan: .overflow))
-    }
-
     @Test("An overflow requests a rescan and marks every watch stale")
     func overflow() {
         var state = makeState()

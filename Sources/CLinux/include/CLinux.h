@@ -53,6 +53,9 @@ int linux_reserve(int fd, off_t length);
 /// Creates a non-blocking, close-on-exec eventfd whose counter is 0.
 int linux_eventfd(void);
 
+/// Makes the kernel send this process a signal whenever a descriptor becomes readable (O_ASYNC, F_SETOWN, F_SETSIG).
+int linux_signal_when_readable(int fd, int signal);
+
 /// The process at the other end of a connected Unix socket (SO_PEERCRED).
 struct linux_peer {
     pid_t pid;

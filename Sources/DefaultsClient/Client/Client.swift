@@ -319,8 +319,15 @@ package final class Client: Sendable {
             return .finished(unavailability.map { [$0] } ?? [])
         }
         let barrier = Barrier(.durable)
-        guard wakeThread() else { return .finished([Self.noThread]) }
-        requests.ask { $0.barriers.append(barrier) }
+        let mustWake = line.send(barrier) {
+            state.withLock { state in state.dequeueEdits().map { ($0, state.domainsInUse) } }
+        }
+        if let mustWake {
+            if mustWake { requests.wake() }
+        } else {
+            guard wakeThread() else { return .finished([Self.noThread]) }
+            requests.ask { $0.barriers.append(barrier) }
+        }
         return .waiting(barrier)
     }
 

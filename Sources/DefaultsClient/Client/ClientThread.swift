@@ -11,13 +11,13 @@ import Synchronization
 final class ClientThread {
     private let client: Client
     private let location: Location
+    private let barriers: PendingBarriers
     private var session: (any Session)?
     /// Whether the session is with an agent.
     private var hasAgent = false
     /// The time of the last reload and agent lookup.
     private var lastReload = MonotonicTime(milliseconds: 0)
     private var attempts = AgentAttempts()
-    private var barriers = PendingBarriers()
     private var commits = CommitQueue()
     private var hasEnded = false
     /// Whether the problem with the agent's settings has been reported.
@@ -31,6 +31,7 @@ final class ClientThread {
     private init(_ client: Client, _ location: Location) {
         self.client = client
         self.location = location
+        barriers = client.line.barriers
     }
 
     /// Starts the thread.
@@ -229,7 +230,7 @@ final class ClientThread {
         session = new
         closeInChild(new.awaited.fd)
         hasAgent = isAgent
-        barriers.startOver()
+        barriers.beginSession()
         lastReload = .now()
         client.setStale(false)
         try new.begin(client.transition { state in state.begin(system: new.system, continues: continues) })

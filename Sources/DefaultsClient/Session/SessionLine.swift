@@ -6,7 +6,8 @@ import Synchronization
 /// The agent's session, shared by `ClientThread` and by callers that send an edit before their call returns.
 ///
 /// Both hold the lock while they use the session, whose calls never wait. Lock order: this lock, then `Client.state`.
-/// Under this lock, no other lock is acquired, and no caller's code runs.
+/// Under this lock, no other lock is acquired except that of `barriers`, and no caller's
+/// code runs.
 final class SessionLine: Sendable {
     /// The session, and the state of the thread that waits for it.
     ///
@@ -21,6 +22,8 @@ final class SessionLine: Sendable {
     }
 
     private let line = ForkSafeMutex(Line())
+    /// The barriers that wait for the session.
+    let barriers = PendingBarriers()
     private let hasSession = Atomic(false)
 
     /// Makes a session available to callers; `nil` makes it unavailable.
@@ -62,11 +65,38 @@ final class SessionLine: Sendable {
     ///   else first.
     /// - Returns: Whether `ClientThread` must be woken to send, to wait for less time, or to replace a lost session.
     func send(_ dequeue: () -> [EditRequest]?) -> Bool {
-        guard hasSession.load(ordering: .relaxed) else { return true }
+        send(dequeue) { (session, edits) throws(DefaultsError) in
+            for edit in edits { try session.edit(edit) }
+        } ?? true
+    }
+
+    /// Sends edits on a caller's thread, and then the request on which a barrier waits.
+    ///
+    /// - Parameters:
+    ///   - barrier: The barrier that the answer finishes.
+    ///   - dequeue: A closure that dequeues the edits and returns the domains to save, or `nil` if `ClientThread` must
+    ///     send something else first.
+    /// - Returns: Whether `ClientThread` must be woken; `nil` if it must send the barrier's request, too.
+    func send(_ barrier: Barrier, _ dequeue: () -> (edits: [EditRequest], domains: [Domain])?) -> Bool? {
+        send(dequeue) { (session, requests) throws(DefaultsError) in
+            // If the session fails, `ClientThread` asks the next one.
+            let number = barriers.add(asked: barrier)
+            for edit in requests.edits { try session.edit(edit) }
+            try session.synchronize(requests.domains, number)
+        }
+    }
+
+    /// Sends requests on a caller's thread.
+    ///
+    /// - Returns: Whether `ClientThread` must be woken; `nil` if there is nothing to send, or no session.
+    private func send<Requests>(
+        _ dequeue: () -> Requests?, _ body: (AgentSession, Requests) throws(DefaultsError) -> Void
+    ) -> Bool? {
+        guard hasSession.load(ordering: .relaxed) else { return nil }
         return line.withLock { line in
-            guard let session = line.session, let edits = dequeue() else { return true }
+            guard let session = line.session, let requests = dequeue() else { return nil }
             do throws(DefaultsError) {
-                for edit in edits { try session.edit(edit) }
+                try body(session, requests)
             } catch {
                 // `ClientThread` gets the same error, and sends these edits to the next session.
                 return true
@@ -84,6 +114,7 @@ final class SessionLine: Sendable {
         // file.
         if let session = line.withLock({ $0.session }) { _ = Unmanaged.passRetained(session) }
         line.withLock { $0 = Line() }
+        barriers.startOver()
     }
 }
 

@@ -15,14 +15,9 @@ extension Engine {
     ///   domains.
     /// - Returns: The end of the log at that time, and the errors of failed saves.
     func synchronize(_ domains: Set<Domain>?) async -> (cursor: Cursor, failures: [DefaultsError]) {
-        // The watcher looks at the paths on its own thread while edits are saved.
-        let drained = eventLoop.makePromise(of: Void.self)
-        watcher.drain { drained.succeed() }
         _ = await save(pending(among: domains).filter { !schedule.hasFailed(.save($0)) })
-        try? await drained.futureResult.get()
-
-        reloadDirtyFiles()
-        if schedule.hasFailed(.reloadAll) { postpone([], isAll: true) }
+        await drain()
+        if schedule.hasFailed(.reloadAll) { postpone(.init(isAll: true)) }
         await finishReloads()
         await retryFailedReads(domains)
         let losses = schedule.items.filter {

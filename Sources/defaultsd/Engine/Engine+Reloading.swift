@@ -6,13 +6,49 @@ import NIOCore
 
 /// The reloading of changed files, until their state is certain.
 extension Engine {
-    /// Reloads everything that the watcher has collected.
-    func reloadDirtyFiles() {
-        let dirty = watcher.dequeue()
+    /// Reads the watcher's events, and reloads the files that they name.
+    func readEvents() {
+        if isSlow { postpone(.init(readsEvents: true)) } else { reload(WatcherReading(of: watcher)) }
+    }
+
+    /// Reads everything that happened before the call, including what inotify doesn't report, and begins to reload it.
+    func drain() async {
+        reload(
+            isSlow
+                ? await onDisk { [watcher] _ in WatcherReading(of: watcher, checkingPaths: true) }
+                : WatcherReading(of: watcher, checkingPaths: true))
+        checkClaims()
+    }
+
+    /// Requests a check of the agent's claims if one of them or the socket is gone.
+    func checkClaims() {
+        guard let checks = observers.withLock({ $0.claimChecks }) else { return }
+        if isSlow { start { await $0.onDisk { _ in checks.requestIfNeeded() } } } else { checks.requestIfNeeded() }
+    }
+
+    /// Plans to read the watcher again when that is due even without an event.
+    private func planNextRead(_ reading: WatcherReading) {
+        let due = NIODeadline.now() + .nanoseconds(Int64(reading.timeUntilNext / .nanoseconds(1)))
+        // The time until then is measured anew each time, so it isn't exactly the same.
+        if let planned = schedule[.readEvents], planned < due + .milliseconds(1) { return }
+        schedule.move(.readEvents, to: due)
+    }
+
+    /// Reloads all files.
+    func rescan() {
+        watcher.withLock { $0.requestRescan() }
+        start { await $0.drain() }
+    }
+
+    /// Reloads the files that the watcher has reported.
+    private func reload(_ reading: WatcherReading) {
+        report(reading.status)
+        planNextRead(reading)
+        let dirty = reading.dirty
+        if dirty.isEmpty { return }
         if let reason = dirty.rescan {
-            reportWatchMode()
             log.logger.debug("Reloading all files: \(reason)")
-            postpone([], isAll: true)
+            postpone(.init(isAll: true))
         }
         let changed = domains(dirty.changed)
         for domain in changed { obstacles.noteChange(of: domain) }
@@ -21,9 +57,9 @@ extension Engine {
         observers.withLock { $0.subscribers }?.sendNow()
         if dirty.rescan != nil || dirty.changed.contains(AgentClaim.fileName) {
             observers.withLock { $0.claimChecks }?.request()
-        } else if !dirty.isEmpty {
+        } else {
             // A change may come from a client that wrote the file itself because it couldn't find the socket.
-            observers.withLock { $0.claimChecks }?.requestIfNeeded()
+            checkClaims()
         }
         // Obstacles to saving may be gone. A file's own event doesn't indicate this, since the failed attempt itself
         // may cause it.
@@ -46,13 +82,12 @@ extension Engine {
     /// Logs a change to the watch mode.
     ///
     /// The first mode is part of the message which says that the agent is ready.
-    func reportWatchMode() {
-        let mode = watcher.status.mode
-        defer { watching = mode }
-        guard let watching, watching != mode else { return }
-        switch mode {
-        case .polling: log.logger.warning("\(store.directory.path) is now watched by \(mode)")
-        case .inotify: log.logger.notice("\(store.directory.path) is now watched by \(mode)")
+    private func report(_ status: WatcherStatus) {
+        defer { watch = status }
+        guard status.mode != watch.mode else { return }
+        switch status.mode {
+        case .polling: log.logger.warning("\(store.directory.path) is now watched by \(status.mode)")
+        case .inotify: log.logger.notice("\(store.directory.path) is now watched by \(status.mode)")
         // The scan of the directory reports the problem.
         case .waiting: break
         }
@@ -104,24 +139,20 @@ extension Engine {
     /// - Returns: The files to read again.
     private func reloadQuickly(_ domains: Set<Domain>) -> Store.ReloadOutcome {
         if isSlow || domains.count > Self.maximumQuickReloads {
-            postpone(domains)
+            postpone(.init(domains: domains))
             return .none
         }
         let outcome = store.reloadWithoutWaiting(domains)
-        postpone(outcome.postponed)
+        if !outcome.postponed.isEmpty { postpone(.init(domains: outcome.postponed)) }
         return outcome
     }
 
-    /// Has files read by the disk's thread; all of them if `isAll`.
+    /// Has files read by the disk's thread.
     ///
     /// However often files change while that thread waits for the disk, they are read only once afterwards.
-    func postpone(_ domains: Set<Domain>, isAll: Bool = false) {
-        if domains.isEmpty, !isAll { return }
+    func postpone(_ new: PostponedReloads) {
         let isQueued = postponed.withLock { postponed in
-            defer {
-                let new = PostponedReloads(domains: domains, isAll: isAll)
-                postponed = postponed?.union(new) ?? new
-            }
+            defer { postponed = postponed?.union(new) ?? new }
             return postponed != nil
         }
         if isQueued { return }
@@ -133,7 +164,7 @@ extension Engine {
     }
 
     private func reloadPostponed() async {
-        let done = await onDisk { [postponed] store in
+        let done = await onDisk { [postponed, watcher] store in
             let due = postponed.withLock { postponed in
                 defer { postponed = nil }
                 return postponed
@@ -145,6 +176,7 @@ extension Engine {
                 done.all = Result { () throws(DefaultsError) in try store.reloadAll() }
             }
             done.named = store.reload(due?.domains ?? [], afterEvent: true)
+            if due?.readsEvents == true { done.reading = WatcherReading(of: watcher) }
             return done
         }
         if let isSlow = done.isSlow { self.isSlow = isSlow }
@@ -159,6 +191,7 @@ extension Engine {
         }
         if done.all != nil { reportSystemProblems() }
         revisit(done.named)
+        if let reading = done.reading { reload(reading) }
     }
 
     /// Returns whether a watched directory is on a slow file system.
@@ -183,13 +216,32 @@ extension Engine {
     }
 }
 
-/// The files that the disk's thread is asked to read.
+/// The dirty names, the status and the next reading of a watcher, read together.
+struct WatcherReading {
+    let dirty: DirtyNames
+    let status: WatcherStatus
+    let timeUntilNext: Duration
+
+    init(of watcher: ForkSafeMutex<DirectoryWatcher>, checkingPaths: Bool = false) {
+        (dirty, status, timeUntilNext) = watcher.withLock {
+            ($0.read(checkingPaths: checkingPaths), $0.status, $0.timeUntilNextRead)
+        }
+    }
+}
+
+/// The reads that the disk's thread is asked for.
 struct PostponedReloads {
-    var domains: Set<Domain>
-    var isAll: Bool
+    /// The domains whose files should be read.
+    var domains: Set<Domain> = []
+    /// Whether all files should be read.
+    var isAll = false
+    /// Whether the watcher's events should be read.
+    var readsEvents = false
 
     func union(_ other: Self) -> Self {
-        Self(domains: domains.union(other.domains), isAll: isAll || other.isAll)
+        Self(
+            domains: domains.union(other.domains), isAll: isAll || other.isAll,
+            readsEvents: readsEvents || other.readsEvents)
     }
 }
 
@@ -200,6 +252,8 @@ private struct DoneReloads {
     var all: Result<Store.ReloadOutcome, DefaultsError>?
     /// Whether a watched directory is on a slow file system, if all files were asked for.
     var isSlow: Bool?
+    /// The watcher's events, if they were asked for.
+    var reading: WatcherReading?
 }
 
 /// The reloads that have begun and not ended.

@@ -18,7 +18,10 @@ import ServiceLifecycle
 /// lock.
 actor Engine: Service {
     let store: Store
-    let watcher: DirectoryWatcher
+    /// The watcher, which the loop uses, or the disk's thread if a watched directory is on a slow file system.
+    let watcher: ForkSafeMutex<DirectoryWatcher>
+    /// The watcher's status after it was last read.
+    var watch: WatcherStatus
     let eventLoop: any EventLoop
     /// The executor that runs tasks on the event loop.
     let executor: EventLoopExecutor
@@ -50,8 +53,6 @@ actor Engine: Service {
     var systemProblems: [DefaultsError] = []
     /// The last reported problems of the settings.
     private var settingsProblems: [String] = []
-    /// The last reported watch mode.
-    var watching: WatcherStatus.Mode?
     /// The parts of the agent that the engine notifies; set before the first event is read.
     let observers = ForkSafeMutex(Observers())
 
@@ -63,12 +64,13 @@ actor Engine: Service {
     nonisolated var unownedExecutor: UnownedSerialExecutor { eventLoop.executor.asUnownedSerialExecutor() }
 
     init(
-        store: Store, watcher: DirectoryWatcher, settings: AgentSettings, problems: [String], log: AgentLog,
-        on eventLoop: any EventLoop, _ disk: DiskThread
+        store: Store, watcher: ForkSafeMutex<DirectoryWatcher>, settings: AgentSettings, problems: [String],
+        log: AgentLog, on eventLoop: any EventLoop, _ disk: DiskThread
     ) {
         settingsProblems = problems
         self.store = store
         self.watcher = watcher
+        watch = watcher.withLock(\.status)
         self.settings = settings
         self.log = log
         self.eventLoop = eventLoop
@@ -83,7 +85,6 @@ actor Engine: Service {
         for (_, error) in store.failures() { log.logger.warning("\(error)") }
         if let problem = store.logProblem { storeLostLog(problem) }
         report(outcome.problem)
-        reportWatchMode()
         reportSystemProblems()
         // The settings were read before the store was observed.
         compareSettings()
@@ -94,6 +95,7 @@ actor Engine: Service {
         for (domain, _) in store.pending() where store.snapshot(of: domain).damage == nil {
             storeNeedsSaving(domain, .immediate)
         }
+        readEvents()
     }
 
     /// Sets the subscribers to wake for new records.
@@ -106,19 +108,15 @@ actor Engine: Service {
         observers.withLock { $0.claimChecks = checks }
     }
 
-    /// Reloads files that the watcher reports until the agent shuts down, then saves pending edits.
+    /// Waits until the agent shuts down, then saves pending edits.
     func run() async throws {
-        await withGracefulShutdownHandler {
-            for await _ in watcher.ticks { reloadDirtyFiles() }
-        } onGracefulShutdown: {
-            self.watcher.stop()
-        }
+        await waitForEnd()
         await end()
     }
 
     /// Saves pending edits.
     private func end() async {
-        reloadDirtyFiles()
+        await drain()
         await finishReloads()
         _ = await save(store.pending().map(\.domain), until: .now() + .seconds(5))
         _ = await onDisk { $0.examineDisplaced() }
@@ -170,7 +168,10 @@ actor Engine: Service {
             case .reloadOpen(let domain), .reloadUnreadable(let domain): startReload(of: domain, .confirmLater)
             case .confirmLoss(let domain): startReload(of: domain, .believe)
             case .save(let domain): start { await $0.saveIfDue(domain) }
-            case .reloadAll: postpone([], isAll: true)
+            case .reloadAll: postpone(.init(isAll: true))
+            case .readEvents:
+                readEvents()
+                checkClaims()
             case .keepLog: keepLog()
             case .examineDisplaced: start { await $0.examineDisplaced() }
             }

@@ -21,6 +21,8 @@ struct Schedule {
         case reloadAll
         /// Start the change log file again.
         case keepLog
+        /// Read the watcher's events and check the paths.
+        case readEvents
     }
 
     private var times: [Item: NIODeadline] = [:]
@@ -98,7 +100,8 @@ struct Schedule {
             case .reloadOpen where failures < maximumOpenReloads: (1, 50, failures)
             case .reloadOpen: (250, 5_000, failures - maximumOpenReloads)
             case .examineDisplaced: (1_000, 5_000, failures)
-            case .reloadUnreadable, .confirmLoss, .save, .reloadAll, .keepLog: (1_000, 60_000, failures)
+            case .reloadUnreadable, .confirmLoss, .save, .reloadAll, .keepLog, .readEvents:
+                (1_000, 60_000, failures)
             }
         return .milliseconds(min(first << min(doublings, 6), limit))
     }

@@ -4,18 +4,7 @@ import DirectoryWatcher
 import Glibc
 import Linux
 import Logging
-import NIOPosix
 import ServiceLifecycle
-
-/// An event in the agent's life cycle.
-enum LifeEvent {
-    /// The agent should shut down.
-    case end
-    /// Every file should be checked.
-    case rescan
-    /// The process that started this private agent has exited.
-    case parentEnded
-}
 
 /// The reason why an agent ends.
 enum AgentEnd {
@@ -28,93 +17,76 @@ enum AgentEnd {
 ///
 /// Further signals don't cut the shutdown short: pending edits are saved, and the socket is removed. To skip this, use
 /// SIGKILL.
-///
-/// A thread waits for signals with `sigwait`. (UnixSignals would also work, but starts Dispatch's pool; see
-/// `EventLoopExecutor`.)
 final class LifeService: Service {
-    let events: AsyncStream<LifeEvent>
-    let continuation: AsyncStream<LifeEvent>.Continuation
-    let watcher: DirectoryWatcher
-    let server: Server
-    let log: AgentLog
-    private let pool = NIOThreadPool(numberOfThreads: 1)
-    private let end = ForkSafeMutex<AgentEnd?>(nil)
+    private let signals: Signals
+    /// A stream that finishes when the agent should shut down.
+    private let end: (stream: AsyncStream<Never>, continuation: AsyncStream<Never>.Continuation)
+    private let engine: Engine
+    private let server: Server
+    private let log: AgentLog
+    private let state = ForkSafeMutex(State())
+
+    private struct State {
+        var reason: AgentEnd?
+        var parentHasEnded = false
+    }
 
     init(
-        events: AsyncStream<LifeEvent>, continuation: AsyncStream<LifeEvent>.Continuation, watcher: DirectoryWatcher,
-        server: Server, log: AgentLog
+        _ signals: Signals, end: (AsyncStream<Never>, AsyncStream<Never>.Continuation), engine: Engine, server: Server,
+        log: AgentLog
     ) {
-        self.events = events
-        self.continuation = continuation
-        self.watcher = watcher
+        self.signals = signals
+        self.end = end
+        self.engine = engine
         self.server = server
         self.log = log
     }
 
     /// The reason why the agent ends, or will end.
-    var reason: AgentEnd { end.withLock { $0 } ?? .exit }
+    var reason: AgentEnd { state.withLock(\.reason) ?? .exit }
 
-    private static var waitedFor: sigset_t {
-        var set = sigset_t()
-        sigemptyset(&set)
-        for number in [SIGTERM, SIGINT, SIGHUP, SIGUSR2, Parent.signal] { sigaddset(&set, number) }
-        return set
-    }
-
-    /// Blocks the signals in all threads except the one that waits for them.
-    ///
-    /// Must be called before any other thread starts, since threads inherit the signal mask.
-    static func blockSignals() {
-        var set = waitedFor
-        pthread_sigmask(SIG_BLOCK, &set, nil)
-    }
-
-    /// Waits for the event that ends the agent.
+    /// Waits for the end of the agent, and receives signals meanwhile.
     ///
     /// The service group then shuts down the other services.
     func run() async throws {
-        pool.start()
-        pool.submit { [self] _ in
-            var set = Self.waitedFor
-            var parentHasEnded = false
-            while true {
-                var number: Int32 = 0
-                guard sigwait(&set, &number) == 0 else { continue }
-                switch number {
-                case SIGHUP: continuation.yield(.rescan)
-                case SIGUSR2:
-                    // Without its parent, a private agent is about to end, and couldn't start again.
-                    if parentHasEnded { continue }
-                    if let problem = ProgramRestart.problem {
-                        log.logger.error("\(problem) This version keeps running.")
-                        continue
-                    }
-                    end.withLock { $0 = $0 ?? .restart }
-                    continuation.yield(.end)
-                    // Signals from now on stay pending, and reach the new program.
-                    if reason == .restart { return }
-                case Parent.signal:
-                    parentHasEnded = true
-                    continuation.yield(.parentEnded)
-                default:
-                    end.withLock { $0 = .exit }
-                    continuation.yield(.end)
-                }
-            }
-        }
+        try await signals.read(on: engine.eventLoop) { self.receive($0) }
         await withGracefulShutdownHandler {
-            for await event in events {
-                switch event {
-                case .end: return
-                case .rescan: watcher.requestRescan()
-                case .parentEnded:
-                    Parent.leave()
-                    server.endWhenAlone()
-                }
-            }
-        } onGracefulShutdown: { [continuation] in
-            continuation.finish()
+            for await _ in end.stream {}
+        } onGracefulShutdown: {
+            self.end.continuation.finish()
         }
+    }
+
+    /// Reacts to a signal, on the event loop; returns whether to read further ones.
+    private func receive(_ number: Int32) -> Bool {
+        switch number {
+        case Signals.events: engine.assumeIsolated { $0.readEvents() }
+        case SIGHUP: engine.assumeIsolated { $0.rescan() }
+        case SIGUSR2: return !beginRestart()
+        case Signals.parentEnded:
+            state.withLock { $0.parentHasEnded = true }
+            Parent.leave()
+            server.endWhenAlone()
+        default:
+            state.withLock { $0.reason = .exit }
+            end.continuation.finish()
+        }
+        return true
+    }
+
+    /// Begins the shutdown that precedes a restart.
+    ///
+    /// - Returns: Whether the agent will restart. Signals from then on are for the new program.
+    private func beginRestart() -> Bool {
+        // Without its parent, a private agent is about to end, and couldn't start again.
+        if state.withLock(\.parentHasEnded) { return false }
+        if let problem = ProgramRestart.problem {
+            log.logger.error("\(problem) This version keeps running.")
+            return false
+        }
+        state.withLock { $0.reason = $0.reason ?? .restart }
+        end.continuation.finish()
+        return reason == .restart
     }
 }
 
@@ -122,14 +94,15 @@ final class LifeService: Service {
 struct ReadyService: Service {
     let directory: PreferencesDirectory
     let address: AgentAddress
-    let watcher: DirectoryWatcher
+    let engine: Engine
     let log: AgentLog
     let serviceManager: ServiceManager
     let life: LifeService
 
     func run() async throws {
+        let mode = await engine.watch.mode
         log.logger.notice(
-            "ready: watching \(directory.path) by \(watcher.status.mode), listening on \(address.socketPath)")
+            "ready: watching \(directory.path) by \(mode), listening on \(address.socketPath)")
         serviceManager.notify("READY=1\nSTATUS=Watching \(directory.path)")
         await waitForEnd()
         switch life.reason {
@@ -143,12 +116,9 @@ struct ReadyService: Service {
 
 /// The process that started this private agent, which is `defaults tail`.
 enum Parent {
-    /// The signal that reports the parent's exit.
-    static let signal = SIGUSR1
-
-    /// Arranges for the signal to be sent when the given process, which must be the agent's parent, exits.
+    /// Arranges for `Signals.parentEnded` to be sent when the given process, which must be the agent's parent, exits.
     static func follow(_ parent: pid_t) throws(DefaultsError) {
-        linux_signal_at_end_of_parent(signal)
+        linux_signal_at_end_of_parent(Signals.parentEnded)
         // The parent may have exited before the line above.
         guard getppid() == parent else {
             throw DefaultsError(.agentRefused, "Process \(parent), which started this agent, has already exited.")

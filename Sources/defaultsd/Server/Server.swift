@@ -1,6 +1,5 @@
 import CLinux
 import DefaultsCore
-import DirectoryWatcher
 import Glibc
 import Linux
 import Logging
@@ -17,7 +16,6 @@ import Synchronization
 final class Server: Service, EngineSubscribers {
     let store: Store
     let engine: Engine
-    let watcher: DirectoryWatcher
     let directory: PreferencesDirectory
     let address: AgentAddress
     /// The socket that a service manager has opened at the address, if any.
@@ -49,13 +47,12 @@ final class Server: Service, EngineSubscribers {
     private let isWaking = Atomic(false)
 
     init(
-        store: Store, engine: Engine, watcher: DirectoryWatcher, directory: PreferencesDirectory,
+        store: Store, engine: Engine, directory: PreferencesDirectory,
         address: AgentAddress, inherited: InheritedSocket?, settings: AgentSettings, log: AgentLog,
         isPrivate: Bool, on eventLoop: any EventLoop, end: @escaping @Sendable () -> Void
     ) {
         self.store = store
         self.engine = engine
-        self.watcher = watcher
         self.directory = directory
         self.address = address
         self.inherited = inherited

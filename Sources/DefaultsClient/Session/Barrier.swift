@@ -88,52 +88,83 @@ final class Barrier: Sendable {
     }
 }
 
-/// The barriers that haven't finished yet.
-struct PendingBarriers {
-    /// The barriers that wait for the session; those that arrived together share one number.
-    private var durable: [UInt64: [Barrier]] = [:]
-    private var last: UInt64 = 0
-    /// The numbers that have yet to be requested from the session.
-    private var unasked: [UInt64] = []
-    /// The barriers that wait until edits are handed over.
-    private var handovers: [Barrier] = []
+/// The barriers that haven't finished yet, shared by `ClientThread` and by callers that send their own requests.
+///
+/// In the lock order, the lock comes after all others.
+final class PendingBarriers: Sendable {
+    private struct State {
+        /// The barriers that wait for the session; those that arrived together share one number.
+        var durable: [UInt64: [Barrier]] = [:]
+        var last: UInt64 = 0
+        /// The numbers that have yet to be requested from the session.
+        var unasked: [UInt64] = []
+        /// The barriers that wait until edits are handed over.
+        var handovers: [Barrier] = []
 
-    /// Whether the process is ending, and waits until its edits are handed over.
-    var isHandingOver: Bool { !handovers.isEmpty }
-
-    /// Adds barriers that arrived together.
-    mutating func add(_ new: [Barrier]) {
-        handovers += new.filter { $0.purpose == .handedOver }
-        let together = new.filter { $0.purpose == .durable }
-        if together.isEmpty { return }
-        last += 1
-        durable[last] = together
-        unasked.append(last)
+        /// Adds barriers that wait for the session together, and returns their number.
+        mutating func add(_ new: [Barrier]) -> UInt64 {
+            last += 1
+            durable[last] = new
+            return last
+        }
     }
 
+    private let state = ForkSafeMutex(State())
+
+    /// Whether the process is ending, and waits until its edits are handed over.
+    var isHandingOver: Bool { state.withLock { !$0.handovers.isEmpty } }
+
+    /// Adds barriers that arrived together and have yet to be requested from the session.
+    func add(_ new: [Barrier]) {
+        if new.isEmpty { return }
+        state.withLock { state in
+            state.handovers += new.filter { $0.purpose == .handedOver }
+            let together = new.filter { $0.purpose == .durable }
+            if !together.isEmpty { state.unasked.append(state.add(together)) }
+        }
+    }
+
+    /// Adds a barrier that the caller requests from the session; returns its number.
+    func add(asked barrier: Barrier) -> UInt64 { state.withLock { $0.add([barrier]) } }
+
     /// Returns the numbers to request from the session, in order.
-    mutating func dequeueUnasked() -> [UInt64] {
-        defer { unasked = [] }
-        return unasked
+    func dequeueUnasked() -> [UInt64] {
+        state.withLock { state in
+            defer { state.unasked = [] }
+            return state.unasked
+        }
     }
 
     /// Marks all numbers to be requested again, from a new session.
-    mutating func startOver() { unasked = durable.keys.sorted() }
+    func beginSession() { state.withLock { $0.unasked = $0.durable.keys.sorted() } }
 
     /// Finishes the barriers that share a number.
-    mutating func finish(_ number: UInt64, _ failures: [DefaultsError]) {
-        for barrier in durable.removeValue(forKey: number) ?? [] { barrier.finish(failures) }
+    func finish(_ number: UInt64, _ failures: [DefaultsError]) {
+        let finished = state.withLock { $0.durable.removeValue(forKey: number) } ?? []
+        for barrier in finished { barrier.finish(failures) }
     }
 
     /// Finishes the barriers that wait until edits are handed over.
-    mutating func finishHandingOver() {
-        for barrier in handovers { barrier.finish() }
-        handovers = []
+    func finishHandingOver() {
+        let finished = state.withLock { state in
+            defer { state.handovers = [] }
+            return state.handovers
+        }
+        for barrier in finished { barrier.finish() }
     }
 
     /// Finishes all barriers, since nothing more can be done for them.
-    mutating func finishAll() {
-        for number in durable.keys.sorted() { finish(number, []) }
+    func finishAll() {
+        for number in state.withLock({ $0.durable.keys.sorted() }) { finish(number, []) }
         finishHandingOver()
+    }
+
+    /// Abandons all barriers in a forked child, where they belong to the parent's threads.
+    func startOver() {
+        let abandoned = state.withLock { state in
+            defer { state = State() }
+            return state.durable.values.flatMap(\.self) + state.handovers
+        }
+        for barrier in abandoned { barrier.abandon() }
     }
 }

@@ -5,7 +5,7 @@ internal import Linux
 ///
 /// Watches are set from the top down. Once the directory above is watched, an event reports if a directory is created,
 /// removed or replaced after it was opened, and the paths are then checked again.
-extension WatchThread {
+extension DirectoryWatcher {
     /// Checks the directory's path and sets missing watches.
     func arm() -> WatcherStatus.Mode {
         for _ in 0..<4 {

@@ -6,7 +6,7 @@ internal import Linux
 /// Each check of the paths compares the results of `stat` for each link. This detects what no event reports: a changed
 /// link further along the path, a directory above that now leads elsewhere, or a change to a target that can't be
 /// watched.
-extension WatchThread {
+extension DirectoryWatcher {
     /// Finds the links in a directory on which a watch was just set.
     ///
     /// - Returns: Whether the directory could be listed.

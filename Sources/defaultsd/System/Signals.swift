@@ -1,0 +1,69 @@
+import CLinux
+import DefaultsCore
+import Glibc
+import Linux
+import NIOCore
+import NIOPosix
+
+/// The signals to which the agent reacts, read on its event loop instead of interrupting a thread.
+///
+/// inotify's descriptor can't be on NIO's event loop, since NIO reads from its descriptors itself and libinotifytools
+/// insists on doing so, too. But the kernel can send a signal when events are queued, and NIO can read signals. So a
+/// change of a file wakes the loop without another thread in between.
+struct Signals {
+    /// The signal that says that the watcher has events to read.
+    static let events = SIGIO
+    /// The signal that says that the process which started a private agent has exited.
+    static let parentEnded = SIGUSR1
+
+    private static let numbers = [SIGTERM, SIGINT, SIGHUP, SIGUSR2, parentEnded, events]
+    private let descriptor: Int32
+
+    /// Blocks the signals, which stay pending until they are read.
+    ///
+    /// Must be called before any other thread starts, since threads inherit the signal mask.
+    ///
+    /// - Throws: A `DefaultsError` if no file descriptor is left.
+    init() throws(DefaultsError) {
+        // The agent reacts to them even if the program that started it ignores some, as nohup does with SIGHUP.
+        for number in Self.numbers { signal(number, SIG_DFL) }
+        descriptor = linux_signalfd(Self.numbers, Int32(Self.numbers.count))
+        guard descriptor >= 0 else {
+            throw DefaultsError(.agentUnavailable, errno: errno, "The agent can't wait for signals")
+        }
+    }
+
+    /// Reads signals on an event loop, one at a time, until the given function returns `false`.
+    ///
+    /// Signals that arrive later stay pending, also for a program that replaces this one.
+    func read(on eventLoop: any EventLoop, _ receive: @escaping @Sendable (Int32) -> Bool) async throws {
+        _ = try await NIOPipeBootstrap(group: eventLoop)
+            .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: SignalHandler.size))
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(SignalHandler(receive))
+                }
+            }
+            .takingOwnershipOfDescriptor(input: descriptor).get()
+    }
+}
+
+/// The handler of the signals that NIO has read.
+private final class SignalHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    /// The size of a `signalfd_siginfo`, which begins with the signal's number (`man 2 signalfd`).
+    static let size = 128
+
+    private let receive: (Int32) -> Bool
+
+    init(_ receive: @escaping (Int32) -> Bool) {
+        self.receive = receive
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let bytes = unwrapInboundIn(data)
+        guard let number = bytes.getInteger(at: bytes.readerIndex, endianness: .host, as: Int32.self) else { return }
+        if !receive(number) { context.close(promise: nil) }
+    }
+}
