@@ -95,10 +95,10 @@ struct Agent: Sendable {
         engine.setSubscribers(server)
         engine.setClaimChecks(checks)
         checks.follow(server)
-        await engine.begin(outcome)
+        try await engine.begin(outcome, signals.events)
         try await server.listen()
 
-        let life = LifeService(signals, end: end, engine: engine, server: server, log: log)
+        let life = LifeService(signals.control, end: end, engine: engine, server: server, log: log)
         let ready = ReadyService(
             directory: directory, address: address, engine: engine, log: log,
             serviceManager: ServiceManager(environment), life: life)
@@ -125,7 +125,7 @@ struct Agent: Sendable {
             return try DirectoryWatcher(
                 .init(
                     directory: directory.path, subdirectories: [Domain.hostDirectory], companions: system.paths,
-                    signal: Signals.events
+                    signal: Signals.eventNumber
                 ) {
                     Domain(fileName: $0) != nil || $0 == AgentClaim.fileName
                 })

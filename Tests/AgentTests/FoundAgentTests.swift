@@ -152,8 +152,9 @@ struct FoundAgentTests {
     // MARK: While an agent starts
 
     private static let strace = "/usr/bin/strace"
-    /// The options of strace that slow down an agent's watcher, so that it learns of others' changes late.
-    private static let slowly = ["-e", "inject=ioctl:delay_enter=300000"]
+    /// The options of strace that slow down the reading of inotify's events, so that an agent learns of others' changes
+    /// late.
+    private static let slowly = ["-e", "inject=ioctl:delay_enter=50000"]
 
     @Test(
         "A command's save while an agent starts is seen by the next command, whatever the agent knows",

@@ -127,9 +127,10 @@ struct SecrecyTests {
             let lines = String(decoding: try RawFile.read(trace), as: UTF8.self).split(separator: "\n")
             let making = try #require(lines.firstIndex { $0.contains(".defaultsd.0.") && $0.contains("O_EXCL") })
             #expect(lines[making].contains("O_EXCL") && lines[making].contains(", 0600)"))
-            let descriptor = try #require(lines[making].split(separator: " ").last)
             let placing = try #require(lines.firstIndex { $0.contains("RENAME_EXCHANGE") })
             let between = lines[making...placing]
+            let opening = try #require(between.last { $0.contains(".defaultsd.0.") && $0.contains("O_RDONLY") })
+            let descriptor = try #require(opening.split(separator: " ").last)
             let owner = try #require(between.firstIndex { $0.contains("fchown(\(descriptor), ") })
             // The mode is set after the owner, and both before the file gets its name.
             let modes = between.indices.filter { between[$0].contains("chmod(") }

@@ -20,6 +20,8 @@ final class ClientThread {
     private var attempts = AgentAttempts()
     private var commits = CommitQueue()
     private var hasEnded = false
+    /// Whether the last wait ended because something had arrived.
+    private var isActive = false
     /// Whether the problem with the agent's settings has been reported.
     private var hasReportedSettings = false
     /// The session's descriptor, which forked children close so that the agent notices the end of this process.
@@ -149,7 +151,7 @@ final class ClientThread {
     }
 
     private func wait() {
-        let (sessionAwaited, sessionDeadline) = client.line.prepareToWait(for: session)
+        let (sessionAwaited, sessionDeadline) = client.line.prepareToWait(for: session, isActive: isActive)
         var deadlines = [sessionDeadline]
         if session == nil { deadlines.append(.now()) }
         if !hasAgent, !client.isStale { deadlines.append(lastReload + Self.freshness) }
@@ -162,7 +164,7 @@ final class ClientThread {
         closeInChild(sessionAwaited?.fd ?? -1)
         linux_leave(linux_gate_work)
         // Round up: a wait that ends just before its deadline would be followed by waits of zero length.
-        _ = poll(&awaited, 2, timeout > 0 ? timeout + 1 : timeout)
+        isActive = poll(&awaited, 2, timeout > 0 ? timeout + 1 : timeout) > 0
         linux_enter(linux_gate_work)
         if !hasAgent, !client.isStale, session != nil, lastReload + Self.freshness <= .now() {
             if !client.isObserved { client.setStale(true) }

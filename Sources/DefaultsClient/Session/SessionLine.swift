@@ -21,6 +21,9 @@ final class SessionLine: Sendable {
         var awaited: (events: Int16, deadline: MonotonicTime?)?
     }
 
+    /// The longest time in milliseconds that `ClientThread` waits after an active period.
+    private static let activePause: Int64 = 1_000
+
     private let line = ForkSafeMutex(Line())
     /// The barriers that wait for the session.
     let barriers = PendingBarriers()
@@ -51,9 +54,19 @@ final class SessionLine: Sendable {
     }
 
     /// Records the events and the deadline that `ClientThread` is about to wait for.
-    func prepareToWait(for session: (any Session)?) -> (awaited: pollfd?, deadline: MonotonicTime?) {
+    ///
+    /// - Parameters:
+    ///   - session: The session that is waited for.
+    ///   - isActive: Whether requests are likely to follow soon. The deadline is then so early that none of them makes
+    ///     it earlier, which would require waking the thread.
+    /// - Returns: The events, if there is a session, and the deadline, if there is one.
+    func prepareToWait(
+        for session: (any Session)?, isActive: Bool
+    ) -> (awaited: pollfd?, deadline: MonotonicTime?) {
         line.withLock { line in
-            let (awaited, deadline) = (session?.awaited, session?.deadline)
+            let awaited = session?.awaited
+            var deadline = session?.deadline
+            if isActive, session != nil { deadline = min(deadline ?? .distantFuture, .now() + Self.activePause) }
             line.awaited = (awaited?.events ?? 0, deadline)
             return (awaited, deadline)
         }

@@ -57,42 +57,64 @@ package struct DomainFile: Sendable {
     ///   - afterEvent: Whether an event has named the file. It is then read even if its times are unchanged, since a
     ///     coarse file system clock may not show the change.
     /// - Returns: The outcome, which includes failures of the system.
-    package func read(known: FileVersion?, openWriters: OpenWriterPolicy = .wait, afterEvent: Bool = false)
-        -> FileReading
-    {
+    package func read(
+        known: FileVersion?, openWriters: OpenWriterPolicy = .wait, afterEvent: Bool = false
+    ) -> FileReading {
         do throws(SystemCall.Failure) {
             // With O_NONBLOCK, opening a FIFO of that name doesn't block.
             let file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
-            let status = try file.status()
-            // Check the ownership of any kind of file, even if its bytes are known.
-            if let managedDirectory,
-                let problem = RootOwnership.problem(ofFileAt: path, status, below: managedDirectory)
-            {
-                return .unusable(FileDamage(error: problem, version: nil))
-            }
-            guard status.st_mode & S_IFMT == S_IFREG else {
-                return .unusable(
-                    damage(.unreadable, "\(path) is not a regular file. Move it away, or put a file there."))
-            }
-            let identity = FileIdentity(status)
-            if !afterEvent, let known, known.isSettled, known.identity == identity { return .unchanged(known) }
-            guard identity.size <= limits.bytes else { return .unusable(tooLarge("has \(identity.size) bytes")) }
-            guard let (bytes, version, isOpen) = try readWhole(file, openWriters: openWriters) else {
-                return .beingWritten
-            }
-            if known?.hash == version.hash { return .unchanged(version) }
-            var reading = parse(bytes, version)
-            if case .contents(var contents) = reading {
-                contents.saveMark = SaveMark(of: version.hash, on: file)
-                reading = .contents(contents)
-            }
-            // A file that doesn't parse while it is open for writing is unfinished, not damaged.
-            if isOpen, case .unusable = reading { return .beingWritten }
-            return reading
+            return try read(file, known: known, openWriters: openWriters, afterEvent: afterEvent)
         } catch {
             if error.number == ENOENT { return isLink ? .unusable(missingTarget) : .missing }
             return .unusable(damage(after: error, of: path))
         }
+    }
+
+    /// Reads the file, which an event has named, unless that may take long.
+    ///
+    /// A large file takes long to parse, a file that can't be leased is read twice, and a link may lead to a slow file
+    /// system.
+    ///
+    /// - Parameter known: The version that is already known, if any; equal bytes aren't parsed again.
+    /// - Returns: The outcome; `nil` if reading may take long or isn't possible.
+    func readQuickly(known: FileVersion?) -> FileReading? {
+        do throws(SystemCall.Failure) {
+            let file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW)
+            guard try file.status().st_size <= Self.quickSize else { return nil }
+            guard linux_lease_read(file.number) == 0 else { return errno == EAGAIN ? .beingWritten : nil }
+            defer { linux_lease_release(file.number) }
+            return try read(file, known: known, openWriters: .wait, afterEvent: true)
+        } catch {
+            return error.number == ENOENT ? .missing : nil
+        }
+    }
+
+    private func read(
+        _ file: borrowing FileDescriptor, known: FileVersion?, openWriters: OpenWriterPolicy, afterEvent: Bool
+    ) throws(SystemCall.Failure) -> FileReading {
+        let status = try file.status()
+        // Check the ownership of any kind of file, even if its bytes are known.
+        if let managedDirectory,
+            let problem = RootOwnership.problem(ofFileAt: path, status, below: managedDirectory)
+        {
+            return .unusable(FileDamage(error: problem, version: nil))
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            return .unusable(damage(.unreadable, "\(path) is not a regular file. Move it away, or put a file there."))
+        }
+        let identity = FileIdentity(status)
+        if !afterEvent, let known, known.isSettled, known.identity == identity { return .unchanged(known) }
+        guard identity.size <= limits.bytes else { return .unusable(tooLarge("has \(identity.size) bytes")) }
+        guard let (bytes, version, isOpen) = try readWhole(file, openWriters: openWriters) else { return .beingWritten }
+        if known?.hash == version.hash { return .unchanged(version) }
+        var reading = parse(bytes, version)
+        if case .contents(var contents) = reading {
+            contents.saveMark = SaveMark(of: version.hash, on: file)
+            reading = .contents(contents)
+        }
+        // A file that doesn't parse while it is open for writing is unfinished, not damaged.
+        if isOpen, case .unusable = reading { return .beingWritten }
+        return reading
     }
 
     /// Whether a program has the file open for writing, as far as the system can tell.
@@ -103,24 +125,6 @@ package struct DomainFile: Sendable {
             return false
         }
         return errno == EAGAIN
-    }
-
-    /// Whether the file can be read without delay, as far as its own state tells.
-    ///
-    /// A large file takes long to parse, a file that can't be leased is read twice, and a link may lead to a slow file
-    /// system.
-    var isReadQuickly: Bool {
-        do throws(SystemCall.Failure) {
-            let file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW)
-            guard try file.status().st_size <= Self.quickSize else { return false }
-            if linux_lease_read(file.number) == 0 {
-                linux_lease_release(file.number)
-                return true
-            }
-            return errno == EAGAIN
-        } catch {
-            return error.number != ELOOP
-        }
     }
 
     /// The size in bytes up to which a file is read and parsed in about a millisecond.

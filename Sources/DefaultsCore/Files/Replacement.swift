@@ -29,13 +29,9 @@ struct Replacement {
         guard let bytes else { return try remove(to: temporaryPath) }
 
         if target == original.path { try makeDirectory() }
-        let new = try FileDescriptor(opening: temporaryPath, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         var isNeeded = false
+        let new = try write(bytes, newHash, to: temporaryPath)
         defer { if !isNeeded { unlink(temporaryPath) } }
-        // Set the mark before writing the content, so that recovery can tell an incomplete version from a foreign
-        // writer's.
-        SaveMark(hash: newHash, newest: newest).set(on: new)
-        try new.write(bytes)
 
         guard let expected else {
             try new.synchronize()
@@ -65,6 +61,29 @@ struct Replacement {
             return .fileChanged
         }
         return finish(try version(of: new, newHash), displaced: displaced(old, at: temporaryPath))
+    }
+
+    /// Writes the new version to a hidden file.
+    ///
+    /// - Returns: The file, open for reading. It is closed for writing before it gets its final name, so that this
+    ///   process's own watcher isn't woken once more.
+    private func write(
+        _ bytes: [UInt8], _ hash: ContentHash, to temporaryPath: String
+    ) throws(SystemCall.Failure) -> FileDescriptor {
+        let new = try FileDescriptor(opening: temporaryPath, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        do throws(SystemCall.Failure) {
+            // Set the mark before writing the content, so that recovery can tell an incomplete version from a foreign
+            // writer's.
+            SaveMark(hash: hash, newest: newest).set(on: new)
+            try new.write(bytes)
+            let file = try FileDescriptor(opening: temporaryPath, O_RDONLY)
+            // The file is still in use when it is no longer open for writing; see `TemporaryFile`.
+            flock(file.number, LOCK_SH | LOCK_NB)
+            return file
+        } catch {
+            unlink(temporaryPath)
+            throw error
+        }
     }
 
     /// Writes the new version into the existing file, unless that file has changed.

@@ -15,6 +15,8 @@ extension Store {
         package var unreadable: Set<Domain> = []
         /// Files that weren't read because reading them may take long: read them on a thread that may wait.
         package var postponed: Set<Domain> = []
+        /// Files that weren't read because another thread is reading or saving them: read them when it is done.
+        package var busy: Set<Domain> = []
         /// The reason why not all files could be found: reload all of them after a longer delay.
         package var problem: DefaultsError?
 
@@ -22,7 +24,8 @@ extension Store {
         package static let none = ReloadOutcome()
 
         package var isEmpty: Bool {
-            beingWritten.isEmpty && unconfirmed.isEmpty && unreadable.isEmpty && postponed.isEmpty && problem == nil
+            beingWritten.isEmpty && unconfirmed.isEmpty && unreadable.isEmpty && postponed.isEmpty && busy.isEmpty
+                && problem == nil
         }
     }
 
@@ -61,8 +64,9 @@ extension Store {
 
     /// Reads files that an event has named, and merges their changes, but postpones files that may take long.
     ///
-    /// Those are the files that are being saved, are large, or can't be leased, and links, which may lead to a slow
-    /// file system. So a thread that must not wait may call this, unless the directory itself is slow.
+    /// Those are files that are large or can't be leased, and links, which may lead to a slow file system. Files that
+    /// another thread uses are left to the caller, too. So a thread that must not wait may call this, unless the
+    /// directory itself is slow.
     ///
     /// - Returns: The files to read again.
     package func reloadWithoutWaiting(
@@ -71,11 +75,17 @@ extension Store {
         var outcome = ReloadOutcome()
         for domain in domains {
             let isDone = fileLocks.withFileIfAvailable(of: domain) {
-                guard file(of: domain)?.isReadQuickly ?? true else { return false }
-                reload(domain, .wait, losses, isBaseline: false, afterEvent: true, &outcome)
+                let known = state.withLock { $0.domains[domain] }
+                guard let file = file(of: domain) else { return true }
+                guard let reading = file.readQuickly(known: known?.file) else { return false }
+                note(reading, of: domain, known, losses, isBaseline: false, &outcome)
                 return true
             }
-            if isDone != true { outcome.postponed.insert(domain) }
+            switch isDone {
+            case true?: break
+            case false?: outcome.postponed.insert(domain)
+            case nil: outcome.busy.insert(domain)
+            }
         }
         return outcome
     }
@@ -116,10 +126,17 @@ extension Store {
         _ outcome: inout ReloadOutcome
     ) {
         let known = state.withLock { $0.domains[domain] }
-        let file = known?.file
         let isFirst = isBaseline && known == nil
         let reading = read(
-            domain, known: file, openWriters: isFirst ? .readAnyway : openWriters, afterEvent: afterEvent)
+            domain, known: known?.file, openWriters: isFirst ? .readAnyway : openWriters, afterEvent: afterEvent)
+        note(reading, of: domain, known, losses, isBaseline: isBaseline, &outcome)
+    }
+
+    /// Merges what was read of a file that was in a known state before.
+    private func note(
+        _ reading: FileReading, of domain: Domain, _ known: DomainState?, _ losses: LossPolicy, isBaseline: Bool,
+        _ outcome: inout ReloadOutcome
+    ) {
         if reading.isLoss, !isReachable(domain) {
             noteUnreachable(of: domain)
             outcome.unreadable.insert(domain)
@@ -132,7 +149,7 @@ extension Store {
                 noteMissing(domain, missingSince: time ?? .now())
                 outcome.unconfirmed.insert(domain)
                 return
-            case .unusable where file != nil || !isBaseline:
+            case .unusable where known?.file != nil || !isBaseline:
                 outcome.unconfirmed.insert(domain)
                 return
             default: break
@@ -140,7 +157,7 @@ extension Store {
         }
         outcome.note(reading, of: domain)
         transition { state in
-            ((), state.apply(reading, of: domain, isBaseline: isFirst, now: .now()))
+            ((), state.apply(reading, of: domain, isBaseline: isBaseline && known == nil, now: .now()))
         }
     }
 

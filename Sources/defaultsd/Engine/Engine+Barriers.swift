@@ -15,8 +15,10 @@ extension Engine {
     ///   domains.
     /// - Returns: The end of the log at that time, and the errors of failed saves.
     func synchronize(_ domains: Set<Domain>?) async -> (cursor: Cursor, failures: [DefaultsError]) {
+        // This runs as soon as the save below has begun and the loop would be idle.
+        let draining = Task(executorPreference: executor) { await self.drain() }
         _ = await save(pending(among: domains).filter { !schedule.hasFailed(.save($0)) })
-        await drain()
+        await draining.value
         if schedule.hasFailed(.reloadAll) { postpone(.init(isAll: true)) }
         await finishReloads()
         await retryFailedReads(domains)

@@ -11,6 +11,12 @@ extension Engine {
         if isSlow { postpone(.init(readsEvents: true)) } else { reload(WatcherReading(of: watcher)) }
     }
 
+    /// Reads the watcher even if no event has arrived, because a check of the paths is due.
+    func readDueEvents() {
+        readEvents()
+        checkClaims()
+    }
+
     /// Reads everything that happened before the call, including what inotify doesn't report, and begins to reload it.
     func drain() async {
         reload(
@@ -42,6 +48,7 @@ extension Engine {
 
     /// Reloads the files that the watcher has reported.
     private func reload(_ reading: WatcherReading) {
+        mayHoldEvents = false
         report(reading.status)
         planNextRead(reading)
         let dirty = reading.dirty
@@ -52,7 +59,7 @@ extension Engine {
         }
         let changed = domains(dirty.changed)
         for domain in changed { obstacles.noteChange(of: domain) }
-        revisit(reloadQuickly(changed))
+        reloadQuickly(changed)
         // Everything else can wait until the subscribers have the changes.
         observers.withLock { $0.subscribers }?.sendNow()
         if dirty.rescan != nil || dirty.changed.contains(AgentClaim.fileName) {
@@ -134,17 +141,21 @@ extension Engine {
     /// The number of files that are read on the loop at once; reading as many takes about a millisecond.
     private static let maximumQuickReloads = 32
 
-    /// Reloads files on the loop if that takes little time, and postpones the others.
-    ///
-    /// - Returns: The files to read again.
-    private func reloadQuickly(_ domains: Set<Domain>) -> Store.ReloadOutcome {
-        if isSlow || domains.count > Self.maximumQuickReloads {
-            postpone(.init(domains: domains))
-            return .none
-        }
+    /// Reloads files on the loop if that takes little time, and otherwise later.
+    private func reloadQuickly(_ domains: Set<Domain>) {
+        if isSlow || domains.count > Self.maximumQuickReloads { return postpone(.init(domains: domains)) }
         let outcome = store.reloadWithoutWaiting(domains)
+        busyFiles.formUnion(outcome.busy)
         if !outcome.postponed.isEmpty { postpone(.init(domains: outcome.postponed)) }
-        return outcome
+        revisit(outcome)
+    }
+
+    /// Reloads files that were in use when they changed, now that the disk's thread is done with them.
+    func reloadBusyFiles() {
+        if busyFiles.isEmpty { return }
+        let domains = busyFiles
+        busyFiles = []
+        reloadQuickly(domains)
     }
 
     /// Has files read by the disk's thread.
@@ -203,7 +214,7 @@ extension Engine {
     func finishReloads() async {
         let latest = reloads.latest
         // The disk's thread does jobs in order.
-        while reloads.has(upTo: latest) { await onDisk { _ in } }
+        while reloads.has(upTo: latest) || !busyFiles.isEmpty { await onDisk { _ in } }
     }
 
     /// Plans another reload of files whose state is still uncertain.

@@ -49,7 +49,7 @@ extension Engine {
     private func attempt(_ domains: [Domain]) async -> [SaveAttempt] {
         let plans = domains.map { (domain: $0, policy: policy(for: $0)) }
         for domain in domains { delayedSaves.withLock { $0.remove(domain) } }
-        let failures = await onDisk { store in
+        let failures = await onDiskSaving { store in
             plans.map { domain, policy -> DefaultsError? in
                 do throws(DefaultsError) {
                     try store.save(domain, policy)
@@ -135,7 +135,7 @@ extension Engine {
         let end = NIODeadline.now() + SaveObstacles.limit
         while true {
             let policy = policy(for: request.domain)
-            let outcome = await onDisk { store in
+            let outcome = await onDiskSaving { store in
                 Result { () throws(DefaultsError) in try store.commit(request, policy) }
             }
             switch outcome {

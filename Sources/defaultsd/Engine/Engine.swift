@@ -20,6 +20,10 @@ actor Engine: Service {
     let store: Store
     /// The watcher, which the loop uses, or the disk's thread if a watched directory is on a slow file system.
     let watcher: ForkSafeMutex<DirectoryWatcher>
+    /// The reading of the signals that say that the watcher has events.
+    private var eventSignals: SignalReader?
+    /// Whether events were left unread for a while and haven't been read since.
+    var mayHoldEvents = false
     /// The watcher's status after it was last read.
     var watch: WatcherStatus
     let eventLoop: any EventLoop
@@ -30,6 +34,8 @@ actor Engine: Service {
     var isSlow = false
     /// The reloads that have begun and not ended; barriers wait for them.
     var reloads = RunningReloads()
+    /// The files that have changed while the disk's thread was using them.
+    var busyFiles: Set<Domain> = []
     /// The files that the disk's thread will read next; `nil` if no such job is queued.
     let postponed = ForkSafeMutex<PostponedReloads?>(nil)
     let log: AgentLog
@@ -78,8 +84,14 @@ actor Engine: Service {
         executor = EventLoopExecutor(eventLoop)
     }
 
-    /// Handles the files that the first scan of the directory couldn't settle, and starts observing the store.
-    func begin(_ outcome: Store.ReloadOutcome) {
+    /// Handles the files that the first scan of the directory couldn't settle, and starts observing the store and the
+    /// directory.
+    ///
+    /// - Parameters:
+    ///   - outcome: The outcome of the first scan.
+    ///   - signals: The signals that say that the watcher has events.
+    /// - Throws: The reason why the signals can't be read.
+    func begin(_ outcome: Store.ReloadOutcome, _ signals: SignalDescriptor) async throws {
         store.observe(with: self)
         isSlow = Self.isSlow(store)
         for (_, error) in store.failures() { log.logger.warning("\(error)") }
@@ -94,6 +106,10 @@ actor Engine: Service {
         // A damaged file is left alone until it is repaired or edited again.
         for (domain, _) in store.pending() where store.snapshot(of: domain).damage == nil {
             storeNeedsSaving(domain, .immediate)
+        }
+        eventSignals = try await signals.read(on: eventLoop) { _ in
+            self.assumeIsolated { $0.readEvents() }
+            return true
         }
         readEvents()
     }
@@ -139,8 +155,30 @@ actor Engine: Service {
 
     /// Runs a closure where it may wait for the disk.
     func onDisk<Value: Sendable>(_ body: @escaping @Sendable (Store) -> Value) async -> Value {
-        await disk.run { [store] in body(store) }
+        let value = await disk.run { [store] in body(store) }
+        reloadBusyFiles()
+        return value
     }
+
+    /// Runs a closure that saves.
+    ///
+    /// Each step of a save is an event for the watcher, which would wake the loop each time, often on the processor on
+    /// which the disk's thread is running. So events are left unread meanwhile, for a millisecond at most, which delays
+    /// the report of a change in another file by as much.
+    func onDiskSaving<Value: Sendable>(_ body: @escaping @Sendable (Store) -> Value) async -> Value {
+        // Saves may follow each other without a pause.
+        if mayHoldEvents { readEvents() }
+        mayHoldEvents = true
+        eventSignals?.pause()
+        let limit = eventLoop.scheduleTask(in: Self.pause) { self.assumeIsolated { $0.eventSignals?.resume() } }
+        let value = await onDisk(body)
+        limit.cancel()
+        eventSignals?.resume()
+        return value
+    }
+
+    /// The time for which events may stay unread.
+    private static let pause = TimeAmount.milliseconds(1)
 
     /// Runs a body that suspends, from a callback of the loop.
     func start(_ body: @escaping @Sendable (isolated Engine) async -> Void) {
@@ -169,9 +207,7 @@ actor Engine: Service {
             case .confirmLoss(let domain): startReload(of: domain, .believe)
             case .save(let domain): start { await $0.saveIfDue(domain) }
             case .reloadAll: postpone(.init(isAll: true))
-            case .readEvents:
-                readEvents()
-                checkClaims()
+            case .readEvents: readDueEvents()
             case .keepLog: keepLog()
             case .examineDisplaced: start { await $0.examineDisplaced() }
             }

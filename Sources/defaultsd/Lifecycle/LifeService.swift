@@ -18,7 +18,7 @@ enum AgentEnd {
 /// Further signals don't cut the shutdown short: pending edits are saved, and the socket is removed. To skip this, use
 /// SIGKILL.
 final class LifeService: Service {
-    private let signals: Signals
+    private let signals: SignalDescriptor
     /// A stream that finishes when the agent should shut down.
     private let end: (stream: AsyncStream<Never>, continuation: AsyncStream<Never>.Continuation)
     private let engine: Engine
@@ -32,8 +32,8 @@ final class LifeService: Service {
     }
 
     init(
-        _ signals: Signals, end: (AsyncStream<Never>, AsyncStream<Never>.Continuation), engine: Engine, server: Server,
-        log: AgentLog
+        _ signals: SignalDescriptor, end: (AsyncStream<Never>, AsyncStream<Never>.Continuation), engine: Engine,
+        server: Server, log: AgentLog
     ) {
         self.signals = signals
         self.end = end
@@ -49,7 +49,7 @@ final class LifeService: Service {
     ///
     /// The service group then shuts down the other services.
     func run() async throws {
-        try await signals.read(on: engine.eventLoop) { self.receive($0) }
+        _ = try await signals.read(on: engine.eventLoop) { self.receive($0) }
         await withGracefulShutdownHandler {
             for await _ in end.stream {}
         } onGracefulShutdown: {
@@ -60,7 +60,6 @@ final class LifeService: Service {
     /// Reacts to a signal, on the event loop; returns whether to read further ones.
     private func receive(_ number: Int32) -> Bool {
         switch number {
-        case Signals.events: engine.assumeIsolated { $0.readEvents() }
         case SIGHUP: engine.assumeIsolated { $0.rescan() }
         case SIGUSR2: return !beginRestart()
         case Signals.parentEnded:

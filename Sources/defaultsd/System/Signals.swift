@@ -6,18 +6,20 @@ import NIOCore
 import NIOPosix
 
 /// The signals to which the agent reacts, read on its event loop instead of interrupting a thread.
-///
-/// inotify's descriptor can't be on NIO's event loop, since NIO reads from its descriptors itself and libinotifytools
-/// insists on doing so, too. But the kernel can send a signal when events are queued, and NIO can read signals. So a
-/// change of a file wakes the loop without another thread in between.
-struct Signals {
+struct Signals: Sendable {
+    /// The signals that end the agent, restart it, or make it check every file.
+    let control: SignalDescriptor
     /// The signal that says that the watcher has events to read.
-    static let events = SIGIO
-    /// The signal that says that the process which started a private agent has exited.
-    static let parentEnded = SIGUSR1
+    ///
+    /// inotify's descriptor can't be on NIO's event loop, since NIO reads from its descriptors itself and
+    /// libinotifytools insists on doing so, too. But the kernel can send a signal when events are queued, and NIO can
+    /// read signals. So a change to a file wakes the loop without another thread in between.
+    let events: SignalDescriptor
 
-    private static let numbers = [SIGTERM, SIGINT, SIGHUP, SIGUSR2, parentEnded, events]
-    private let descriptor: Int32
+    /// The number of the signal that says that the watcher has events.
+    static let eventNumber = SIGIO
+    /// The number of the signal that says that the process which started a private agent has exited.
+    static let parentEnded = SIGUSR1
 
     /// Blocks the signals, which stay pending until they are read.
     ///
@@ -25,10 +27,20 @@ struct Signals {
     ///
     /// - Throws: A `DefaultsError` if no file descriptor is left.
     init() throws(DefaultsError) {
+        control = try SignalDescriptor([SIGTERM, SIGINT, SIGHUP, SIGUSR2, Self.parentEnded])
+        events = try SignalDescriptor([Self.eventNumber])
+    }
+}
+
+/// A descriptor from which signals can be read (`man 2 signalfd`).
+struct SignalDescriptor: Sendable {
+    private let number: Int32
+
+    fileprivate init(_ signals: [Int32]) throws(DefaultsError) {
         // The agent reacts to them even if the program that started it ignores some, as nohup does with SIGHUP.
-        for number in Self.numbers { signal(number, SIG_DFL) }
-        descriptor = linux_signalfd(Self.numbers, Int32(Self.numbers.count))
-        guard descriptor >= 0 else {
+        for signal in signals { Glibc.signal(signal, SIG_DFL) }
+        number = linux_signalfd(signals, Int32(signals.count))
+        guard number >= 0 else {
             throw DefaultsError(.agentUnavailable, errno: errno, "The agent can't wait for signals")
         }
     }
@@ -36,23 +48,36 @@ struct Signals {
     /// Reads signals on an event loop, one at a time, until the given function returns `false`.
     ///
     /// Signals that arrive later stay pending, also for a program that replaces this one.
-    func read(on eventLoop: any EventLoop, _ receive: @escaping @Sendable (Int32) -> Bool) async throws {
-        _ = try await NIOPipeBootstrap(group: eventLoop)
+    func read(
+        on eventLoop: any EventLoop, _ receive: @escaping @Sendable (Int32) -> Bool
+    ) async throws -> SignalReader {
+        let channel = try await NIOPipeBootstrap(group: eventLoop)
             .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: SignalHandler.size))
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(SignalHandler(receive))
                 }
             }
-            .takingOwnershipOfDescriptor(input: descriptor).get()
+            .takingOwnershipOfDescriptor(input: number).get()
+        return SignalReader(channel: channel)
     }
+}
+
+/// The reading of signals on an event loop, which can be paused.
+struct SignalReader: Sendable {
+    fileprivate let channel: any Channel
+
+    /// Leaves signals pending until `resume`.
+    func pause() { channel.setOption(.autoRead, value: false).whenFailure { _ in } }
+
+    func resume() { channel.setOption(.autoRead, value: true).whenFailure { _ in } }
 }
 
 /// The handler of the signals that NIO has read.
 private final class SignalHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    /// The size of a `signalfd_siginfo`, which begins with the signal's number (`man 2 signalfd`).
+    /// The size of a `signalfd_siginfo`, which begins with the signal's number.
     static let size = 128
 
     private let receive: (Int32) -> Bool
