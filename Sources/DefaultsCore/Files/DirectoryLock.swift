@@ -5,8 +5,9 @@ import Linux
 ///
 /// It prevents our own processes (the agent and embedded stores) from saving at the same time, even if they run in
 /// other containers, use other paths to the directory, or, on NFS, run on other hosts. It doesn't exclude foreign
-/// writers, which don't use it. The file exists only while the lock is held (see `LockFile`). If no file can be
-/// created, because the directory is read-only or the disk is full, the directory itself is locked.
+/// writers, which don't use it. The file exists only while the lock is held, or for a second longer if its holder is
+/// likely to need it again (see `LockFile`). If no file can be created, because the directory is read-only or the disk
+/// is full, the directory itself is locked.
 package struct DirectoryLock: ~Copyable {
     /// The name of the lock file.
     package static let fileName = ".defaultsd.lock"
@@ -35,6 +36,29 @@ package struct DirectoryLock: ~Copyable {
                 : "The lock file \(path) can't be opened or locked "
                     + "(remove it if it is a link or belongs to another user)"
             throw DefaultsError(.directory, errno: error.number, what)
+        }
+    }
+
+    /// Lets other processes have the lock, but keeps its file.
+    ///
+    /// Creating and removing a file takes as long as the rest of a save, if files are often created and removed in the
+    /// directory: ext4 doesn't use the inodes again for some seconds, and looks at each of them first.
+    ///
+    /// - Returns: Whether there is a file, so that the lock may be acquired with `lockAgain`.
+    package func unlock() -> Bool {
+        switch locked {
+        case .file(let file):
+            file.unlock()
+            return true
+        case .directory: return false
+        }
+    }
+
+    /// Acquires the lock again after `unlock`, if that is possible without waiting.
+    package func lockAgain() -> Bool {
+        switch locked {
+        case .file(let file): file.lockAgain()
+        case .directory: false
         }
     }
 

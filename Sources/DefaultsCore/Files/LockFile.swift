@@ -1,7 +1,7 @@
 import Glibc
 import Linux
 
-/// A file that this process locks (`flock`) for the lifetime of this value, and then removes.
+/// A file that this process locks (`flock`), and removes at the end of this value's lifetime.
 ///
 /// A lock file is accessible only to the user, with mode 0600, because any process that can open a file can lock it and
 /// keep others out. If other users can open the file, because its mode was changed or it was copied, the mode is set
@@ -20,7 +20,21 @@ package struct LockFile: ~Copyable, Sendable {
 
     deinit {
         // While the lock is held, the name can't belong to another holder's file.
-        if file.isNamed(path) { unlink(path) }
+        if flock(file.number, LOCK_EX | LOCK_NB) == 0, file.isNamed(path) { unlink(path) }
+    }
+
+    /// Lets other processes lock the file.
+    func unlock() { flock(file.number, LOCK_UN) }
+
+    /// Locks the file again after `unlock`.
+    ///
+    /// - Returns: Whether the file is locked; `false` if another process has locked or removed it, or if other users
+    ///   can open it.
+    func lockAgain() -> Bool {
+        guard flock(file.number, LOCK_EX | LOCK_NB) == 0, file.isNamed(path), let status = try? file.status() else {
+            return false
+        }
+        return status.st_nlink == 1 && status.st_mode & 0o077 == 0
     }
 
     /// Tries to lock the file at a path, creating it if it is missing; links are not followed.

@@ -30,8 +30,8 @@ extension Store {
 
     /// Examines displaced files again, and releases those that have no writer left and whose changes are saved.
     ///
-    /// A resident store also handles leftovers of a crash. A file that isn't released keeps its hidden name, so that
-    /// the next store finds it if this one ends.
+    /// A resident store also removes the lock file that it has kept, and handles leftovers of a crash. A file that
+    /// isn't released keeps its hidden name, so that the next store finds it if this one ends.
     ///
     /// Reads from the disk.
     ///
@@ -39,6 +39,7 @@ extension Store {
     /// - Returns: Whether files remain that must be examined again.
     package func examineDisplaced(olderThan age: Duration = .zero) -> Bool {
         saving.withLock { savingState in
+            savingState.lock = nil
             examineDisplaced(olderThan: age, &savingState)
             if lifetime == .resident, !savingState.hasRecovered, let lock = try? DirectoryLock(directory, timeout: 0) {
                 savingState.hasSearchedLeftovers = true

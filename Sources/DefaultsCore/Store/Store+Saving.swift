@@ -56,7 +56,7 @@ extension Store {
                 try makeDirectory()
                 // Read this before the creation of the lock file changes the directory.
                 savingState.directoryChange = directory.lastChange(around: domain, now: .now())
-                let lock = try DirectoryLock(directory, timeout: policy == .wait ? 10_000 : 0)
+                let lock = try lockDirectory(policy, &savingState)
                 let targetLock = try lockTarget(of: domain, policy)
                 if lifetime == .transient ? !savingState.hasRecovered : !savingState.hasSearchedLeftovers {
                     savingState.hasSearchedLeftovers = true
@@ -77,7 +77,8 @@ extension Store {
                     }
                 }
                 _ = consume targetLock
-                _ = consume lock
+                // The next save of a resident store may follow soon. `examineDisplaced` removes the file.
+                if lifetime == .resident, lock.unlock() { savingState.lock = consume lock }
             }
         } catch {
             // The error of an edit that wasn't applied says nothing about the pending edits.
@@ -88,6 +89,14 @@ extension Store {
             return (applied, failure)
         }
         return (applied, nil)
+    }
+
+    /// Locks the directory, with the file of the last save if it was kept.
+    private func lockDirectory(
+        _ policy: ObstaclePolicy, _ savingState: inout SavingState
+    ) throws(DefaultsError) -> DirectoryLock {
+        if let kept = savingState.lock.take(), kept.lockAgain() { return kept }
+        return try DirectoryLock(directory, timeout: policy == .wait ? 10_000 : 0)
     }
 
     /// Creates the directory if it is missing and may be created.
@@ -193,7 +202,9 @@ extension Store {
     /// - Returns: The domain, if its file must be read again because it is being written or its directory is
     ///   inaccessible.
     @discardableResult
-    private func reloadBeforeSaving(at domain: Domain, _ savingState: SavingState) -> ReloadOutcome {
+    private func reloadBeforeSaving(
+        at domain: Domain, _ savingState: borrowing SavingState
+    ) -> ReloadOutcome {
         let (known, damage) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain]?.damage) }
         var reading = read(domain, known: known, afterEvent: true)
         // Editors briefly move a file away, and some writers complete it in a second step.

@@ -46,7 +46,9 @@ package final class Store: Sendable {
     private let observer = ForkSafeMutex<WeakObserver>(WeakObserver())
 
     /// The state that the lock for saves protects.
-    struct SavingState {
+    struct SavingState: ~Copyable {
+        /// The lock of the last save, unlocked; `nil` if its file isn't kept.
+        var lock: DirectoryLock?
         /// Displaced files that a late writer may still write to, with their last examined versions.
         var displaced: [Displaced] = []
         /// The number of displaced files above which they are examined and released early, since each holds a

@@ -16,7 +16,8 @@ extension Engine {
     /// - Returns: The end of the log at that time, and the errors of failed saves.
     func synchronize(_ domains: Set<Domain>?) async -> (cursor: Cursor, failures: [DefaultsError]) {
         // This runs as soon as the save below has begun and the loop would be idle.
-        let draining = Task(executorPreference: executor) { await self.drain() }
+        let drain = wantDrain()
+        let draining = Task(executorPreference: executor) { await self.drain(number: drain) }
         _ = await save(pending(among: domains).filter { !schedule.hasFailed(.save($0)) })
         await draining.value
         if schedule.hasFailed(.reloadAll) { postpone(.init(isAll: true)) }

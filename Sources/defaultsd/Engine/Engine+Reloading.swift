@@ -18,7 +18,20 @@ extension Engine {
     }
 
     /// Reads everything that happened before the call, including what inotify doesn't report, and begins to reload it.
-    func drain() async {
+    ///
+    /// One drain serves all who have asked for one before it begins.
+    func drain() async { await drain(number: wantDrain()) }
+
+    /// Returns the number of a drain to be made.
+    func wantDrain() -> Int {
+        drains.wanted += 1
+        return drains.wanted
+    }
+
+    /// Makes a drain unless another has begun since it was asked for; on a slow file system, waits for it.
+    func drain(number: Int) async {
+        if !isSlow, drains.begun >= number { return }
+        drains.begun = drains.wanted
         reload(
             isSlow
                 ? await onDisk { [watcher] _ in WatcherReading(of: watcher, checkingPaths: true) }

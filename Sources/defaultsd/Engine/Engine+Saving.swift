@@ -34,7 +34,7 @@ extension Engine {
     }
 
     /// The outcome of an attempt to save a domain's edits.
-    private enum SaveAttempt {
+    enum SaveAttempt {
         case saved
         /// An obstacle currently prevents the save, which is retried in a few milliseconds.
         case blocked(DefaultsError)
@@ -45,21 +45,23 @@ extension Engine {
 
     /// Saves some domains' edits, without waiting for an obstacle.
     ///
+    /// All who ask for the same domains before the save begins share it.
+    ///
     /// - Returns: The outcome for each domain.
-    private func attempt(_ domains: [Domain]) async -> [SaveAttempt] {
-        let plans = domains.map { (domain: $0, policy: policy(for: $0)) }
+    private func attempt(_ domains: [Domain]) async -> [Domain: SaveAttempt] {
         for domain in domains { delayedSaves.withLock { $0.remove(domain) } }
-        let failures = await onDiskSaving { store in
-            plans.map { domain, policy -> DefaultsError? in
-                do throws(DefaultsError) {
-                    try store.save(domain, policy)
-                    return nil
-                } catch {
-                    return error
-                }
-            }
-        }
-        return zip(plans, failures).map { noteAttempt($0.domain, $0.policy, $1) }
+        if let lastSave, lastSave.job.includes(domains) { return await lastSave.task.value }
+        let job = SaveJob(policies: Dictionary(uniqueKeysWithValues: domains.map { ($0, policy(for: $0)) }))
+        let task = Task(executorPreference: executor) { await self.perform(job) }
+        lastSave = (job, task)
+        return await task.value
+    }
+
+    private func perform(_ job: SaveJob) async -> [Domain: SaveAttempt] {
+        let failures = await onDiskSaving { job.run(on: $0) }
+        var attempts: [Domain: SaveAttempt] = [:]
+        for (domain, policy) in job.policies { attempts[domain] = noteAttempt(domain, policy, failures[domain]) }
+        return attempts
     }
 
     /// Saves the edits of some domains, retrying while there is an obstacle.
@@ -77,9 +79,10 @@ extension Engine {
             let isLast = NIODeadline.now() >= end
             var blocked: [Domain] = []
             for domain in remaining { schedule.remove(.save(domain)) }
-            for (domain, attempt) in zip(remaining, await attempt(remaining)) {
-                switch attempt {
-                case .saved: break
+            let attempts = await attempt(remaining)
+            for domain in remaining {
+                switch attempts[domain] {
+                case .saved, nil: break
                 case .blocked where !isLast: blocked.append(domain)
                 case .blocked(let error), .failed(let error): failures.append((domain, error))
                 }
@@ -147,5 +150,31 @@ extension Engine {
             }
             await pause()
         }
+    }
+}
+
+/// A save of some domains' edits by the disk's thread.
+final class SaveJob: Sendable {
+    /// The domains to save, and the way to deal with obstacles to each.
+    let policies: [Domain: ObstaclePolicy]
+    private let hasBegun = ForkSafeMutex(false)
+
+    init(policies: [Domain: ObstaclePolicy]) {
+        self.policies = policies
+    }
+
+    /// Returns whether edits of some domains that were made before this call will be saved.
+    func includes(_ domains: [Domain]) -> Bool {
+        domains.allSatisfy { policies[$0] != nil } && !hasBegun.withLock(\.self)
+    }
+
+    /// Saves the edits, and returns the errors of those that can't be saved.
+    func run(on store: Store) -> [Domain: DefaultsError] {
+        hasBegun.withLock { $0 = true }
+        var failures: [Domain: DefaultsError] = [:]
+        for (domain, policy) in policies.sorted(by: { $0.key < $1.key }) {
+            do throws(DefaultsError) { try store.save(domain, policy) } catch { failures[domain] = error }
+        }
+        return failures
     }
 }

@@ -34,6 +34,10 @@ actor Engine: Service {
     var isSlow = false
     /// The reloads that have begun and not ended; barriers wait for them.
     var reloads = RunningReloads()
+    /// The save that was asked for last, which later requests may share.
+    var lastSave: (job: SaveJob, task: Task<[Domain: SaveAttempt], Never>)?
+    /// The numbers of the last drain that was asked for, and of the last one that has begun.
+    var drains: (wanted: Int, begun: Int) = (0, 0)
     /// The files that have changed while the disk's thread was using them.
     var busyFiles: Set<Domain> = []
     /// The files that the disk's thread will read next; `nil` if no such job is queued.

@@ -100,6 +100,43 @@ struct DirectoryLockTests {
         }
     }
 
+    @Test("A lock whose file is kept can be acquired by others, and then again unless they removed the file")
+    func kept() throws {
+        try withTemporaryDirectory { path in
+            let directory = PreferencesDirectory(path: path)
+            let file = "\(path)/\(DirectoryLock.fileName)"
+            let lock = try DirectoryLock(directory)
+            let isKept = lock.unlock()
+            #expect(isKept)
+            #expect(RawFile.exists(file))
+            let isLockedAgain = lock.lockAgain()
+            #expect(isLockedAgain)
+            #expect(throws: DefaultsError.self) { _ = try DirectoryLock(directory, timeout: 0) }
+            let isKeptAgain = lock.unlock()
+            #expect(isKeptAgain)
+            do {
+                let other = try DirectoryLock(directory, timeout: 0)
+                let isLockedBeside = lock.lockAgain()
+                #expect(!isLockedBeside)
+                _ = consume other
+            }
+            #expect(!RawFile.exists(file))
+            let isLockedAfterwards = lock.lockAgain()
+            #expect(!isLockedAfterwards)
+            let successor = try DirectoryLock(directory, timeout: 0)
+            // The end of a lock that was given up must not remove the file of the next holder.
+            _ = consume lock
+            #expect(RawFile.exists(file))
+            let successorIsKept = successor.unlock()
+            #expect(successorIsKept)
+            chmod(file, 0o644)
+            let isLockedOpenToOthers = successor.lockAgain()
+            #expect(!isLockedOpenToOthers)
+            _ = consume successor
+            #expect(!RawFile.exists(file))
+        }
+    }
+
     @Test("A lock that another program holds on a world-readable lock file is ignored, and the file becomes private")
     func openToOthers() throws {
         try withTemporaryDirectory { path in

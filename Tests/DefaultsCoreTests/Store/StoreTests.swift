@@ -38,6 +38,8 @@ struct StoreTests {
             #expect(store.pending().isEmpty)
             fixture.look(store)
             #expect(store.events == ["app: a b"])
+            #expect(namesOfFiles(in: fixture.directory) == [DirectoryLock.fileName, "org.example.app.plist"])
+            _ = store.examineDisplaced()
             #expect(namesOfFiles(in: fixture.directory) == ["org.example.app.plist"])
         }
     }

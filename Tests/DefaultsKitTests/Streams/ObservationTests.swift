@@ -63,8 +63,8 @@ struct ObservationTests {
         #expect(defaults[.width] == 9)
     }
 
-    /// It blocks a thread instead of suspending thousands of times, because each time it would wait in line behind the
-    /// other tests. The thread is its own, since the delivery of changes needs one of the few in the tasks' pool.
+    // This blocks a thread instead of suspending thousands of times, because each time it would wait in line behind the
+    // other tests. The thread is its own, since the delivery of changes needs one of the few in the tasks' pool.
     @Test("Observation misses no change, even one while tracking begins")
     func changeWhileTracking() async {
         let missed = await withCheckedContinuation { continuation in
