@@ -146,8 +146,7 @@ struct Agent: Sendable {
             records: recovered?.records ?? [])
 
         let store = Store(directory: directory, system: system, limits: limits, log: changeLog)
-        let outcome =
-            if let recovered { try store.resume(recovered) } else { try store.reloadAll(isBaseline: true) }
+        let outcome = try store.start(resuming: recovered)
         // If this fails, the engine reports the failure and retries.
         try? store.keepLog(at: address.logPath(for: directory))
         log.logger.debug("\(store.domains().count) domains read in \(ContinuousClock.now - start)")

@@ -56,10 +56,11 @@ package struct DomainFile: Sendable {
     ///   - openWriters: The way to deal with a file that is open for writing.
     ///   - afterEvent: Whether an event has named the file. It is then read even if its times are unchanged, since a
     ///     coarse file system clock may not show the change.
+    ///   - keepsBytes: Whether the values stay bytes once they have been parsed (see `FileValues`).
     /// - Returns: The outcome, which includes failures of the system.
-    package func read(known: FileVersion?, openWriters: OpenWriterPolicy = .wait, afterEvent: Bool = false)
-        -> FileReading
-    {
+    package func read(
+        known: FileVersion?, openWriters: OpenWriterPolicy = .wait, afterEvent: Bool = false, keepsBytes: Bool = false
+    ) -> FileReading {
         do throws(SystemCall.Failure) {
             // With O_NONBLOCK, opening a FIFO of that name doesn't block.
             let file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
@@ -81,7 +82,7 @@ package struct DomainFile: Sendable {
                 return .beingWritten
             }
             if known?.hash == version.hash { return .unchanged(version) }
-            var reading = parse(bytes, version)
+            var reading = parse(bytes, version, keepsBytes: keepsBytes)
             if case .contents(var contents) = reading {
                 contents.saveMark = SaveMark(of: version.hash, on: file)
                 reading = .contents(contents)
@@ -169,13 +170,12 @@ package struct DomainFile: Sendable {
         // Check the size that is allocated below, since a sparse file can grow enormously at any time.
         guard identity.size <= limits.bytes else { throw SystemCall.Failure(number: EFBIG) }
         let isSettled = !identity.isFresh(at: .now())
-        try SystemCall.run { lseek(file.number, 0, SEEK_SET) }
-        let bytes = try file.read(upTo: Int(identity.size))
+        let bytes = try file.read(upTo: Int(identity.size), from: 0)
         return (bytes, FileVersion(identity: identity, hash: ContentHash(bytes), isSettled: isSettled))
     }
 
     /// Parses a file's bytes as a domain's values.
-    func parse(_ bytes: [UInt8], _ version: FileVersion) -> FileReading {
+    func parse(_ bytes: [UInt8], _ version: FileVersion, keepsBytes: Bool = false) -> FileReading {
         if bytes.isEmpty {
             return .unusable(damage(.damaged, "\(path) is empty, so it isn't a property list.", version))
         }
@@ -191,7 +191,8 @@ package struct DomainFile: Sendable {
             }
             return .contents(
                 FileContents(
-                    values: values, format: document.format, version: version,
+                    values: keepsBytes ? FileValues(bytes: bytes, parsedAs: values) : FileValues(values),
+                    format: document.format, version: version,
                     hasEquivalentKeys: document.hasEquivalentKeys))
         } catch {
             return .unusable(damage(.damaged, "\(path): \(error)", version))
