@@ -1,3 +1,4 @@
+import CLinux
 import DefaultsCore
 import DirectoryWatcher
 import Glibc
@@ -46,6 +47,7 @@ struct Agent: Sendable {
     /// - Returns: The reason for the end.
     /// - Throws: A `DefaultsError` if the directory, the socket or enough file descriptors are unavailable.
     func run() throws -> AgentEnd {
+        linux_share_heap()
         try OpenFiles.prepare()
         try directory.prepare()
         try address.makeDirectory()
@@ -94,6 +96,8 @@ struct Agent: Sendable {
         checks.follow(server)
         await engine.begin(outcome)
         try await server.listen()
+        // Reading all files took much more memory than what they hold.
+        linux_release_freed_memory()
 
         let life = LifeService(
             events: events, continuation: happens, watcher: watcher, server: server, log: log)
