@@ -56,7 +56,8 @@ package struct DomainFile: Sendable {
     ///   - openWriters: The way to deal with a file that is open for writing.
     ///   - afterEvent: Whether an event has named the file. It is then read even if its times are unchanged, since a
     ///     coarse file system clock may not show the change.
-    ///   - keepsBytes: Whether the values stay bytes once they have been parsed (see `FileValues`).
+    ///   - keepsBytes: Whether the values stay bytes once they have been parsed (see `FileValues`), unless the file is
+    ///     large.
     /// - Returns: The outcome, which includes failures of the system.
     package func read(
         known: FileVersion?, openWriters: OpenWriterPolicy = .wait, afterEvent: Bool = false, keepsBytes: Bool = false
@@ -191,7 +192,9 @@ package struct DomainFile: Sendable {
             }
             return .contents(
                 FileContents(
-                    values: keepsBytes ? FileValues(bytes: bytes, parsedAs: values) : FileValues(values),
+                    // Whoever needs the values of a large file mustn't have to wait until they are parsed.
+                    values: keepsBytes && bytes.count <= Self.quickSize
+                        ? FileValues(bytes: bytes, parsedAs: values) : FileValues(values),
                     format: document.format, version: version,
                     hasEquivalentKeys: document.hasEquivalentKeys))
         } catch {

@@ -16,7 +16,7 @@ struct DomainTable: Sequence {
     func domains(named name: DomainName) -> Set<Domain> {
         var domains = special[name] ?? []
         let usual = Domain(name)
-        if atRest[usual] != nil || inUse[usual] != nil { domains.insert(usual) }
+        if atRest.index(forKey: usual) != nil || inUse.index(forKey: usual) != nil { domains.insert(usual) }
         return domains
     }
 
@@ -66,7 +66,9 @@ struct DomainTable: Sequence {
     /// Prepares a domain's state to be changed; returns whether the domain was at rest.
     private mutating func wake(_ domain: Domain) -> Bool {
         // Most changed domains are in use, and are found with one lookup.
-        guard inUse[domain] == nil, let domainAtRest = atRest.removeValue(forKey: domain) else { return false }
+        guard inUse.index(forKey: domain) == nil, let domainAtRest = atRest.removeValue(forKey: domain) else {
+            return false
+        }
         inUse[domain] = domainAtRest.state
         return true
     }
@@ -91,7 +93,7 @@ struct DomainTable: Sequence {
     }
 }
 
-/// The state of a domain whose file has been read, and that nobody has used since.
+/// The state of a domain whose file, of moderate size, has been read, and that nobody has used since.
 ///
 /// It takes a fraction of the memory of a `DomainState`, which has room for everything that use brings about: edits, a
 /// history, problems. So a domain that nobody uses costs little more than the bytes of its file.

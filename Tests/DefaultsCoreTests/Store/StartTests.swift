@@ -91,6 +91,18 @@ struct StartTests {
         }
     }
 
+    @Test("The values of a large file are parsed once, at the start")
+    func largeFile() throws {
+        try withStoreFixture { fixture in
+            let text = String(repeating: "x", count: 1 << 16)
+            try RawFile.write("{ a = \(text); }", to: fixture.path)
+            let store = fixture.store()
+            _ = try store.start(resuming: nil)
+            #expect(domainsInUse(store) == [fixture.domain])
+            #expect(fixture.values(store) == ["a": .string(text)])
+        }
+    }
+
     @Test("A domain is back at rest after its file was touched, and in use after its file changed")
     func touched() throws {
         try withStoreFixture { fixture in
