@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -53,6 +54,13 @@ int linux_start_thread(pthread_t *thread, void *(*main)(void *), void *argument)
     pthread_sigmask(SIG_SETMASK, &restored, NULL);
     return error;
 }
+
+void linux_share_heap(void) {
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_TOP_PAD, 1 << 20);
+}
+
+void linux_release_freed_memory(void) { malloc_trim(0); }
 
 static _Atomic(void (*)(void)) at_end;
 

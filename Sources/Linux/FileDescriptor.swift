@@ -43,13 +43,24 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
     /// Reads a number of bytes from the file's position; fewer only at the end of the file.
     package func read(upTo count: Int) throws(SystemCall.Failure) -> [UInt8] {
+        try read(upTo: count) { Glibc.read(number, $0, $1) }
+    }
+
+    /// Reads a number of bytes from an offset; fewer only at the end of the file.
+    package func read(upTo count: Int, from offset: Int) throws(SystemCall.Failure) -> [UInt8] {
+        try read(upTo: count) { pread(number, $0, $1, off_t(offset + count - $1)) }
+    }
+
+    private func read(
+        upTo count: Int, _ read: (_ buffer: UnsafeMutableRawPointer, _ missing: Int) -> Int
+    ) throws(SystemCall.Failure) -> [UInt8] {
         var failure: SystemCall.Failure?
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             filled = 0
             while filled < count {
                 do throws(SystemCall.Failure) {
                     let got = try SystemCall.run {
-                        Glibc.read(number, buffer.baseAddress?.advanced(by: filled), count - filled)
+                        buffer.baseAddress.map { read($0.advanced(by: filled), count - filled) } ?? 0
                     }
                     if got == 0 { return }
                     filled += got

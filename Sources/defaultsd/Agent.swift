@@ -1,3 +1,4 @@
+import CLinux
 import DefaultsCore
 import DirectoryWatcher
 import Glibc
@@ -50,6 +51,7 @@ struct Agent: Sendable {
     /// - Returns: The reason for the end.
     /// - Throws: A `DefaultsError` if the directory, the socket or enough file descriptors are unavailable.
     func run() throws -> AgentEnd {
+        linux_share_heap()
         try directory.prepare()
         try address.makeDirectory()
         // No other agent serves the directory or the socket until these are released.
@@ -97,6 +99,8 @@ struct Agent: Sendable {
         checks.follow(server)
         try await engine.begin(outcome, signals.events)
         try await server.listen()
+        // Reading all files took much more memory than what they hold.
+        linux_release_freed_memory()
 
         let life = LifeService(signals.control, end: end, engine: engine, server: server, log: log)
         let ready = ReadyService(
@@ -148,8 +152,7 @@ struct Agent: Sendable {
             records: recovered?.records ?? [])
 
         let store = Store(directory: directory, system: system, limits: limits, log: changeLog)
-        let outcome =
-            if let recovered { try store.resume(recovered) } else { try store.reloadAll(isBaseline: true) }
+        let outcome = try store.start(resuming: recovered)
         // If this fails, the engine reports the failure and retries.
         try? store.keepLog(at: address.logPath(for: directory))
         log.logger.debug("\(store.domains().count) domains read in \(ContinuousClock.now - start)")

@@ -34,7 +34,7 @@ enum ChangeLogCheck {
     }
 
     private static func framed(_ lines: [UInt8]) -> [UInt8] {
-        var bytes = Array("defaultsd log 2\n".utf8) + bigEndian(7) + bigEndian(0)
+        var bytes = Array("defaultsd log 3\n".utf8) + bigEndian(7) + bigEndian(0)
         bytes += bigEndian(ChangeLogFile.boot.value)
         bytes += bigEndian(ContentHash(bytes).value)
         for line in lines.split(separator: UInt8(ascii: "\n")) {

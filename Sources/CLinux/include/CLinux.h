@@ -43,6 +43,13 @@ short linux_spawn_in_new_session(void);
 /// number.
 int linux_start_thread(pthread_t *thread, void *(*main)(void *), void *argument);
 
+/// Makes malloc use one heap for all threads (mallopt, M_ARENA_MAX), of which freed memory can be given back. Call it
+/// before threads are started.
+void linux_share_heap(void);
+
+/// Gives freed memory of the heap back to the system (malloc_trim).
+void linux_release_freed_memory(void);
+
 /// Sets the function to call at the very end of a normal exit, after all `atexit` functions. There is only one.
 void linux_at_end(void (*function)(void));
 

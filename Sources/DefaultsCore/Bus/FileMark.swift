@@ -26,6 +26,9 @@ package struct FileMark: Hashable, Sendable {
         self.isIntent = isIntent
         self.isTroubled = isTroubled
     }
+
+    /// Whether the file held everything about the domain.
+    var isComplete: Bool { pending.isEmpty && !isIntent && !isTroubled }
 }
 
 extension FileMark {

@@ -19,15 +19,27 @@ package enum StreamEvent: Hashable, Sendable {
 /// A domain's values in effect, at one position in the change log.
 package struct DomainSnapshot: Hashable, Sendable {
     package var domain: Domain
-    package var values: DomainValues
+    /// The domain's values in effect, which may have to be parsed first; see `FileValues`.
+    package var values: DomainValues {
+        get { stored.values }
+        _modify { yield &stored.values }
+    }
+    private var stored: FileValues
     /// The position: `values` include every change up to it, and none after it.
     package var cursor: Cursor
     /// The reason why the domain's file can't be used; `values` are then the last good ones, if there were any.
     package var damage: String?
 
+    /// Whether there is nothing to show: no values, and no damage.
+    var isEmpty: Bool { stored.isEmpty && damage == nil }
+
     package init(domain: Domain, values: DomainValues, cursor: Cursor, damage: String? = nil) {
+        self.init(domain: domain, values: FileValues(values), cursor: cursor, damage: damage)
+    }
+
+    init(domain: Domain, values: FileValues, cursor: Cursor, damage: String?) {
         self.domain = domain
-        self.values = values
+        self.stored = values
         self.cursor = cursor
         self.damage = damage
     }

@@ -14,13 +14,16 @@ package final class ChangeLogFile {
     package enum Entry: Sendable {
         case record(LogRecord)
         case mark(FileMark)
+        case marks(FileMarkGroup)
     }
 
     /// The magic number, which identifies the format.
     ///
-    /// Format 1 didn't name the boot, so a reader couldn't tell whether the end of the log had been lost. No release
-    /// wrote that format, and none reads it: such a file is replaced, and a new epoch begins.
-    private static let magic = Array("defaultsd log 2\n".utf8)
+    /// Format 2, which is still read, had no groups of marks. Format 1 didn't name the boot, so a reader couldn't tell
+    /// whether the end of the log had been lost. No release wrote that format, and none reads it: such a file is
+    /// replaced, and a new epoch begins.
+    private static let magic = Array("defaultsd log 3\n".utf8)
+    private static let formerMagic = Array("defaultsd log 2\n".utf8)
     /// The size of the header: the magic number, the epoch, the revision before the first record, the boot, and the
     /// hash of all of these.
     private static let headerSize = magic.count + 32
@@ -43,13 +46,14 @@ package final class ChangeLogFile {
 
     /// Creates a file with a log and marks, replacing any existing file.
     package static func create(
-        at path: String, log: ChangeLog, marks: [FileMark], sizeLimit: Int
+        at path: String, log: ChangeLog, marks: [FileMark], groups: [FileMarkGroup] = [], sizeLimit: Int
     ) throws(SystemCall.Failure) -> ChangeLogFile {
-        try ChangeLogFile(at: path, log, marks, sizeLimit: sizeLimit, keeping: nil)
+        try ChangeLogFile(at: path, log, marks, groups, sizeLimit: sizeLimit, keeping: nil)
     }
 
     private init(
-        at path: String, _ log: ChangeLog, _ marks: [FileMark], sizeLimit: Int, keeping old: ChangeLogFile?
+        at path: String, _ log: ChangeLog, _ marks: [FileMark], _ groups: [FileMarkGroup], sizeLimit: Int,
+        keeping old: ChangeLogFile?
     ) throws(SystemCall.Failure) {
         let temporary = Self.freePath(beside: path)
         var header = Self.magic + Frame.bigEndian(log.epoch.value) + Frame.bigEndian(log.oldest - 1)
@@ -64,7 +68,7 @@ package final class ChangeLogFile {
             try file.write(header)
             if let old { try copyRecords(of: old) }
             let records = log.records(after: first - 1 + Revision(ranges.count)) ?? []
-            try append(records.map { .record($0) } + marks.map { .mark($0) })
+            try append(records.map { .record($0) } + marks.map { .mark($0) } + groups.map { .marks($0) })
             try SystemCall.run { rename(temporary, path) }
         } catch {
             unlink(temporary)
@@ -109,8 +113,10 @@ package final class ChangeLogFile {
     }
 
     /// Rewrites the file with the given marks, and without the records that the log has discarded.
-    package func rewrite(log: ChangeLog, marks: [FileMark]) throws(SystemCall.Failure) {
-        let new = try ChangeLogFile(at: path, log, marks, sizeLimit: sizeLimit, keeping: self)
+    package func rewrite(
+        log: ChangeLog, marks: [FileMark], groups: [FileMarkGroup] = []
+    ) throws(SystemCall.Failure) {
+        let new = try ChangeLogFile(at: path, log, marks, groups, sizeLimit: sizeLimit, keeping: self)
         swap(&file, &new.file)
         (size, first, ranges, sizeLimit) = (new.size, new.first, new.ranges, new.sizeLimit)
     }
@@ -153,6 +159,7 @@ package final class ChangeLogFile {
             switch entry {
             case .record(let record): record.fields
             case .mark(let mark): mark.fields
+            case .marks(let group): group.fields
             }
         // Every value in a domain can be written as binary. If one couldn't, its entry would be invalid, and recovery
         // would reject the whole log.
@@ -184,7 +191,7 @@ package final class ChangeLogFile {
             // Other users may be able to create files in the socket's directory.
             status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
             let bytes = try? file.read(upTo: Int(status.st_size)), bytes.count >= headerSize,
-            bytes.starts(with: magic),
+            bytes.starts(with: magic) || bytes.starts(with: formerMagic),
             ContentHash(Array(bytes[..<(headerSize - 8)])).value == Frame.number(bytes, at: headerSize - 8)
         else { return nil }
         let epoch = Epoch(value: Frame.number(bytes, at: magic.count))
@@ -216,6 +223,11 @@ extension ChangeLogFile.Recovered {
         if fields.values["type"] == "mark" {
             guard let mark = try? FileMark(fields), mark.revision <= head else { return false }
             marks[mark.domain, default: []].append(mark)
+            return true
+        }
+        if fields.values["type"] == .string(FileMarkGroup.type) {
+            guard let group = try? FileMarkGroup(fields), group.revision <= head else { return false }
+            for mark in group.marks { marks[mark.domain, default: []].append(mark) }
             return true
         }
         guard head < ChangeLogFile.maximumRevision, let record = try? LogRecord(fields), record.revision == head + 1

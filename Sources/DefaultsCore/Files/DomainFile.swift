@@ -56,14 +56,17 @@ package struct DomainFile: Sendable {
     ///   - openWriters: The way to deal with a file that is open for writing.
     ///   - afterEvent: Whether an event has named the file. It is then read even if its times are unchanged, since a
     ///     coarse file system clock may not show the change.
+    ///   - keepsBytes: Whether the values stay bytes once they have been parsed (see `FileValues`), unless the file is
+    ///     large.
     /// - Returns: The outcome, which includes failures of the system.
     package func read(
-        known: FileVersion?, openWriters: OpenWriterPolicy = .wait, afterEvent: Bool = false
+        known: FileVersion?, openWriters: OpenWriterPolicy = .wait, afterEvent: Bool = false, keepsBytes: Bool = false
     ) -> FileReading {
         do throws(SystemCall.Failure) {
             // With O_NONBLOCK, opening a FIFO of that name doesn't block.
             let file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
-            return try read(file, known: known, openWriters: openWriters, afterEvent: afterEvent)
+            return try read(
+                file, known: known, openWriters: openWriters, afterEvent: afterEvent, keepsBytes: keepsBytes)
         } catch {
             if error.number == ENOENT { return isLink ? .unusable(missingTarget) : .missing }
             return .unusable(damage(after: error, of: path))
@@ -83,14 +86,15 @@ package struct DomainFile: Sendable {
             guard try file.status().st_size <= Self.quickSize else { return nil }
             guard linux_lease_read(file.number) == 0 else { return errno == EAGAIN ? .beingWritten : nil }
             defer { linux_lease_release(file.number) }
-            return try read(file, known: known, openWriters: .wait, afterEvent: true)
+            return try read(file, known: known, openWriters: .wait, afterEvent: true, keepsBytes: false)
         } catch {
             return error.number == ENOENT ? .missing : nil
         }
     }
 
     private func read(
-        _ file: borrowing FileDescriptor, known: FileVersion?, openWriters: OpenWriterPolicy, afterEvent: Bool
+        _ file: borrowing FileDescriptor, known: FileVersion?, openWriters: OpenWriterPolicy, afterEvent: Bool,
+        keepsBytes: Bool
     ) throws(SystemCall.Failure) -> FileReading {
         let status = try file.status()
         // Check the ownership of any kind of file, even if its bytes are known.
@@ -107,7 +111,7 @@ package struct DomainFile: Sendable {
         guard identity.size <= limits.bytes else { return .unusable(tooLarge("has \(identity.size) bytes")) }
         guard let (bytes, version, isOpen) = try readWhole(file, openWriters: openWriters) else { return .beingWritten }
         if known?.hash == version.hash { return .unchanged(version) }
-        var reading = parse(bytes, version)
+        var reading = parse(bytes, version, keepsBytes: keepsBytes)
         if case .contents(var contents) = reading {
             contents.saveMark = SaveMark(of: version.hash, on: file)
             reading = .contents(contents)
@@ -173,13 +177,12 @@ package struct DomainFile: Sendable {
         // Check the size that is allocated below, since a sparse file can grow enormously at any time.
         guard identity.size <= limits.bytes else { throw SystemCall.Failure(number: EFBIG) }
         let isSettled = !identity.isFresh(at: .now())
-        try SystemCall.run { lseek(file.number, 0, SEEK_SET) }
-        let bytes = try file.read(upTo: Int(identity.size))
+        let bytes = try file.read(upTo: Int(identity.size), from: 0)
         return (bytes, FileVersion(identity: identity, hash: ContentHash(bytes), isSettled: isSettled))
     }
 
     /// Parses a file's bytes as a domain's values.
-    func parse(_ bytes: [UInt8], _ version: FileVersion) -> FileReading {
+    func parse(_ bytes: [UInt8], _ version: FileVersion, keepsBytes: Bool = false) -> FileReading {
         if bytes.isEmpty {
             return .unusable(damage(.damaged, "\(path) is empty, so it isn't a property list.", version))
         }
@@ -195,7 +198,10 @@ package struct DomainFile: Sendable {
             }
             return .contents(
                 FileContents(
-                    values: values, format: document.format, version: version,
+                    // Whoever needs the values of a large file mustn't have to wait until they are parsed.
+                    values: keepsBytes && bytes.count <= Self.quickSize
+                        ? FileValues(bytes: bytes, parsedAs: values) : FileValues(values),
+                    format: document.format, version: version,
                     hasEquivalentKeys: document.hasEquivalentKeys))
         } catch {
             return .unusable(damage(.damaged, "\(path): \(error)", version))

@@ -55,7 +55,9 @@ package struct FileDamage: Hashable, Sendable {
 
 /// The contents of a domain's file, read as a whole at one moment.
 package struct FileContents: Sendable {
-    package var values: DomainValues
+    /// The values, which may have to be parsed first.
+    package var values: DomainValues { stored.values }
+    let stored: FileValues
     package var format: PropertyListFormat
     package var version: FileVersion
     /// Whether a dictionary has keys that differ only in Unicode normalization; `values` has only one of them.
@@ -63,6 +65,20 @@ package struct FileContents: Sendable {
     /// The mark set by the store that saved the file; `nil` if the file has no valid mark, like a foreign writer's
     /// file.
     package var saveMark: SaveMark?
+
+    /// Creates contents from the file's values.
+    package init(values: DomainValues, format: PropertyListFormat, version: FileVersion) {
+        self.init(values: FileValues(values), format: format, version: version)
+    }
+
+    init(
+        values: FileValues, format: PropertyListFormat, version: FileVersion, hasEquivalentKeys: Bool = false
+    ) {
+        stored = values
+        self.format = format
+        self.version = version
+        self.hasEquivalentKeys = hasEquivalentKeys
+    }
 
     /// The time of the newest edit if a store saved the contents, or else of the file's last change.
     package var time: Timestamp {

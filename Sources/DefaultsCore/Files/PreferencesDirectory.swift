@@ -187,14 +187,16 @@ package struct PreferencesDirectory: Hashable, Sendable {
         try entries(in: subdirectory).map(\.name)
     }
 
-    /// Returns the entries in the directory or a subdirectory; none if it doesn't exist.
-    func entries(in subdirectory: String) throws(DefaultsError) -> [(name: String, mayBeLink: Bool)] {
+    /// Returns the wanted entries in the directory or a subdirectory; none if it doesn't exist.
+    func entries(
+        in subdirectory: String, where isWanted: (_ entry: (name: String, mayBeLink: Bool)) -> Bool = { _ in true }
+    ) throws(DefaultsError) -> [(name: String, mayBeLink: Bool)] {
         let path = subdirectory.isEmpty ? self.path : "\(self.path)/\(subdirectory)"
         do throws(SystemCall.Failure) {
             let listing = try DirectoryListing(path)
             var entries: [(name: String, mayBeLink: Bool)] = []
             while let entry = try listing.next() {
-                if let name = entry.name { entries.append((name, entry.mayBeLink)) }
+                if let name = entry.name, isWanted((name, entry.mayBeLink)) { entries.append((name, entry.mayBeLink)) }
             }
             return entries
         } catch {

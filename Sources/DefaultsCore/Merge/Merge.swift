@@ -11,7 +11,12 @@ package import PropertyList
 /// 3. A value is replaced as a whole; nested values aren't merged.
 package struct Merge: Sendable {
     /// The values of the domain's file as last read or saved.
-    package var base: DomainValues
+    package var base: DomainValues {
+        get { stored.values }
+        _modify { yield &stored.values }
+    }
+    /// `base`, which may still be the file's bytes; every change and every merge parses them.
+    private(set) var stored: FileValues
     /// The versions that preceded `base`.
     package var history: VersionHistory
     /// The edits that the file doesn't hold yet, by key.
@@ -25,11 +30,21 @@ package struct Merge: Sendable {
         base: DomainValues = [:], history: VersionHistory = VersionHistory(), pending: [String: Edit] = [:],
         baseTime: Timestamp = Timestamp(nanoseconds: .min)
     ) {
-        self.base = base
+        self.init(base: FileValues(base), history: history, pending: pending, baseTime: baseTime)
+    }
+
+    init(
+        base: FileValues, history: VersionHistory = VersionHistory(), pending: [String: Edit] = [:],
+        baseTime: Timestamp
+    ) {
+        stored = base
         self.history = history
         self.pending = pending
         self.baseTime = baseTime
     }
+
+    /// Parses `base`, if it is still bytes, before it is used more than once.
+    mutating func parseBase() { stored.parse() }
 
     /// Returns the value in effect: the pending edit's, or else the file's.
     package func current(_ key: String) -> PropertyListValue? {
@@ -38,10 +53,14 @@ package struct Merge: Sendable {
     }
 
     /// All values in effect.
-    package var current: DomainValues {
+    package var current: DomainValues { storedCurrent.values }
+
+    /// All values in effect, which may still be the file's bytes.
+    var storedCurrent: FileValues {
+        if pending.isEmpty { return stored }
         var values = base
         for (key, edit) in pending { values[key] = edit.value }
-        return values
+        return FileValues(values)
     }
 
     /// The outcome of a merge: the changes in the values in effect, and the values that lost.
@@ -69,6 +88,7 @@ package struct Merge: Sendable {
         writtenAt written: Timestamp? = nil, placedAt placed: Timestamp? = nil, isWhole: Bool = false,
         mayBeRestore: Bool = true
     ) -> Result {
+        parseBase()
         let difference = Difference(from: base, to: disk, readFrom: format)
         let changed =
             isWhole
@@ -102,6 +122,7 @@ package struct Merge: Sendable {
 
     /// Merges the removal of the file, which removes every key.
     package mutating func removeFile(at time: Timestamp) -> Result {
+        parseBase()
         let difference = Difference(uniqueKeysWithValues: base.keys.map { ($0, .none) })
         var result = Result()
         for key in difference.keys {
@@ -127,6 +148,7 @@ package struct Merge: Sendable {
     package mutating func displace(
         _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp, loadedBefore total: Int
     ) -> Result {
+        parseBase()
         let difference = Difference(from: base, to: disk, readFrom: format)
         let changed = history.keysChanged(
             by: disk, differing: Set(difference.keys), at: time, writtenAt: time, readFrom: format,
@@ -158,6 +180,7 @@ package struct Merge: Sendable {
     ///   - time: The time of the newest saved edit.
     ///   - placed: The time when the new version became the file, if different from `time`.
     package mutating func markSaved(_ edits: [String: Edit], at time: Timestamp, placedAt placed: Timestamp? = nil) {
+        parseBase()
         advance(by: edits.mapValues(\.value), at: time, placedAt: placed ?? time, isForeign: false)
         note(edits.lazy.map { ($0, $1.time) })
         for (key, edit) in edits where pending[key] == edit { pending[key] = nil }
@@ -167,7 +190,8 @@ package struct Merge: Sendable {
     ///
     /// - Returns: The changes in the values in effect.
     package mutating func edit(_ values: Difference, time: Timestamp, writer: Writer, sequence: UInt64) -> [KeyChange] {
-        values.compactMap { key, value in
+        parseBase()
+        return values.compactMap { key, value in
             let old = current(key)
             if old == value { return nil }
             pending[key] = Edit(value: value, time: time, writer: writer, sequence: sequence)
@@ -187,7 +211,8 @@ package struct Merge: Sendable {
         _ values: Difference, setAt time: Timestamp, replacing former: FormerValues?,
         readFrom format: PropertyListFormat
     ) -> Difference {
-        values.filter { key, _ in
+        let base = base
+        return values.filter { key, _ in
             if let edit = pending[key] { return edit.time <= time }
             // The file is newer than the edit, but perhaps only because of other keys. This key is unchanged if the
             // file holds a value that the edit was meant to replace.

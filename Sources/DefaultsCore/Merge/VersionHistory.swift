@@ -34,6 +34,9 @@ package struct VersionHistory: Sendable {
 
     package init() {}
 
+    /// Whether no version has ever been appended.
+    var isNew: Bool { total == 0 && written == nil }
+
     /// The number of known versions before the newest.
     package var count: Int { steps.count }
 

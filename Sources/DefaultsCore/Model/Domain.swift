@@ -19,6 +19,11 @@ package struct Domain: Hashable, Comparable, Sendable, CustomStringConvertible {
         if user != .current { hasher.combine(user) }
     }
 
+    /// Whether the domain is the current user's, for any host, as most domains are.
+    var isUsual: Bool {
+        if case (.any, .current) = (host, user) { true } else { false }
+    }
+
     /// The name, followed by the host unless that is any host, and by the user unless that is the current user.
     package var description: String {
         let ofUser: String? =

@@ -22,41 +22,40 @@ extension Store {
     ///   removed yet, or a directory can't be searched.
     /// - Throws: `directory` if the directory can't be read.
     func keepLeftovers(_ savingState: inout SavingState) throws(DefaultsError) -> Bool {
-        let (leftovers, entries, isComplete) = try search()
-        // There are almost never leftovers. Without any, don't parse the other names, of which there may be thousands.
-        let files = entries.filter { !leftovers.isEmpty || $0.mayBeLink }.compactMap { entry in
-            Domain(fileName: entry.name).map { domain in
-                let path = "\(directory.path)/\(entry.name)"
-                return (original: Original(path: path, domain: domain), mayBeLink: entry.mayBeLink)
-            }
-        }
-        let areKept = keep(leftovers, of: files.map(\.original), &savingState)
-        let areLinkedKept = keepLinkedLeftovers(of: files.filter(\.mayBeLink).map(\.original), &savingState)
+        let (leftovers, links, isComplete) = try search()
+        // There are almost never leftovers. Only they need all the other names, of which there may be thousands.
+        let domains = leftovers.isEmpty ? [] : try directory.visibleDomains().domains
+        let areKept = keep(leftovers, of: domains.map(original), &savingState)
+        let areLinkedKept = keepLinkedLeftovers(of: links.map(original), &savingState)
         return isComplete && areKept && areLinkedKept
+    }
+
+    private func original(of domain: Domain) -> Original {
+        Original(path: directory.path(of: domain), domain: domain)
     }
 
     /// Searches the directory and `ByHost`.
     ///
-    /// - Returns: The leftovers; all entries, with names relative to the directory; and whether both could be read.
-    private func search() throws(DefaultsError) -> (
-        leftovers: [Leftover], entries: [(name: String, mayBeLink: Bool)], isComplete: Bool
-    ) {
+    /// - Returns: The leftovers; the domains whose files are links, or may be; and whether both could be read.
+    private func search() throws(DefaultsError) -> (leftovers: [Leftover], links: [Domain], isComplete: Bool) {
         var leftovers: [Leftover] = []
-        var entries: [(name: String, mayBeLink: Bool)] = []
+        var links: [Domain] = []
         var isComplete = true
         for subdirectory in ["", Domain.hostDirectory] {
             let prefix = subdirectory.isEmpty ? "" : subdirectory + "/"
             do throws(DefaultsError) {
-                let found = try directory.entries(in: subdirectory)
+                let found = try directory.entries(in: subdirectory) {
+                    $0.mayBeLink || TemporaryFile(name: $0.name) != nil
+                }
                 leftovers += Self.leftovers(among: found.map(\.name)).map { ($1, "\(directory.path)/\(prefix)\($0)") }
-                entries += found.map { (prefix + $0.name, $0.mayBeLink) }
+                links += found.filter(\.mayBeLink).compactMap { Domain(fileName: prefix + $0.name) }
             } catch {
                 // An unreadable `ByHost` is no reason to stop all saves.
                 if subdirectory.isEmpty { throw error }
                 isComplete = false
             }
         }
-        return (leftovers, entries, isComplete)
+        return (leftovers, links, isComplete)
     }
 
     /// Handles leftovers in the directory and in `ByHost`.

@@ -38,13 +38,13 @@ extension Store {
 
     /// Creates the file with the whole log.
     private func create(_ keeping: inout LogFileState, _ path: String, _ sizeLimit: Int?) throws(DefaultsError) {
-        let (log, marks) = state.withLock { state in
+        let (log, marks, groups) = state.withLock { state in
             state.outbox = []
-            return (state.log, state.marks())
+            return (state.log, state.marks(), state.markGroups())
         }
         do throws(SystemCall.Failure) {
             keeping.file = try ChangeLogFile.create(
-                at: path, log: log, marks: marks, sizeLimit: sizeLimit ?? 2 * log.capacity.bytes)
+                at: path, log: log, marks: marks, groups: groups, sizeLimit: sizeLimit ?? 2 * log.capacity.bytes)
             keeping.problem = nil
         } catch {
             state.withLock { $0.outbox = nil }
@@ -102,12 +102,12 @@ extension Store {
                 if entries.isEmpty { return nil }
                 try keeping.file?.append(entries)
                 if keeping.file?.isOversized == true {
-                    let (log, marks) = state.withLock { state in
+                    let (log, marks, groups) = state.withLock { state in
                         // The log already includes the entries added to the outbox since it was drained.
                         state.outbox = []
-                        return (state.log, state.marks())
+                        return (state.log, state.marks(), state.markGroups())
                     }
-                    try keeping.file?.rewrite(log: log, marks: marks)
+                    try keeping.file?.rewrite(log: log, marks: marks, groups: groups)
                 }
                 return nil
             } catch {

@@ -161,31 +161,6 @@ extension Store {
         }
     }
 
-    /// Resumes a log that an earlier agent left, and reads every file for the first time.
-    ///
-    /// Reads from the disk.
-    package func resume(_ recovered: ChangeLogFile.Recovered) throws(DefaultsError) -> ReloadOutcome {
-        let records = Dictionary(grouping: recovered.records, by: \.domain)
-        let oldest = recovered.records.first?.revision ?? recovered.head + 1
-        let (own, problem) = try directory.visibleDomains()
-        let domains = Set(own + system.domains()).union(recovered.marks.keys).union(records.keys).sorted()
-        var outcome = ReloadOutcome()
-        outcome.problem = problem
-        for domain in domains {
-            fileLocks.withFile(of: domain) {
-                let reading = read(domain, known: nil, openWriters: .readAnyway)
-                outcome.note(reading, of: domain)
-                transition { state in
-                    let actions = state.resume(
-                        domain, marks: recovered.marks[domain] ?? [], records: records[domain] ?? [], since: oldest,
-                        reading: reading, now: .now())
-                    return ((), actions)
-                }
-            }
-        }
-        return outcome
-    }
-
     /// Records the time at which a domain's file went missing, while the loss is unconfirmed.
     func noteMissing(_ domain: Domain, missingSince time: Timestamp) {
         state.withLock { $0.noteMissing(domain, missingSince: time) }
@@ -231,7 +206,7 @@ extension Store {
 
 extension Store.ReloadOutcome {
     /// Records that a domain's file must be read again, if the outcome of reading it requires that.
-    fileprivate mutating func note(_ reading: FileReading, of domain: Domain) {
+    mutating func note(_ reading: FileReading, of domain: Domain) {
         switch reading {
         case .beingWritten: beingWritten.insert(domain)
         case .unusable(let damage) where damage.error.errno != nil: unreadable.insert(domain)

@@ -211,7 +211,7 @@ package final class Store: Sendable {
     /// Returns the domains with pending edits, in order, and the number of pending edits in each.
     package func pending() -> [(domain: Domain, edits: Int)] {
         state.withLock { state in
-            state.domains.compactMap { $1.merge.pending.isEmpty ? nil : ($0, $1.merge.pending.count) }
+            state.domains.inUse.compactMap { $1.merge.pending.isEmpty ? nil : ($0, $1.merge.pending.count) }
         }.sorted { $0.domain < $1.domain }
     }
 
@@ -220,14 +220,14 @@ package final class Store: Sendable {
     /// The time taken doesn't depend on the number of other domains.
     package func pending(among domains: Set<Domain>) -> [Domain] {
         state.withLock { state in
-            domains.filter { state.domains[$0]?.merge.pending.isEmpty == false }
+            domains.filter { state.domains.inUse[$0]?.merge.pending.isEmpty == false }
         }.sorted()
     }
 
     /// Returns the problems of all domains: files that can't be used, and edits that can't be saved.
     package func failures() -> [(domain: Domain, error: DefaultsError)] {
         state.withLock { state in
-            state.domains.flatMap { domain, state in
+            state.domains.inUse.flatMap { domain, state in
                 [state.damage?.error, state.failure].compactMap { $0 }.map { (domain, $0) }
             }
         }.sorted { $0.domain < $1.domain }

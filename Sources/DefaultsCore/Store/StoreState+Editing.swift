@@ -8,6 +8,7 @@ extension StoreState {
         lastSequence += 1
         var values = request.values
         var state = domains[request.domain] ?? DomainState()
+        state.merge.parseBase()
         if request.replacesAll {
             for key in state.merge.current.keys where values[key] == nil { values[key] = .some(nil) }
         }
@@ -30,7 +31,8 @@ extension StoreState {
 
     /// Returns the keys that already have the edit's value, with no save pending.
     func unchanged(by request: EditRequest) -> [String] {
-        guard let merge = domains[request.domain]?.merge else { return [] }
+        guard var merge = domains[request.domain]?.merge else { return [] }
+        merge.parseBase()
         return request.values.keys.filter {
             merge.pending[$0] == nil && request.values[$0] == .some(merge.current($0))
         }
@@ -84,7 +86,8 @@ extension StoreState {
         guard let expected = request.expecting, !(request.identity.map(appliedEdits.holds) ?? false) else {
             return false
         }
-        let merge = domains[request.domain]?.merge ?? Merge()
+        var merge = domains[request.domain]?.merge ?? Merge()
+        merge.parseBase()
         return expected.contains { key, value in merge.current(key) != value }
     }
 

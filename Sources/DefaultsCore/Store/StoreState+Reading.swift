@@ -55,7 +55,8 @@ extension StoreState {
             if domain.user != .current { $0.history = VersionHistory() }
             if isUnseen {
                 // If the log doesn't mention a key, only the edit is known to be a change to it.
-                for key in $0.pending.keys where $0.base[key] == nil { $0.base[key] = contents.values[key] }
+                let values = contents.values
+                for key in $0.pending.keys where $0.base[key] == nil { $0.base[key] = values[key] }
             }
             return $0.reload(contents)
         }
@@ -65,10 +66,18 @@ extension StoreState {
     private mutating func setBaseline(_ contents: FileContents, of domain: Domain) {
         var state = DomainState()
         state.equivalentKeys = domains[domain]?.equivalentKeys
-        state.merge = Merge(base: contents.values, baseTime: contents.time)
+        state.merge = Merge(base: contents.stored, baseTime: contents.time)
         (state.file, state.format) = (contents.version, contents.format)
         domains[domain] = state
         note(domain)
+    }
+
+    /// Adds a domain that nothing is known about but its file's contents; fails if there is more to know.
+    mutating func addAtRest(_ domain: Domain, _ contents: FileContents) -> Bool {
+        guard domains[domain] == nil, let domainAtRest = DomainAtRest(contents) else { return false }
+        domains.add(domainAtRest, as: domain)
+        note(domain)
+        return true
     }
 
     private mutating func applyDamage(_ damage: FileDamage, of domain: Domain, now: Timestamp) -> [StoreAction] {

@@ -39,7 +39,7 @@ struct StoreState {
     /// Adds the current marks of a domain's file to the outbox.
     mutating func note(_ domain: Domain) {
         guard outbox != nil else { return }
-        let marks = marks(of: domain)
+        let marks = domains[domain].map { self.marks(of: domain, in: $0) } ?? []
         outbox?.append(contentsOf: marks.map { .mark($0) })
     }
 
@@ -58,12 +58,20 @@ struct StoreState {
         log = ChangeLog(capacity: log.capacity)
         firstHead = log.head
         replaced = [:]
-        for domain in domains.keys { domains[domain]?.earlierVersions = [:] }
+        for domain in domains.inUse.keys { domains[domain]?.earlierVersions = [:] }
     }
 
-    /// Returns the marks of displaced files, followed by those of each domain's file.
+    /// Returns the marks of displaced files, followed by those of each domain's file that isn't in `markGroups()`.
     func marks() -> [FileMark] {
-        replaced.values.flatMap { $0.filter { $0.revision + 1 >= log.oldest } } + domains.keys.flatMap(marks)
+        replaced.values.flatMap { $0.filter { $0.revision + 1 >= log.oldest } } + domains.inUse.flatMap(marks)
+            + domains.hashesAtRest.lazy.filter { !$0.0.isUsual }.map {
+                FileMark(domain: $0, hash: $1, revision: log.head)
+            }
+    }
+
+    /// Returns the marks of the files of domains at rest.
+    func markGroups() -> [FileMarkGroup] {
+        FileMarkGroup.groups(of: domains.hashesAtRest, revision: log.head)
     }
 
     /// Forgets the marks of displaced files that no program can be writing to anymore.
@@ -83,8 +91,7 @@ struct StoreState {
     }
 
     /// Returns the mark of a domain's file, and the mark of a save that may have happened since.
-    private func marks(of domain: Domain) -> [FileMark] {
-        guard let state = domains[domain] else { return [] }
+    private func marks(of domain: Domain, in state: DomainState) -> [FileMark] {
         let mark = FileMark(
             domain: domain, hash: state.hash, revision: log.head, pending: state.merge.pending,
             isTroubled: state.isTroubled)
@@ -97,7 +104,7 @@ struct StoreState {
     func snapshot(of domain: Domain) -> DomainSnapshot {
         let state = domains[domain]
         return DomainSnapshot(
-            domain: domain, values: state?.merge.current ?? [:], cursor: log.cursor,
+            domain: domain, values: state?.merge.storedCurrent ?? FileValues([:]), cursor: log.cursor,
             damage: state?.damage?.error.description)
     }
 
@@ -112,7 +119,7 @@ struct StoreState {
     private func snapshots(of domains: some Collection<Domain>) -> [DomainSnapshot] {
         domains.sorted().compactMap { domain in
             let snapshot = snapshot(of: domain)
-            return snapshot.values.isEmpty && snapshot.damage == nil ? nil : snapshot
+            return snapshot.isEmpty ? nil : snapshot
         }
     }
 }

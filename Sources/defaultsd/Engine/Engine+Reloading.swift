@@ -223,11 +223,17 @@ extension Engine {
         ([store.directory.path] + store.system.paths).contains { NetworkFileSystem.contains($0) }
     }
 
-    /// Waits until all reloads that have begun have ended.
+    /// Waits until all reloads that have begun have ended, and files that were in use when they changed are reloaded.
     func finishReloads() async {
         let latest = reloads.latest
+        if !busyFiles.isEmpty {
+            let domains = busyFiles
+            busyFiles = []
+            // The disk's thread reads them, since the loop might find them in use again and again.
+            revisit(await onDisk { $0.reload(domains, afterEvent: true) })
+        }
         // The disk's thread does jobs in order.
-        while reloads.has(upTo: latest) || !busyFiles.isEmpty { await onDisk { _ in } }
+        while reloads.has(upTo: latest) { await onDisk { _ in } }
     }
 
     /// Plans another reload of files whose state is still uncertain.

@@ -291,7 +291,7 @@ struct ChangeLogFileTests {
             let path = directory + "/log"
             _ = try ChangeLogFile.create(at: path, log: ChangeLog(), marks: [], sizeLimit: 1 << 20)
             var bytes = try RawFile.read(path)
-            let position = Array("defaultsd log 2\n".utf8).count
+            let position = Array("defaultsd log 3\n".utf8).count
             for index in 0..<8 { bytes[position + 8 + index] = 0xFF }
             let hash = ContentHash(Array(bytes[..<(bytes.count - 8)])).value
             bytes.replaceSubrange((bytes.count - 8)..., with: Frame.bigEndian(hash))

@@ -74,7 +74,7 @@ struct SaveMarkTests {
         try withStoreFixture { fixture in
             try fixture.writeLater(["both": "old"])
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             try fixture.writeLater(["both": "file", "theirs": "file"])
             let hash = try contents(fixture.path).version.hash
             try mark(fixture.path, "\(hash) \(Timestamp.now().nanoseconds + Self.day) \(identity(fixture.path))")

@@ -48,7 +48,7 @@ struct ConditionalEditTests {
         try withStoreFixture { fixture in
             try RawFile.write("{list = (one); other = 5;}", to: fixture.path)
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             #expect(rename(fixture.path, fixture.path + "~") == 0)
             let domain = fixture.domain
             let path = fixture.path
@@ -71,7 +71,7 @@ struct ConditionalEditTests {
     func committed() throws {
         try withStoreFixture { fixture in
             let stores = [fixture.store(), fixture.store()]
-            for store in stores { _ = try store.reloadAll(isBaseline: true) }
+            for store in stores { _ = try store.start(resuming: nil) }
             _ = try stores[0].commit(request(fixture, ["a": 1], expecting: ["a": nil]))
             let error = #expect(throws: DefaultsError.self) {
                 try stores[1].commit(request(fixture, ["a": 2], expecting: ["a": nil]))

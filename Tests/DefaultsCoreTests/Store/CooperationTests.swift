@@ -12,7 +12,7 @@ struct CooperationTests {
         try withStoreFixture { fixture in
             let first = fixture.store()
             let second = fixture.store()
-            _ = try first.reloadAll(isBaseline: true)
+            _ = try first.start(resuming: nil)
             fixture.look(first)
             fixture.edit(second, ["a": 1])
             try second.save(fixture.domain)

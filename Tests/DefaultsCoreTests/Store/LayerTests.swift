@@ -55,7 +55,7 @@ struct LayerTests {
             try fixture.write("{ a = 3; b = 3; }", to: "second")
             try RawFile.makeDirectory(fixture.root + "/second/ByHost")
             try RawFile.write("{ a = 4; }", to: fixture.root + "/second/ByHost/c.d.HOST.plist")
-            _ = try fixture.store.reloadAll(isBaseline: true)
+            _ = try fixture.store.start(resuming: nil)
             #expect(fixture.values(fixture.own) == ["a": "1"])
             #expect(fixture.values(fixture.first) == ["a": "2"])
             #expect(fixture.values(fixture.second) == ["a": "3", "b": "3"])
@@ -94,7 +94,7 @@ struct LayerTests {
     func edits() throws {
         try withFixture { fixture in
             try fixture.write("{ a = 1; }", to: "first")
-            _ = try fixture.store.reloadAll(isBaseline: true)
+            _ = try fixture.store.start(resuming: nil)
             for domain in [fixture.first, fixture.second, fixture.managed] {
                 let before = fixture.values(domain)
                 for replacesAll in [true, false] {
@@ -116,7 +116,7 @@ struct LayerTests {
     func takenAsItIs() throws {
         try withFixture { fixture in
             try fixture.write("{ a = 1; }", to: "first")
-            _ = try fixture.store.reloadAll(isBaseline: true)
+            _ = try fixture.store.start(resuming: nil)
             try fixture.write("{ a = 1; b = 2; c = 3; }", to: "first")
             try fixture.look()
             // In the user's own directory, b and c would be kept and saved to the file again.
@@ -134,7 +134,7 @@ struct LayerTests {
             let usual = fixture.root + "/usual"
             let store = Store(
                 directory: PreferencesDirectory(path: usual, isExplicit: false), system: fixture.store.system)
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             store.edit(EditRequest(domain: fixture.own, values: ["a": 2], writer: .testApp))
             try store.save(fixture.own)
             #expect(try DomainValues.read(usual + "/a.b.plist") == ["a": 2])
@@ -146,7 +146,7 @@ struct LayerTests {
         try withFixture { fixture in
             try fixture.write("{ a = 1; }", to: "own")
             try fixture.write("{ a = 2; }", to: "first")
-            _ = try fixture.store.reloadAll(isBaseline: true)
+            _ = try fixture.store.start(resuming: nil)
             removeTree(fixture.root + "/own")
             removeTree(fixture.root + "/first")
             let error = #expect(throws: DefaultsError.self) { try fixture.look() }
@@ -168,7 +168,7 @@ struct LayerTests {
             try fixture.write("{ a = 1; }", to: "first")
             try RawFile.write("{ a = 2; }", to: fixture.root + "/first/ByHost/a.b.HOST.plist")
             for name in ["", "/own", "/second", "/managed"] { chmod(fixture.root + name, 0o755) }
-            _ = try fixture.store.reloadAll(isBaseline: true)
+            _ = try fixture.store.start(resuming: nil)
             let directory = "\(fixture.root)/\(place)"
             chmod(directory, mode)
             let ofHost = Domain(fixture.own.name, host: .only("HOST"), user: fixture.first.user)
@@ -217,7 +217,7 @@ struct LayerTests {
             let path = fixture.path("managed")
             let place = distrust.place == "." ? Path.directory(of: path) : path
             try fixture.write("{ a = 1; }", to: "managed")
-            _ = try fixture.store.reloadAll(isBaseline: true)
+            _ = try fixture.store.start(resuming: nil)
             #expect(fixture.values(fixture.managed) == ["a": "1"])
 
             #expect(distrust.spoil(place) == 0)
@@ -246,7 +246,7 @@ struct LayerTests {
         try withFixture { fixture in
             try fixture.write("{ a = 1; }", to: "managed")
             chmod(fixture.path("managed"), 0o666)
-            for _ in 0..<2 { _ = try fixture.store.reloadAll(isBaseline: true) }
+            for _ in 0..<2 { _ = try fixture.store.start(resuming: nil) }
             try fixture.look()
             #expect(fixture.store.events == ["damaged"])
             #expect(fixture.values(fixture.managed) == [:])
@@ -257,7 +257,7 @@ struct LayerTests {
     func replacedByFifo() throws {
         try withFixture { fixture in
             try fixture.write("{ a = 1; }", to: "managed")
-            _ = try fixture.store.reloadAll(isBaseline: true)
+            _ = try fixture.store.start(resuming: nil)
             unlink(fixture.path("managed"))
             mkfifo(fixture.path("managed"), 0o644)
             chown(fixture.path("managed"), 65_534, 65_534)
@@ -274,7 +274,7 @@ struct LayerTests {
             try RawFile.makeDirectory(directory)
             try RawFile.write("{ a = 1; }", to: directory + "/a.b.HOST.plist")
             let domain = Domain(fixture.own.name, host: .only("HOST"), user: .managed)
-            _ = try fixture.store.reloadAll(isBaseline: true)
+            _ = try fixture.store.start(resuming: nil)
             #expect(fixture.values(domain) == ["a": "1"])
             for place in [directory, fixture.root + "/managed"] {
                 chown(place, 65_534, 65_534)
@@ -292,7 +292,7 @@ struct LayerTests {
     func damagedManaged() throws {
         try withFixture { fixture in
             try fixture.write("{ a = 1; }", to: "managed")
-            _ = try fixture.store.reloadAll(isBaseline: true)
+            _ = try fixture.store.start(resuming: nil)
             try fixture.write("{ a = ", to: "managed")
             try fixture.look()
             #expect(fixture.store.events == ["damaged"])
@@ -307,7 +307,7 @@ struct LayerTests {
             try fixture.write("{ a = 1; }", to: "first")
             try fixture.write("{ a = 1; }", to: "managed")
             try fixture.store.keepLog(at: log)
-            _ = try fixture.store.reloadAll(isBaseline: true)
+            _ = try fixture.store.start(resuming: nil)
             try fixture.write("{ a = 2; }", to: "first")
             try fixture.write("{ b = 1; }", to: "second")
             let recovered = try #require(ChangeLogFile.recover(from: log, limits: PropertyListLimits()))
@@ -315,7 +315,7 @@ struct LayerTests {
             let store = Store(
                 directory: fixture.store.directory, system: fixture.store.system,
                 log: ChangeLog(epoch: recovered.epoch, head: recovered.head, records: recovered.records))
-            _ = try store.resume(recovered)
+            _ = try store.start(resuming: recovered)
             #expect(store.records.map(\.domain) == [fixture.first, fixture.second])
             #expect(store.events == ["unknown", "file: b"])
             #expect(store.snapshot(of: fixture.managed).values == ["a": "1"])

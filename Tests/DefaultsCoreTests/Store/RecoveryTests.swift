@@ -42,7 +42,7 @@ struct RecoveryTests {
             #expect(owner.line() == "locked")
 
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             fixture.edit(store, ["b": 1])
             try store.save(fixture.domain)
             _ = store.examineDisplaced()
@@ -65,7 +65,7 @@ struct RecoveryTests {
     private func recover(_ fixture: StoreFixture, limits: PropertyListLimits = PropertyListLimits()) throws -> [String]
     {
         let store = fixture.store(limits: limits)
-        _ = try store.reloadAll(isBaseline: true)
+        _ = try store.start(resuming: nil)
         fixture.edit(store, ["edited": 1])
         try store.save(fixture.domain)
         _ = store.examineDisplaced()

@@ -56,7 +56,7 @@ struct RepeatedEditTests {
             let file: DomainValues = ["a": 2, "c": 2, "b": 9]
             try RawFile.write(PropertyListValue.dictionary(file).write(as: .xml), to: fixture.path)
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             store.edit(
                 edit(
                     fixture, 1, ["a": 4, "c": 4, "d": 4], at: time, replacing: ["a": 1, "c": 1, "d": 1],
@@ -76,7 +76,7 @@ struct RepeatedEditTests {
             let time = Timestamp(nanoseconds: Timestamp.now().nanoseconds - 1_000_000_000)
             try RawFile.write(PropertyListValue.dictionary(file).write(as: .xml), to: fixture.path)
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             store.edit(edit(fixture, 1, ["a": 2], at: time, replacing: ["a": 1]))
             #expect(fixture.values(store) == inForce)
         }
@@ -87,7 +87,7 @@ struct RepeatedEditTests {
         try withStoreFixture { fixture in
             try RawFile.write(PropertyListValue.dictionary(["a": 3]).write(as: .xml), to: fixture.path)
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             store.edit(edit(fixture, 1, ["a": 2], replacing: ["a": 1]))
             #expect(fixture.values(store) == ["a": 2])
         }

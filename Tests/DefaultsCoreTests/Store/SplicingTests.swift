@@ -16,7 +16,7 @@ struct SplicingTests {
             let old = Self.head + untouched + "  <key>n</key> <integer>+1</integer> <!-- Of n -->\n</dict>\n</plist>\n"
             try RawFile.write(old, to: fixture.path)
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             fixture.edit(store, ["n": 2, "z": ["k": true]])
             try store.save(fixture.domain)
             let new =
@@ -38,7 +38,7 @@ struct SplicingTests {
             let last = Self.head + untouched + "   <!-- Of n -->\n</dict>\n</plist>\n"
             #expect(String(decoding: try RawFile.read(fixture.path), as: UTF8.self) == last)
             let again = fixture.store()
-            _ = try again.reloadAll(isBaseline: true)
+            _ = try again.start(resuming: nil)
             #expect(fixture.values(again) == ["b": 31, "a": "x\r\ny"])
         }
     }
@@ -48,7 +48,7 @@ struct SplicingTests {
         try withStoreFixture { fixture in
             try RawFile.write(Self.head + "  <key>n</key> <integer>1</integer>\n</dict>\n</plist>\n", to: fixture.path)
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             fixture.edit(
                 store,
                 [
@@ -69,7 +69,7 @@ struct SplicingTests {
         try withStoreFixture { fixture in
             try RawFile.write("{\n    /* Of b */\n    b = 0x1F;\n    a = 1; // Of a\n}\n", to: fixture.path)
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             fixture.edit(store, ["a": "2", "c": ["x", .data([1])]])
             try store.save(fixture.domain)
             let text = """
@@ -98,7 +98,7 @@ struct SplicingTests {
         try withStoreFixture { fixture in
             try RawFile.write("<dict>\n\t<key>a</key>\n\t<true/>\n</dict>", to: fixture.path)
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             fixture.edit(store, ["n": 1])
             try RawFile.write("<dict>\n\t<!-- new -->\n\t<key>b</key>\n\t<true/>\n</dict>", to: fixture.path)
             try store.save(fixture.domain)
@@ -115,7 +115,7 @@ struct SplicingTests {
         try withStoreFixture { fixture in
             try RawFile.write("<dict><key>a</key><true/><key>a</key><false/></dict>", to: fixture.path)
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             fixture.edit(store, ["b": 1])
             try store.save(fixture.domain)
             #expect(try RawFile.read(fixture.path) == (["a": false, "b": 1] as PropertyListValue).write(as: .xml))
@@ -134,7 +134,7 @@ struct SplicingTests {
         try withStoreFixture { fixture in
             try RawFile.write(text, to: fixture.path)
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             fixture.edit(store, ["n": 5])
             try store.save(fixture.domain)
             let copy = fixture.path + ".comments-1"

@@ -67,7 +67,7 @@ struct StoreTests {
         try withStoreFixture { fixture in
             try RawFile.write(PropertyListValue.dictionary(["a": 1]).write(as: format), to: fixture.path)
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             fixture.edit(store, ["b": 2])
             try store.save(fixture.domain)
             #expect(PropertyListFormat.detect(try RawFile.read(fixture.path)) == format)

@@ -13,7 +13,7 @@ struct StoreTroubleTests {
         try withStoreFixture { fixture in
             try RawFile.write("{ a = 1; }", to: fixture.path)
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             try RawFile.write("{ a = ", to: fixture.path)
             #expect(store.reload([fixture.domain]).unconfirmed == [fixture.domain])
             #expect(store.events == [])
@@ -42,7 +42,7 @@ struct StoreTroubleTests {
         try withStoreFixture { fixture in
             try RawFile.write("{ a = 1; }", to: fixture.path)
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             for text in ["", "{ a = 1; }"] {
                 try RawFile.write(text, to: fixture.path)
                 fixture.look(store)
@@ -59,7 +59,7 @@ struct StoreTroubleTests {
         try withStoreFixture { fixture in
             try RawFile.write("{ a = 1; }", to: fixture.path)
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             fixture.edit(store, ["b": 2])
             try RawFile.write(text, to: fixture.path)
             try store.save(fixture.domain)
@@ -78,7 +78,7 @@ struct StoreTroubleTests {
             let text = "{ \"e\u{301}\" = 1; \"\u{E9}\" = 2; a = { \"\u{E9}\" = 3; }; }"
             try RawFile.write(text, to: fixture.path)
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             #expect(fixture.values(store) == ["\u{E9}": "2", "a": ["\u{E9}": "3"]])
             #expect(store.failures().isEmpty)
             for number in 1...3 {
@@ -136,7 +136,7 @@ struct StoreTroubleTests {
         try withStoreFixture { fixture in
             try RawFile.write("{ a = 1; }", to: fixture.path)
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             rename(fixture.path, fixture.path + "~")
             #expect(store.reload([fixture.domain]).unconfirmed == [fixture.domain])
             #expect(fixture.values(store) == ["a": "1"])
@@ -157,7 +157,7 @@ struct StoreTroubleTests {
         try withStoreFixture { fixture in
             try RawFile.write("{ a = 1; c = 1; }", to: fixture.path)
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             if edited == "before" { fixture.edit(store, ["a": 2, "b": 2]) }
             #expect(rename(fixture.directory, fixture.directory + "-away") == 0)
             if edited == "unnoticed" {
@@ -198,7 +198,7 @@ struct StoreTroubleTests {
         try withStoreFixture { fixture in
             let store = fixture.store()
             try RawFile.write("{ a = 1; }", to: fixture.path)
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             fixture.edit(store, ["b": 2])
             let parent = Path.directory(of: fixture.directory)
             chmod(parent, 0o755)
@@ -230,7 +230,7 @@ struct StoreTroubleTests {
             try RawFile.write("{ a = 1; }", to: elsewhere + "/real")
             symlink("../d-elsewhere/real", fixture.path)
             let store = fixture.store()
-            _ = try store.reloadAll(isBaseline: true)
+            _ = try store.start(resuming: nil)
             fixture.edit(store, ["b": 2])
             for path in [Path.directory(of: fixture.directory), fixture.directory] { chmod(path, 0o755) }
             // Names in it may be changed, but it can't be opened, and therefore can't be synchronized.

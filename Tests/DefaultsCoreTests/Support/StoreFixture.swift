@@ -30,7 +30,7 @@ struct StoreFixture {
     func storeWithLog(sizeLimit: Int = 1 << 20) throws -> Store {
         let store = Store(directory: PreferencesDirectory(path: directory))
         try store.keepLog(at: logPath, sizeLimit: sizeLimit)
-        _ = try store.reloadAll(isBaseline: true)
+        _ = try store.start(resuming: nil)
         return store
     }
 
@@ -41,7 +41,7 @@ struct StoreFixture {
         }
         let log = ChangeLog(epoch: recovered.epoch, head: recovered.head, records: recovered.records)
         let store = Store(directory: PreferencesDirectory(path: directory), log: log)
-        _ = try store.resume(recovered)
+        _ = try store.start(resuming: recovered)
         try store.keepLog(at: logPath)
         return store
     }

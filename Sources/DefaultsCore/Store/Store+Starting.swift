@@ -1,0 +1,98 @@
+import Linux
+
+extension Store {
+    /// Reads every file for the first time, and resumes the log that an earlier agent left, if any.
+    ///
+    /// Call this before other threads use the store. Without a log to resume, the files' values are the starting point,
+    /// and not a change. The files are read on all cores, and the values of most domains stay bytes (see
+    /// `DomainAtRest`).
+    ///
+    /// Reads from the disk.
+    ///
+    /// - Parameter recovered: The contents of the earlier agent's log, with which the store's own log was created.
+    /// - Returns: The files to read again.
+    /// - Throws: `directory` if the directory is missing or can't be read.
+    package func start(resuming recovered: ChangeLogFile.Recovered?) throws(DefaultsError) -> ReloadOutcome {
+        let (own, problem) = try directory.visibleDomains()
+        let domains = own + system.domains()
+        var outcome = ReloadOutcome()
+        outcome.problem = problem
+        if let recovered {
+            resume(recovered, domains, &outcome)
+        } else {
+            begin(domains, &outcome)
+        }
+        return outcome
+    }
+
+    /// Takes the files' values as the starting point.
+    private func begin(_ domains: [Domain], _ outcome: inout ReloadOutcome) {
+        for (domain, reading) in readFirst(domains, isUndisturbed: { _, _ in true }) {
+            if reading.isLoss, !isReachable(domain) {
+                outcome.unreadable.insert(domain)
+                continue
+            }
+            outcome.note(reading, of: domain)
+            transition { ((), $0.apply(reading, of: domain, isBaseline: true, now: .now())) }
+        }
+    }
+
+    /// Compares the files with the versions in an earlier agent's log.
+    private func resume(
+        _ recovered: ChangeLogFile.Recovered, _ domains: [Domain], _ outcome: inout ReloadOutcome
+    ) {
+        let records = Dictionary(grouping: recovered.records, by: \.domain)
+        let oldest = recovered.records.first?.revision ?? recovered.head + 1
+        // A domain in the log may not have a file anymore.
+        var known = Set(domains)
+        let gone = (Array(recovered.marks.keys) + Array(records.keys)).filter { known.insert($0).inserted }
+        let readings = readFirst(domains + gone) { domain, contents in
+            guard let marks = recovered.marks[domain], marks.count == 1, let mark = marks.first else { return false }
+            return mark.isComplete && mark.hash == contents.version.hash && records[domain] == nil
+        }
+        for (domain, reading) in readings {
+            outcome.note(reading, of: domain)
+            transition { state in
+                let actions = state.resume(
+                    domain, marks: recovered.marks[domain] ?? [], records: records[domain] ?? [], since: oldest,
+                    reading: reading, now: .now())
+                return ((), actions)
+            }
+        }
+    }
+
+    /// Reads files on all cores, and adds undisturbed domains to the state.
+    ///
+    /// A file can change again before its contents are used, but then an event has it read again.
+    ///
+    /// - Parameters:
+    ///   - domains: The domains whose files to read.
+    ///   - isUndisturbed: Whether there is nothing to know about a domain but its file's contents.
+    /// - Returns: The outcomes for all other domains, in order.
+    private func readFirst(
+        _ domains: [Domain], isUndisturbed: (Domain, FileContents) -> Bool
+    ) -> [(domain: Domain, reading: FileReading)] {
+        let portion = Self.portion
+        let portions = (domains.count + portion - 1) / portion
+        let results = ForkSafeMutex([[FileReading]](repeating: [], count: portions))
+        Parallel.perform(portions) { [self] number in
+            let readings = domains[(number * portion)..<min(domains.count, (number + 1) * portion)].map { domain in
+                file(of: domain)?.read(known: nil, openWriters: .readAnyway, keepsBytes: true) ?? .missing
+            }
+            results.withLock { $0[number] = readings }
+        }
+        let readings = zip(domains, results.withLock { $0 }.joined())
+        let others = transition { state in
+            state.domains.reserveCapacity(domains.count)
+            let others = readings.filter { domain, reading in
+                guard case .contents(let contents) = reading, isUndisturbed(domain, contents) else { return true }
+                return !state.addAtRest(domain, contents)
+            }
+            return (others, [])
+        }
+        return others.sorted { $0.0 < $1.0 }.map { (domain: $0, reading: $1) }
+    }
+
+    /// The number of files that a thread reads at a time, in a few milliseconds.
+    private static let portion = 128
+}
