@@ -55,8 +55,15 @@ extension Engine {
 
     /// Reloads all files.
     func rescan() {
-        watcher.withLock { $0.requestRescan() }
-        start { await $0.drain() }
+        start { engine in
+            let watcher = engine.watcher
+            if engine.isSlow {
+                await engine.onDisk { _ in watcher.withLock { $0.requestRescan() } }
+            } else {
+                watcher.withLock { $0.requestRescan() }
+            }
+            await engine.drain()
+        }
     }
 
     /// Reloads the files that the watcher has reported.
