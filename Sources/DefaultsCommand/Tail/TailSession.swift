@@ -63,6 +63,8 @@ struct TailSession {
         var start = ContinuousClock.now + (isAgain ? pauseBeforeStart : .zero)
         var deadline = start + .seconds(10)
         var backoff = Duration.seconds(1)
+        /// The time after which no other agent is started, once one has ended without answering.
+        var retryLimit: ContinuousClock.Instant?
         var isStarting = false
         var wasRefused = false
         var pause: Int32 = 10
@@ -90,7 +92,8 @@ struct TailSession {
                 wasRefused = status == ChildAgent.anotherAgentRuns
                 if wasRefused { try checkHolder() }
                 // The agent that won the claim will answer soon, unless it has ended too. Retry, but not forever.
-                if backoff == .seconds(1) { deadline = max(start, .now) + .seconds(5) }
+                let limit = retryLimit ?? max(start, .now) + .seconds(5)
+                (retryLimit, deadline) = (limit, limit)
                 start = max(start, .now + backoff)
                 backoff *= 2
             }
