@@ -47,6 +47,7 @@ struct FileMarkGroupTests {
         arguments: [
             ["names": "a/b", "hashes": .data([UInt8](repeating: 1, count: 8))],
             ["names": "a", "hashes": .data([UInt8](repeating: 1, count: 9))],
+            ["names": "a", "hashes": .data([UInt8](repeating: 1, count: 16))],
             ["names": "a", "hashes": .data([])], ["names": "a/", "hashes": .data([UInt8](repeating: 1, count: 16))],
             ["names": "", "hashes": .data([])], ["names": ".a", "hashes": .data([UInt8](repeating: 1, count: 8))],
             ["names": "a"], ["hashes": .data([])],
