@@ -231,11 +231,16 @@ private func playTasks(_ defaults: UserDefaults) {
 /// Plays the storm: threads set, read and synchronize at full speed while two others fork, and each child sets a key.
 private func playStorm(_ defaults: UserDefaults) {
     let mayGoOn = Atomic(true)
+    // Swift's runtime holds a lock while it makes a generic type for the first time, and a child that is forked at that
+    // moment would wait for the lock forever. So no child is forked before each thread's code has run.
+    let warmedUp = Atomic(0)
+    child { defaults.set(0, forKey: "first") }
     let workers = (0..<3).map { worker in
         thread {
             var number = 0
             while mayGoOn.load(ordering: .relaxed) {
                 number += 1
+                if number == 200 { warmedUp.add(1, ordering: .relaxed) }
                 switch worker {
                 case 0:
                     defaults.set(number, forKey: "worker")
@@ -247,6 +252,7 @@ private func playStorm(_ defaults: UserDefaults) {
             }
         }
     }
+    demand(comes { warmedUp.load(ordering: .relaxed) == 3 }, "The workers work.")
     let forkers = (0..<2).map { forker in
         thread {
             for number in 0..<25 {
