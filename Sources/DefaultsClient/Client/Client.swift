@@ -146,6 +146,7 @@ package final class Client: Sendable {
     private func wakeThread() -> Bool {
         reportUnavailability()
         guard !isInMemory, case .success(let location) = location else { return false }
+        ForkedChild.rehearse()
         let exists = hasThread.withLock { hasThread in
             if !hasThread {
                 requests.open()

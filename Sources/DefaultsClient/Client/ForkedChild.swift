@@ -31,8 +31,24 @@ enum ForkedChild {
 
     private static func startOver() {
         // Don't hold the lock here, since releasing the last reference to a client acquires it too.
-        for client in all.withLock({ $0.values.map(\.client) }) { client?.startOver() }
+        startOver(all.withLock { $0.values.map(\.client) })
     }
+
+    private static func startOver(_ clients: [Client?]) {
+        for client in clients { client?.startOver() }
+    }
+
+    /// Rehearses the start of a child, before there can be one that matters.
+    ///
+    /// Swift's runtime makes generic types and their conformances when they are first used, and holds a lock meanwhile.
+    /// A child that is forked while another thread does so can never get that lock. So nothing that a child does should
+    /// be done for the first time.
+    static func rehearse() { _ = rehearsal }
+
+    private static let rehearsal: Void = {
+        _ = all.withLock { $0.values.map(\.client) }
+        startOver([Client(inMemory: [:])])
+    }()
 }
 
 /// The parent's edits of a name's domains that weren't known to be saved at the time of the fork.
