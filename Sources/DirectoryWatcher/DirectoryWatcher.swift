@@ -90,7 +90,7 @@ package final class DirectoryWatcher {
 
     /// Stops watching and releases all resources.
     ///
-    /// The watches are removed first, so that no more events reach the instance's queue.
+    /// It ends the watches first, so that no more events are queued.
     deinit {
         for watch in state.forgetWatches() { inotify?.unwatch(watch) }
         inotify = nil

@@ -29,6 +29,6 @@ package enum Parallel {
         for helper in helpers { helper.join() }
     }
 
-    /// The number of cores, but no more than are useful: beyond that, threads mostly wait for the kernel's locks.
+    /// The number of cores, up to the number beyond which threads mostly wait for the kernel's locks.
     private static var cores: Int { min(8, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 }

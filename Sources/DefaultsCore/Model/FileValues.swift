@@ -38,8 +38,7 @@ package struct FileValues: Sendable {
             }
         }
         _modify {
-            parse()
-            guard case .parsed(var values) = form else { preconditionFailure("The values have just been parsed.") }
+            var values = values
             // Hold the only reference, so that a change doesn't copy all values.
             form = .parsed([:])
             defer { form = .parsed(values) }

@@ -32,11 +32,13 @@ extension Engine {
     func drain(number: Int) async {
         if !isSlow, drains.begun >= number { return }
         drains.begun = drains.wanted
-        reload(
+        let reading =
             isSlow
-                ? await onDisk { [watcher] _ in WatcherReading(of: watcher, checkingPaths: true) }
-                : WatcherReading(of: watcher, checkingPaths: true))
-        checkClaims()
+            ? await onDisk { [watcher] _ in WatcherReading(of: watcher, checkingPaths: true) }
+            : WatcherReading(of: watcher, checkingPaths: true)
+        reload(reading)
+        // Otherwise, this has just been done.
+        if reading.dirty.isEmpty { checkClaims() }
     }
 
     /// Requests a check of the agent's claims if one of them or the socket is gone.
@@ -232,13 +234,12 @@ extension Engine {
 
     /// Waits until all reloads that have begun have ended, and files that were in use when they changed are reloaded.
     func finishReloads() async {
-        let latest = reloads.latest
         if !busyFiles.isEmpty {
-            let domains = busyFiles
+            // The loop might find them in use again and again.
+            postpone(.init(domains: busyFiles))
             busyFiles = []
-            // The disk's thread reads them, since the loop might find them in use again and again.
-            revisit(await onDisk { $0.reload(domains, afterEvent: true) })
         }
+        let latest = reloads.latest
         // The disk's thread does jobs in order.
         while reloads.has(upTo: latest) { await onDisk { _ in } }
     }

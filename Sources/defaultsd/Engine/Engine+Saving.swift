@@ -50,7 +50,9 @@ extension Engine {
     /// - Returns: The outcome for each domain.
     private func attempt(_ domains: [Domain]) async -> [Domain: SaveAttempt] {
         for domain in domains { delayedSaves.withLock { $0.remove(domain) } }
-        if let lastSave, lastSave.job.includes(domains) { return await lastSave.task.value }
+        if let lastSave, lastSave.job.includes(domains) {
+            return await lastSave.task.value.filter { domains.contains($0.key) }
+        }
         let job = SaveJob(policies: Dictionary(uniqueKeysWithValues: domains.map { ($0, policy(for: $0)) }))
         let task = Task(executorPreference: executor) { await self.perform(job) }
         lastSave = (job, task)
@@ -79,10 +81,9 @@ extension Engine {
             let isLast = NIODeadline.now() >= end
             var blocked: [Domain] = []
             for domain in remaining { schedule.remove(.save(domain)) }
-            let attempts = await attempt(remaining)
-            for domain in remaining {
-                switch attempts[domain] {
-                case .saved, nil: break
+            for (domain, attempt) in await attempt(remaining) {
+                switch attempt {
+                case .saved: break
                 case .blocked where !isLast: blocked.append(domain)
                 case .blocked(let error), .failed(let error): failures.append((domain, error))
                 }

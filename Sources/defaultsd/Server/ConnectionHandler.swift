@@ -204,35 +204,33 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// Passes a conditional edit to the engine, which applies it under the file's lock.
     private func applyConditionally(_ edit: EditRequest, _ number: UInt64) {
-        guard let context else { return }
         let engine = server.engine
-        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        isEditing = true
-        Task(executorPreference: server.executor) {
-            do throws(DefaultsError) {
-                bound.value.confirm(try await engine.commit(edit), number)
-            } catch {
-                // Send the answer after the changes that made the condition fail, so that the client has them when it
-                // retries.
-                bound.value.answers.append((bound.value.server.store.cursor, .failure(error), number))
-            }
-            bound.value.isEditing = false
-            bound.value.serveRequests()
-        }
+        confirmLater(number) { () async throws(DefaultsError) in try await engine.commit(edit) }
     }
 
     /// Applies an edit again after reading its file, which may just have been repaired.
     private func submitAfterReading(_ edit: EditRequest, _ number: UInt64) {
+        let (engine, store) = (server.engine, server.store)
+        confirmLater(number) { () async throws(DefaultsError) in
+            _ = await engine.synchronize([edit.domain])
+            return try store.submit(edit)
+        }
+    }
+
+    /// Makes an edit that waits for the disk, and serves no other request until it is made.
+    private func confirmLater(
+        _ number: UInt64, _ edit: @escaping @Sendable () async throws(DefaultsError) -> Revision
+    ) {
         guard let context else { return }
-        let engine = server.engine
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         isEditing = true
         Task(executorPreference: server.executor) {
-            _ = await engine.synchronize([edit.domain])
             do throws(DefaultsError) {
-                bound.value.confirm(try bound.value.server.store.submit(edit), number)
+                bound.value.confirm(try await edit(), number)
             } catch {
-                bound.value.send(.failure(error), to: number)
+                // Send the answer after the changes that made a condition fail, so that the client has them when it
+                // retries.
+                bound.value.answers.append((bound.value.server.store.cursor, .failure(error), number))
             }
             bound.value.isEditing = false
             bound.value.serveRequests()

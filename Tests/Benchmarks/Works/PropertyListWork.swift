@@ -69,7 +69,7 @@ struct PropertyListWork {
                             }
                         }
                     },
-                    .peer("libplist", package: "libplist3", goal: isBinary ? 1 : 3) {
+                    .peer("libplist", package: "libplist3", goal: isBinary ? 1 : 2) {
                         guard peer_libplist_open(), let document = peer_libplist_read(bytes, bytes.count) else {
                             return nil
                         }
