@@ -6,16 +6,26 @@ enum SpliceCheck {
         "a": "x", "Key": nil, "k": [["k": .data([1, 2])]], "\u{E9}": "é<&\"\n",
     ]
 
+    /// Edits without containers, which can't be spliced into a binary document.
+    private static let scalars: [String: PropertyListValue?] = ["a": "x", "Key": nil, "k": 1, "\u{E9}": "é<&\"\n"]
+
     static func check(_ bytes: [UInt8]) throws(FuzzTarget.Finding) {
         guard let document = try? PropertyListDocument(reading: bytes, limits: PropertyListLimits()),
             case .dictionary(var expected) = document.value
         else {
             // There is no expected result, but it must do no harm.
             _ = TextSplice.splice(edits, into: bytes, resultingCount: 4)
+            _ = BinarySplice.splice(scalars, into: bytes, resultingCount: 4)
             return
         }
+        let isBinary = document.format == .binary
+        let edits = isBinary ? scalars : edits
         for (key, value) in edits { expected[key] = value }
-        guard let result = TextSplice.splice(edits, into: bytes, resultingCount: expected.count) else { return }
+        let result =
+            isBinary
+            ? BinarySplice.splice(edits, into: bytes, resultingCount: expected.count)
+            : TextSplice.splice(edits, into: bytes, resultingCount: expected.count)
+        guard let result else { return }
         let again: PropertyListDocument
         do throws(PropertyListError) {
             again = try PropertyListDocument(reading: result, limits: PropertyListLimits())

@@ -6,21 +6,29 @@ import PropertyList
 extension Store {
     /// Encodes the new version; returns `nil` bytes if the file must be removed.
     ///
-    /// If possible, a text file's bytes are preserved except for the keys that change. Otherwise, the whole version is
-    /// written anew: as XML if the file is XML, and as binary if it isn't, if XML can't represent a value, or if the
-    /// XML would be too large to read back. The target of a link is emptied rather than removed, since removing it
+    /// If possible, the bytes of a text file or a large binary file are preserved except for the keys that change.
+    /// Otherwise, the whole version is written anew: as XML if the file is XML, and as binary if it isn't, if XML can't
+    /// represent a value, or if the XML would be too large to read back. The target of a link is emptied rather than removed, since removing it
     /// would leave the link dangling.
     func encode(
         _ plan: SavePlan, for domain: Domain, in file: DomainFile
     ) throws(DefaultsError) -> (bytes: [UInt8]?, format: PropertyListFormat) {
-        if plan.values.isEmpty, !file.isLink { return (nil, plan.format) }
-        if let text = text(replacedBy: plan, in: file), let version = plan.expected {
-            if let bytes = splice(plan, into: text) { return (bytes, plan.format) }
-            if TextComments.exist(in: text, plan.format) {
+        let count = plan.count
+        if count == 0, !file.isLink { return (nil, plan.format) }
+        if let old = bytes(replacedBy: plan, in: file), let version = plan.expected {
+            let edits = plan.edits.mapValues(\.value)
+            let new =
+                plan.format == .binary
+                ? BinarySplice.splice(edits, into: old, resultingCount: count)
+                : TextSplice.splice(edits, into: old, resultingCount: count).flatMap {
+                    isAsPlanned($0, plan) ? $0 : nil
+                }
+            if let new, new.count <= limits.bytes { return (new, plan.format) }
+            if TextComments.exist(in: old, plan.format) {
                 try backUp(domain, file, version, because: .comments, "has comments that would be lost")
             }
         }
-        let value = PropertyListValue.dictionary(plan.values)
+        let value = PropertyListValue.dictionary(plan.values())
         if plan.format == .xml, let bytes = try? value.write(as: .xml), bytes.count <= limits.bytes {
             return (bytes, .xml)
         }
@@ -40,16 +48,17 @@ extension Store {
         return (bytes, .binary)
     }
 
-    /// Reads the text file that a plan replaces.
+    /// Reads the file that a plan replaces if its bytes are worth preserving.
     ///
     /// - Parameters:
     ///   - plan: The plan.
     ///   - file: The file.
-    /// - Returns: Its bytes; `nil` if it isn't a text file, or is no longer in the expected state.
-    private func text(replacedBy plan: SavePlan, in file: DomainFile) -> [UInt8]? {
-        guard plan.format != .binary, plan.damage == nil, !plan.losesEquivalentKeys, let expected = plan.expected else {
-            return nil
-        }
+    /// - Returns: Its bytes; `nil` if it is binary and small or many keys change, or if it is no longer in the expected
+    ///   state.
+    private func bytes(replacedBy plan: SavePlan, in file: DomainFile) -> [UInt8]? {
+        guard plan.damage == nil, !plan.losesEquivalentKeys, let expected = plan.expected else { return nil }
+        // Up to about a thousand keys, encoding all of them takes less time than the disk.
+        if plan.format == .binary, expected.identity.size < 32_768 || plan.edits.count > 16 { return nil }
         let bytes: [UInt8]
         do throws(SystemCall.Failure) {
             let source = try FileDescriptor(opening: file.path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
@@ -61,21 +70,12 @@ extension Store {
         return ContentHash(bytes) == expected.hash ? bytes : nil
     }
 
-    /// Applies a plan's edits to the bytes of the text file, and leaves the rest of the text as it is.
+    /// Returns whether a spliced text reads back as the plan's values.
     ///
-    /// - Parameters:
-    ///   - plan: The plan.
-    ///   - bytes: The file's bytes.
-    /// - Returns: The new version's bytes; `nil` if the whole file must be written anew.
-    private func splice(_ plan: SavePlan, into bytes: [UInt8]) -> [UInt8]? {
-        let result = TextSplice.splice(
-            plan.edits.mapValues(\.value), into: bytes, resultingCount: plan.values.count)
-        guard let result, result.count <= limits.bytes else { return nil }
-        // Layouts vary endlessly, so a result that doesn't read back as planned is never used.
-        guard case .dictionary(let values)? = try? PropertyListValue(parsing: result),
-            Difference(from: plan.values, to: values, readFrom: plan.format).isEmpty
-        else { return nil }
-        return result
+    /// Layouts of text vary endlessly, so a result that doesn't is never used.
+    private func isAsPlanned(_ text: [UInt8], _ plan: SavePlan) -> Bool {
+        guard case .dictionary(let values)? = try? PropertyListValue(parsing: text) else { return false }
+        return Difference(from: plan.values(), to: values, readFrom: plan.format).isEmpty
     }
 
     /// Backs up a file that a plan replaces, if the new version can't preserve everything in it.

@@ -120,7 +120,7 @@ extension Store {
         // there is another round, and are otherwise left to the next save.
         let last = state.withLock { $0.lastSequence }
         for round in 0..<policy.maximumAttempts {
-            guard let plan = state.withLock({ $0.plan(for: domain, upTo: last) }) else { return }
+            guard var plan = state.withLock({ $0.plan(for: domain, upTo: last) }) else { return }
             // Check this first, to spare a needless write to the disk.
             if policy == .report, file.isOpenForWriting { throw isOpen(file) }
             if round == 0, let damage = plan.damage, damage.version == nil {
@@ -129,7 +129,7 @@ extension Store {
                 continue
             }
             try backUp(file, of: domain, replacedBy: plan)
-            try carryOut(plan, for: domain, in: file, policy, &savingState)
+            try carryOut(&plan, for: domain, in: file, policy, &savingState)
         }
         throw DefaultsError(
             policy == .wait ? .notSaved : .openForWriting,
@@ -139,10 +139,11 @@ extension Store {
 
     /// Carries out a plan; if the file isn't in the expected state, reloads it instead.
     private func carryOut(
-        _ plan: SavePlan, for domain: Domain, in file: DomainFile, _ policy: ObstaclePolicy,
+        _ plan: inout SavePlan, for domain: Domain, in file: DomainFile, _ policy: ObstaclePolicy,
         _ savingState: inout SavingState
     ) throws(DefaultsError) {
         let (bytes, format) = try encode(plan, for: domain, in: file)
+        plan.base = [:]
         let hash = bytes.map(ContentHash.init)
         state.withLock { $0.willSave(plan, for: domain, hash: hash) }
         writeLog()

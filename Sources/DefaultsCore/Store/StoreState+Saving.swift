@@ -6,7 +6,7 @@ extension StoreState {
         guard let state = domains[domain], state.merge.pending.values.contains(where: { $0.sequence <= sequence })
         else { return nil }
         return SavePlan(
-            edits: state.merge.pending, values: state.merge.current, format: state.format,
+            edits: state.merge.pending, base: state.merge.base, format: state.format,
             expected: state.damage == nil ? state.file : state.damage?.version, damage: state.damage,
             losesEquivalentKeys: state.equivalentKeys != nil && state.equivalentKeys == state.file?.hash,
             revision: log.head, total: state.merge.history.total)
@@ -70,8 +70,8 @@ extension StoreState {
 struct SavePlan {
     /// The edits that the new version includes.
     var edits: [String: Edit]
-    /// The values of the new version; empty to remove the file.
-    var values: DomainValues
+    /// The values that the edits change; emptied once the new version is encoded, so that nobody has to copy them.
+    var base: DomainValues
     var format: PropertyListFormat
     /// The state of the file to replace.
     var expected: FileVersion?
@@ -81,8 +81,21 @@ struct SavePlan {
     var losesEquivalentKeys: Bool
     /// The revision of the last log record that the new version reflects.
     var revision: Revision
+    /// The number of keys in the new version; 0 to remove the file.
+    var count: Int {
+        edits.reduce(base.count) { count, edit in
+            count + (edit.value.value == nil ? 0 : 1) - (base[edit.key] == nil ? 0 : 1)
+        }
+    }
     /// The time of the newest of the edits.
     var newest: Timestamp? { edits.values.map(\.time).max() }
     /// The history's total before the new version.
     var total: Int
+
+    /// Returns the values of the new version; this copies all of them.
+    func values() -> DomainValues {
+        var values = base
+        for (key, edit) in edits { values[key] = edit.value }
+        return values
+    }
 }

@@ -57,6 +57,15 @@ struct BinaryObject {
         self.count = kind == .utf16 ? count * 2 : count
     }
 
+    /// The number of references in a container; `nil` for a scalar.
+    var references: Int? {
+        switch kind {
+        case .array: count
+        case .dictionary: 2 * count
+        default: nil
+        }
+    }
+
     private static func longCount(
         _ bytes: UnsafeRawBufferPointer, at offset: Int, end: Int
     ) throws(ReadingFailure) -> (count: Int, content: Int) {

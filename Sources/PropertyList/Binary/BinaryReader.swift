@@ -3,8 +3,7 @@
 /// Objects may be shared, so containers and larger scalars are cached on their second use; most are used only once.
 /// Each use counts their expanded size against the limits, so a small file can't represent an enormous tree.
 struct BinaryReader: ~Copyable {
-    private let bytes: UnsafeRawBufferPointer
-    private let trailer: BinaryTrailer
+    private let table: BinaryObjectTable
     private let limits: PropertyListLimits
     private var objects = 0
     /// The number of bytes of text and data so far; shared values count once per use.
@@ -61,11 +60,10 @@ struct BinaryReader: ~Copyable {
     init(
         _ bytes: UnsafeRawBufferPointer, limits: PropertyListLimits, check: KeyCheck? = nil
     ) throws(ReadingFailure) {
-        self.bytes = bytes
         self.limits = limits
         self.check = check
-        trailer = try BinaryTrailer(bytes)
-        positions = [Int32](repeating: Self.unknown, count: trailer.objectCount)
+        table = try BinaryObjectTable(bytes)
+        positions = [Int32](repeating: Self.unknown, count: table.trailer.objectCount)
     }
 
     static func read(
@@ -78,7 +76,7 @@ struct BinaryReader: ~Copyable {
     }
 
     private mutating func readDocument() throws(ReadingFailure) -> PropertyListValue {
-        if let value = try value(of: trailer.topObject, referredAt: bytes.count - 16) { return value }
+        if let value = try value(of: table.trailer.topObject, referredAt: table.bytes.count - 16) { return value }
         while true {
             if try readScalars() { continue }
             let value = close()
@@ -92,15 +90,15 @@ struct BinaryReader: ~Copyable {
     /// - Returns: Whether a nested container was opened; `false` once all values have been read.
     private mutating func readScalars() throws(ReadingFailure) -> Bool {
         while innermost.next < innermost.count {
-            var position = innermost.references + innermost.next * trailer.referenceSize
+            var position = innermost.references + innermost.next * table.trailer.referenceSize
             innermost.next += 1
             if innermost.isDictionary {
-                let key = try key(of: reference(at: position), referredAt: position)
+                let key = try key(of: table.reference(at: position), referredAt: position)
                 if check != nil { try check?.add(key, at: position) }
                 keys.append(key)
-                position += innermost.count * trailer.referenceSize
+                position += innermost.count * table.trailer.referenceSize
             }
-            guard let value = try value(of: reference(at: position), referredAt: position) else { return true }
+            guard let value = try value(of: table.reference(at: position), referredAt: position) else { return true }
             values.append(value)
         }
         return false
@@ -114,7 +112,7 @@ struct BinaryReader: ~Copyable {
         let value: PropertyListValue
         if level.isDictionary {
             check?.close()
-            let dictionary = values.popDictionary(level.count, keys: &keys, distinct: trailer.objectCount)
+            let dictionary = values.popDictionary(level.count, keys: &keys, distinct: table.trailer.objectCount)
             if dictionary.count < level.count { hasEqualKeys = true }
             value = .dictionary(dictionary)
         } else {
@@ -138,23 +136,23 @@ struct BinaryReader: ~Copyable {
     private mutating func value(of object: Int, referredAt position: Int) throws(ReadingFailure) -> PropertyListValue? {
         let known = positions[object]
         if known > 0 || known == Self.open { return try cachedValue(known, referredAt: position) }
-        let found = try find(object, referredAt: position)
+        let found = try table.object(object)
         try count(objects: 1, at: found.offset)
         switch found.kind {
         case .no: return .boolean(false)
         case .yes: return .boolean(true)
-        case .integer: return try BinaryScalar.integer(bytes, found)
-        case .real: return BinaryScalar.real(bytes, found)
-        case .date: return .date(PropertyListDate(secondsSinceReferenceDate: BinaryScalar.double(bytes, found.content)))
-        case .uid: return .uid(try BinaryScalar.unsigned(bytes, found))
+        case .integer: return try BinaryScalar.integer(table.bytes, found)
+        case .real: return BinaryScalar.real(table.bytes, found)
+        case .date: return .date(PropertyListDate(secondsSinceReferenceDate: BinaryScalar.double(table.bytes, found.content)))
+        case .uid: return .uid(try BinaryScalar.unsigned(table.bytes, found))
         case .ascii, .utf16:
             try count(content: found.count, at: found.offset)
-            let string = try BinaryScalar.string(bytes, found)
+            let string = try BinaryScalar.string(table.bytes, found)
             if found.count > Self.inlined { keep(.string(string), found, as: object) }
             return .string(string)
         case .data:
             try count(content: found.count, at: found.offset)
-            let data = [UInt8](bytes[found.content..<(found.content + found.count)])
+            let data = [UInt8](table.bytes[found.content..<(found.content + found.count)])
             if found.count > Self.inlined { keep(.data(data), found, as: object) }
             return .data(data)
         case .array, .dictionary:
@@ -183,12 +181,12 @@ struct BinaryReader: ~Copyable {
             try MarkRun.check(string, at: position)
             return string
         }
-        let found = try find(object, referredAt: position)
+        let found = try table.object(object)
         guard found.kind == .ascii || found.kind == .utf16 else {
             throw ReadingFailure(code: .syntax, offset: found.offset, message: "a dictionary's key is not a string")
         }
         try count(content: found.count, at: found.offset)
-        let string = try BinaryScalar.string(bytes, found)
+        let string = try BinaryScalar.string(table.bytes, found)
         try MarkRun.check(string, at: found.offset)
         if found.count > Self.inlined { keep(.string(string), found, as: object) }
         return string
@@ -220,34 +218,6 @@ struct BinaryReader: ~Copyable {
         positions[object] = Self.open
     }
 
-    @inline(__always)
-    private func find(_ object: Int, referredAt position: Int) throws(ReadingFailure) -> BinaryObject {
-        let entry = trailer.tableOffset + object * trailer.offsetSize
-        guard let offset = Int(exactly: number(at: entry, size: trailer.offsetSize)),
-            offset >= BinaryTrailer.header.utf8.count, offset < trailer.tableOffset
-        else {
-            throw badOffset(of: object, at: entry)
-        }
-        return try BinaryObject(bytes, at: offset, end: trailer.tableOffset, referenceSize: trailer.referenceSize)
-    }
-
-    @inline(__always)
-    private func reference(at position: Int) throws(ReadingFailure) -> Int {
-        guard let object = Int(exactly: number(at: position, size: trailer.referenceSize)), object < trailer.objectCount
-        else {
-            throw noObject(at: position)
-        }
-        return object
-    }
-
-    /// Returns the number at an offset before the trailer.
-    ///
-    /// This always loads eight bytes. The trailer is longer than that, so the load stays within the input.
-    @inline(__always)
-    private func number(at offset: Int, size: Int) -> UInt64 {
-        UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) >> UInt64(64 - 8 * size)
-    }
-
     // MARK: Limits
 
     @inline(__always)
@@ -270,19 +240,6 @@ struct BinaryReader: ~Copyable {
     // MARK: Failures
 
     // They are out of line, so that the code above stays small.
-
-    @inline(never)
-    private func badOffset(of object: Int, at position: Int) -> ReadingFailure {
-        ReadingFailure(
-            code: .offsetOutOfRange, offset: position,
-            message: "the offset of object \(object) is not within the input")
-    }
-
-    @inline(never)
-    private func noObject(at position: Int) -> ReadingFailure {
-        ReadingFailure(
-            code: .offsetOutOfRange, offset: position, message: "a container refers to an object that does not exist")
-    }
 
     @inline(never)
     private func tooLarge(at offset: Int) -> ReadingFailure {

@@ -77,6 +77,17 @@ struct BinaryWriter: ~Copyable {
 
     // MARK: Scalars
 
+    /// Encodes a scalar as an object; returns `nil` for a container.
+    static func scalar(_ value: PropertyListValue) -> [UInt8]? {
+        switch value {
+        case .array, .dictionary: return nil
+        default:
+            var writer = BinaryWriter()
+            writer.append(value)
+            return [UInt8](writer.output.elements)
+        }
+    }
+
     @inline(__always)
     private mutating func scalar(_ append: (inout BinaryWriter) -> Void) -> Int {
         let position = output.count
@@ -134,9 +145,13 @@ struct BinaryWriter: ~Copyable {
     }
 
     private mutating func append(integer number: Int64) {
+        Self.append(integer: number, to: &output)
+    }
+
+    private static func append(integer number: Int64, to output: inout MoveStack<UInt8>) {
         // Negative numbers need eight bytes, because shorter integers are unsigned.
         let pattern = UInt64(bitPattern: number)
-        let size = Self.size(of: pattern)
+        let size = size(of: pattern)
         output.append(0x10 | UInt8(size.trailingZeroBitCount))
         output.append(bigEndian: pattern, size: size)
     }
@@ -149,9 +164,13 @@ struct BinaryWriter: ~Copyable {
     }
 
     private mutating func append(marker: UInt8, count: Int) {
+        Self.append(marker: marker, count: count, to: &output)
+    }
+
+    static func append(marker: UInt8, count: Int, to output: inout MoveStack<UInt8>) {
         guard count >= 15 else { return output.append(marker | UInt8(count)) }
         output.append(marker | 0x0F)
-        append(integer: Int64(count))
+        append(integer: Int64(count), to: &output)
     }
 
     /// Returns the smallest size that can hold the number: 1, 2, 4 or 8 bytes.
@@ -176,14 +195,19 @@ struct BinaryWriter: ~Copyable {
                 output.append(bigEndian: UInt64(references[index]), size: referenceSize)
             }
         }
+        Self.finish(&output, offsets: offsets, topObject: 0, referenceSize: referenceSize)
+    }
+
+    /// Appends the offset table and the trailer.
+    static func finish(_ output: inout MoveStack<UInt8>, offsets: [Int], topObject: Int, referenceSize: Int) {
         let tableOffset = output.count
-        let offsetSize = Self.size(of: UInt64(tableOffset))
+        let offsetSize = size(of: UInt64(tableOffset))
         for offset in offsets { output.append(bigEndian: UInt64(offset), size: offsetSize) }
         output.append(0, count: 6)
         output.append(UInt8(offsetSize))
         output.append(UInt8(referenceSize))
         output.append(bigEndian: UInt64(offsets.count), size: 8)
-        output.append(bigEndian: 0, size: 8)
+        output.append(bigEndian: UInt64(topObject), size: 8)
         output.append(bigEndian: UInt64(tableOffset), size: 8)
     }
 }

@@ -40,7 +40,7 @@ struct FanOutWork {
                             _ = try editor.barrier()
                         }
                     },
-                    .peer("Redis pub/sub", package: "redis-server", goal: 1) {
+                    .peer("Redis pub/sub", package: "redis-server", goal: subscribers == 10 ? 0.25 : 1) {
                         guard let redis = try Redis(in: place) else { return nil }
                         let receivers = Receivers(
                             try (0..<subscribers).map { _ in

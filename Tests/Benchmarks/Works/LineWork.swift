@@ -34,7 +34,7 @@ struct LineWork {
                         }
                     },
                     // inotifywait prints only the file's name; the reader must still find out what changed.
-                    .peer("inotifywait", package: "inotify-tools", goal: 0.5, slowGoal: 1.0 / 3) {
+                    .peer("inotifywait", package: "inotify-tools", goal: 1 / 1.7, slowGoal: 1 / 2.5) {
                         guard let program = BenchEnvironment.program("inotifywait") else { return nil }
                         let directory = place.path + "/watched"
                         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)

@@ -28,7 +28,7 @@ struct UpdateWork {
                         return try round(.dconf) { _ = peer_dconf_set(FollowKey.path, Int64($0)) }
                     },
                     .unmeasured("KConfigWatcher", why: "needs a program built with Qt and libkf5config-dev"),
-                    .peer("Redis pub/sub", package: "redis-server", goal: 1) {
+                    .peer("Redis pub/sub", package: "redis-server", goal: 0.5) {
                         guard let redis = try Redis(in: place) else { return nil }
                         return try round(.redis) { try redis.publish("\($0)", to: FollowKey.key) }
                     },

@@ -97,7 +97,7 @@ struct ClockTests {
             look()
             guard let plan = state.plan(for: domain) else { return false }
             state.willSave(plan, for: domain, hash: nil)
-            disk = plan.values
+            disk = plan.values()
             version = writtenNow()
             _ = state.markSaved(plan, for: domain, as: version, format: plan.format, now: now)
             edited = nil

@@ -120,7 +120,7 @@ struct ResumeTests {
     /// Simulates a crash while saving: the file is about to be replaced, or has just been replaced.
     private func crash(_ store: Store, _ fixture: StoreFixture, isReplaced: Bool) throws {
         let plan = try #require(store.state.withLock { $0.plan(for: fixture.domain) })
-        let bytes = try PropertyListValue.dictionary(plan.values).write(as: .xml)
+        let bytes = try PropertyListValue.dictionary(plan.values()).write(as: .xml)
         store.state.withLock { $0.willSave(plan, for: fixture.domain, hash: ContentHash(bytes)) }
         store.writeLog()
         if isReplaced { try RawFile.replace(fixture.path, with: bytes) }

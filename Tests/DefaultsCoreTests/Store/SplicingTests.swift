@@ -3,8 +3,8 @@ import PropertyList
 import TestSupport
 import Testing
 
-/// Tests that a save preserves the formatting and comments of a file edited by hand.
-@Suite("Saving into a file edited by hand")
+/// Tests that a save preserves the bytes that it needn't change.
+@Suite("Saving into a file whose bytes are preserved")
 struct SplicingTests {
     private static let head = "<?xml version=\"1.0\"?>\n<!-- Mine -->\n<plist>\n<dict>\n"
 
@@ -61,6 +61,33 @@ struct SplicingTests {
             let text = String(decoding: try RawFile.read(fixture.path), as: UTF8.self)
             #expect(text.hasPrefix(Self.head) && text.contains("<key>n</key> <integer>2</integer>"))
             #expect(!RawFile.exists(fixture.path + ".comments-1"))
+        }
+    }
+
+    @Test("A large binary file keeps the bytes of other values, until an edit needs a new container")
+    func binary() throws {
+        try withStoreFixture { fixture in
+            var values = Dictionary(
+                uniqueKeysWithValues: (0..<3_000).map { ("key\($0)", PropertyListValue.string("value \($0)")) })
+            let old = try PropertyListValue.dictionary(values).write(as: .binary)
+            try RawFile.write(old, to: fixture.path)
+            let store = fixture.store()
+            _ = try store.start(resuming: nil)
+            let edits: [String: PropertyListValue?] = ["key0": 1, "key1": nil, "new": "é"]
+            fixture.edit(store, edits)
+            try store.save(fixture.domain)
+            for (key, value) in edits { values[key] = value }
+            let new = [UInt8](try RawFile.read(fixture.path))
+            #expect(old.prefix(30_000).elementsEqual(new.prefix(30_000)))
+            #expect(try PropertyListValue(parsing: new) == .dictionary(values))
+            let whole = try PropertyListValue.dictionary(values).write(as: .binary)
+            #expect(!whole.elementsEqual(new))
+            fixture.edit(store, ["key0": ["a"]])
+            try store.save(fixture.domain)
+            values["key0"] = ["a"]
+            #expect(
+                [UInt8](try RawFile.read(fixture.path)) == (try PropertyListValue.dictionary(values).write(as: .binary))
+            )
         }
     }
 
