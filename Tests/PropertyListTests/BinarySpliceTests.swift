@@ -81,7 +81,7 @@ struct BinarySpliceTests {
         let values = Dictionary(uniqueKeysWithValues: (0..<300).map { ("key\($0)", PropertyListValue.integer($0)) })
         let before = try PropertyListValue.dictionary(values).write(as: .binary)
         let after = try #require(BinarySplice.splice(["key7": "new"], into: before, resultingCount: 300))
-        // Before the trailer, there are the offsets of 601 objects, the dictionary's references, and its marker and count.
+        // Before the trailer, there are the offsets of 601 objects, the dictionary's references, its count and marker.
         let scalars = before.count - 32 - 2 * 601 - 2 * 600 - 4
         #expect(before.prefix(scalars).elementsEqual(after.prefix(scalars)))
         #expect(after.count < before.count + 16)

@@ -8,8 +8,8 @@ extension Store {
     ///
     /// If possible, the bytes of a text file or a large binary file are preserved except for the keys that change.
     /// Otherwise, the whole version is written anew: as XML if the file is XML, and as binary if it isn't, if XML can't
-    /// represent a value, or if the XML would be too large to read back. The target of a link is emptied rather than removed, since removing it
-    /// would leave the link dangling.
+    /// represent a value, or if the XML would be too large to read back. The target of a link is emptied rather than
+    /// removed, since removing it would leave the link dangling.
     func encode(
         _ plan: SavePlan, for domain: Domain, in file: DomainFile
     ) throws(DefaultsError) -> (bytes: [UInt8]?, format: PropertyListFormat) {

@@ -143,7 +143,8 @@ struct BinaryReader: ~Copyable {
         case .yes: return .boolean(true)
         case .integer: return try BinaryScalar.integer(table.bytes, found)
         case .real: return BinaryScalar.real(table.bytes, found)
-        case .date: return .date(PropertyListDate(secondsSinceReferenceDate: BinaryScalar.double(table.bytes, found.content)))
+        case .date:
+            return .date(PropertyListDate(secondsSinceReferenceDate: BinaryScalar.double(table.bytes, found.content)))
         case .uid: return .uid(try BinaryScalar.unsigned(table.bytes, found))
         case .ascii, .utf16:
             try count(content: found.count, at: found.offset)

@@ -14,8 +14,8 @@ package struct BinarySplice {
     /// Changes keys of a document's outermost dictionary.
     ///
     /// - Parameters:
-    ///   - edits: The keys to set, or to remove if the value is `nil`. They are searched for one by one, so this is only
-    ///     worthwhile for a few keys of a large document.
+    ///   - edits: The keys to set, or to remove if the value is `nil`. Every key of the document is compared with each
+    ///     of them, so this is only worthwhile for a few.
     ///   - document: The whole document, which must be valid.
     ///   - count: The expected number of keys after the change. A different count reveals duplicate keys and keys that
     ///     are written in an unusual way.
@@ -50,7 +50,7 @@ package struct BinarySplice {
         try table.reference(at: container.content + index * table.trailer.referenceSize)
     }
 
-    /// Returns whether no other object overlaps the dictionary, and at most a quarter of the bytes and objects is unused.
+    /// Returns whether no other object overlaps the dictionary, and at most a quarter of the document is unused.
     private func isSuitable() throws(ReadingFailure) -> Bool {
         let trailer = table.trailer
         var isUsed = [Bool](repeating: false, count: trailer.objectCount)
