@@ -24,8 +24,11 @@ extension Store {
             break
         } while backoff.wait()
         savingState.displaced.append(displaced)
-        // Each displaced file holds a descriptor open.
-        if savingState.displaced.count > SavingState.capacity { examineDisplaced(olderThan: .zero, &savingState) }
+        // Each displaced file holds a descriptor open. Release a few at a time, since removing all of them would delay
+        // this save by tens of milliseconds.
+        if savingState.displaced.count > SavingState.capacity {
+            examineDisplaced(savingState.displaced.indices.prefix(Self.releasedPerSave), olderThan: .zero, &savingState)
+        }
     }
 
     /// Examines displaced files again, and releases those that have no writer left and whose changes are saved.
@@ -40,7 +43,7 @@ extension Store {
     package func examineDisplaced(olderThan age: Duration = .zero) -> Bool {
         saving.withLock { savingState in
             savingState.lock = nil
-            examineDisplaced(olderThan: age, &savingState)
+            examineDisplaced(savingState.displaced.indices, olderThan: age, &savingState)
             if lifetime == .resident, !savingState.hasRecovered, let lock = try? DirectoryLock(directory, timeout: 0) {
                 savingState.hasSearchedLeftovers = true
                 savingState.hasRecovered = (try? keepLeftovers(&savingState)) ?? false
@@ -54,10 +57,31 @@ extension Store {
         }
     }
 
-    private func examineDisplaced(olderThan age: Duration, _ savingState: inout SavingState) {
+    /// Releases a few displaced files, so that saves by other threads needn't wait for all of them.
+    ///
+    /// Reads from the disk.
+    ///
+    /// - Parameter age: The minimum time since a file's displacement before it is released.
+    /// - Returns: Whether more files are old enough, and calling this again may release them.
+    package func releaseSomeDisplaced(olderThan age: Duration) -> Bool {
+        saving.withLock { savingState in
+            let before = savingState.displaced.count
+            let end = ContinuousClock.now - age
+            // The files are in the order in which they were displaced.
+            let due = savingState.displaced.firstIndex { $0.since > end } ?? before
+            examineDisplaced(0..<min(due, 16), olderThan: age, &savingState)
+            return savingState.displaced.count < before && due > 16
+        }
+    }
+
+    /// The number of displaced files that a save examines if too many are open; at least two, so that their number
+    /// falls again even if the first is still being written.
+    private static let releasedPerSave = 2
+
+    private func examineDisplaced(_ range: Range<Int>, olderThan age: Duration, _ savingState: inout SavingState) {
         let now = ContinuousClock.now
         var hasRemovedAll = true
-        for index in savingState.displaced.indices where now - savingState.displaced[index].since >= age {
+        for index in range where now - savingState.displaced[index].since >= age {
             let displaced = savingState.displaced[index]
             let reading = displaced.file.examine(known: displaced.known)
             if case .beingWritten = reading { continue }

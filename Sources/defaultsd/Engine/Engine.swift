@@ -228,8 +228,10 @@ actor Engine: Service {
     }
 
     private func examineDisplaced() async {
+        let age = Duration.nanoseconds(Self.displacedAge.nanoseconds)
+        while await onDisk({ $0.releaseSomeDisplaced(olderThan: age) }) {}
         // A program may keep a displaced file open indefinitely.
-        let isLeft = await onDisk { $0.examineDisplaced(olderThan: .nanoseconds(Self.displacedAge.nanoseconds)) }
+        let isLeft = await onDisk { $0.examineDisplaced(olderThan: age) }
         if isLeft { fail(.examineDisplaced) } else { schedule.succeed(.examineDisplaced) }
     }
 
