@@ -57,20 +57,26 @@ extension Store {
         }
     }
 
-    /// Releases a few displaced files, so that saves by other threads needn't wait for all of them.
+    /// Releases displaced files for about a millisecond, so that saves by other threads needn't wait for all of them.
     ///
     /// Reads from the disk.
     ///
     /// - Parameter age: The minimum time since a file's displacement before it is released.
     /// - Returns: Whether more files are old enough, and calling this again may release them.
     package func releaseSomeDisplaced(olderThan age: Duration) -> Bool {
-        saving.withLock { savingState in
+        let start = ContinuousClock.now
+        // The files are in the order in which they were displaced.
+        return saving.withLock { savingState in
             let before = savingState.displaced.count
-            let end = ContinuousClock.now - age
-            // The files are in the order in which they were displaced.
-            let due = savingState.displaced.firstIndex { $0.since > end } ?? before
-            examineDisplaced(0..<min(due, 16), olderThan: age, &savingState)
-            return savingState.displaced.count < before && due > 16
+            var kept = 0
+            while kept < savingState.displaced.count, start - savingState.displaced[kept].since >= age {
+                let count = savingState.displaced.count
+                // Files that can't be released must not keep the caller busy.
+                if count < before, ContinuousClock.now - start > .milliseconds(1) { return true }
+                examineDisplaced(kept..<kept + 1, olderThan: age, &savingState)
+                if savingState.displaced.count == count { kept += 1 }
+            }
+            return false
         }
     }
 

@@ -88,7 +88,7 @@ struct FanOutWork {
         let socket = try PeerSocket(path: try AgentAddress(for: directory, environment: environment).socketPath)
         let filter = SubscriptionFilter(domains: [GlobPattern.exactly(BenchEnvironment.domain)])
         let requests = [
-            Request.hello(protocolVersion: Request.protocolVersion, client: "bench", version: nil),
+            Request.hello(versions: Request.protocolVersions, client: "bench", version: nil),
             .subscribe(.now, filter, .everything),
         ]
         for (index, request) in requests.enumerated() {
