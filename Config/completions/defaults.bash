@@ -192,13 +192,13 @@ _defaults() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    read|read-type|write|rename|delete|delete-all|domains|find|import|export|convert|diff|edit|explain|tail|status|doctor|sync|help)
+    read|read-type|write|rename|delete|delete-all|domains|find|import|export|convert|diff|edit|explain|tail|log|undo|redo|record|apply|status|doctor|sync|help)
         # Offer subcommand argument completions
         "_defaults_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'read read-type write rename delete delete-all domains find import export convert diff edit explain tail status doctor sync help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'read read-type write rename delete delete-all domains find import export convert diff edit explain tail log undo redo record apply status doctor sync help' -- "${cur}"))
         ;;
     esac
 }
@@ -207,7 +207,7 @@ _defaults_read() {
     repeating_flags=()
     non_repeating_flags=(-currentHost --json --raw --key-path --effective --version -h --help)
     repeating_options=()
-    non_repeating_options=(--directory --socket -host -app --plist)
+    non_repeating_options=(--directory --socket -host -app --plist --at)
     __defaults_offer_flags_options 2
 
     # Offer option value completions
@@ -229,6 +229,9 @@ _defaults_read() {
         ;;
     '--plist')
         __defaults_add_completions -W 'xml'$'\n''binary'
+        return
+        ;;
+    '--at')
         return
         ;;
     esac
@@ -605,7 +608,7 @@ _defaults_diff() {
     repeating_flags=()
     non_repeating_flags=(-currentHost --json --version -h --help)
     repeating_options=()
-    non_repeating_options=(--directory --socket -host -app --color)
+    non_repeating_options=(--directory --socket -host -app --color --since)
     __defaults_offer_flags_options 2
 
     # Offer option value completions
@@ -627,6 +630,9 @@ _defaults_diff() {
         ;;
     '--color')
         __defaults_add_completions -W 'auto'$'\n''always'$'\n''never'
+        return
+        ;;
+    '--since')
         return
         ;;
     esac
@@ -780,6 +786,237 @@ _defaults_tail() {
         ;;
     *)
         __defaults_add_completions -W "$(__defaults_custom_complete ---completion tail -- positional@1 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
+_defaults_log() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --json --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app --by --since -n --color)
+    __defaults_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion log -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--by')
+        return
+        ;;
+    '--since')
+        return
+        ;;
+    '-n')
+        return
+        ;;
+    '--color')
+        __defaults_add_completions -W 'auto'$'\n''always'$'\n''never'
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion log -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    *)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion log -- positional@1 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
+_defaults_undo() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --dry-run --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app --last --since --by --color)
+    __defaults_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion undo -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--last')
+        return
+        ;;
+    '--since')
+        return
+        ;;
+    '--by')
+        return
+        ;;
+    '--color')
+        __defaults_add_completions -W 'auto'$'\n''always'$'\n''never'
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    *)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion undo -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
+_defaults_redo() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --dry-run --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app --last --since --by --color)
+    __defaults_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion redo -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--last')
+        return
+        ;;
+    '--since')
+        return
+        ;;
+    '--by')
+        return
+        ;;
+    '--color')
+        __defaults_add_completions -W 'auto'$'\n''always'$'\n''never'
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    *)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion redo -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
+_defaults_record() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --commands --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app --for)
+    __defaults_offer_flags_options -1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion record -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--for')
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    *)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion record -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
+_defaults_apply() {
+    repeating_flags=()
+    non_repeating_flags=(-currentHost --dry-run --prune --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--directory --socket -host -app --name --undo --color)
+    __defaults_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--directory')
+        __defaults_add_completions -d
+        return
+        ;;
+    '--socket')
+        __defaults_add_completions -f
+        return
+        ;;
+    '-host')
+        return
+        ;;
+    '-app')
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion apply -- -app "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    '--name')
+        return
+        ;;
+    '--undo')
+        return
+        ;;
+    '--color')
+        __defaults_add_completions -W 'auto'$'\n''always'$'\n''never'
+        return
+        ;;
+    esac
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __defaults_add_completions -f
         return
         ;;
     esac

@@ -17,8 +17,8 @@ struct Defaults: ParsableCommand {
         version: Version.description,
         subcommands: [
             Read.self, ReadType.self, Write.self, Rename.self, Delete.self, DeleteAll.self, Domains.self, Find.self,
-            Import.self, Export.self, Convert.self, Diff.self, Edit.self, Explain.self, Tail.self, Status.self,
-            Doctor.self, Sync.self, PrintHostIdentifier.self,
+            Import.self, Export.self, Convert.self, Diff.self, Edit.self, Explain.self, Tail.self, Log.self, Undo.self,
+            Redo.self, Record.self, Apply.self, Status.self, Doctor.self, Sync.self, PrintHostIdentifier.self,
         ]
     )
 

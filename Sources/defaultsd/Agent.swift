@@ -85,7 +85,8 @@ struct Agent: Sendable {
 
         // Everything in the directory is about to be read, so the watcher's events so far are redundant.
         _ = watcher.withLock { $0.read() }
-        let (store, outcome) = try Self.open(directory, system, address, settings, log)
+        let location = Self.logLocation(directory, address, claims, environment, log)
+        let (store, outcome) = try Self.open(directory, system, location, settings, log)
         let engine = Engine(
             store: store, watcher: watcher, settings: settings, problems: problems, log: log, on: eventLoop,
             DiskThread())
@@ -140,22 +141,50 @@ struct Agent: Sendable {
 
     /// Reads every file for the first time, and resumes the change log of an earlier agent.
     private static func open(
-        _ directory: PreferencesDirectory, _ system: SystemDirectories, _ address: AgentAddress,
+        _ directory: PreferencesDirectory, _ system: SystemDirectories, _ location: LogLocation,
         _ settings: AgentSettings, _ log: AgentLog
     ) throws(DefaultsError) -> (Store, Store.ReloadOutcome) {
         let start = ContinuousClock.now
         var limits = PropertyListLimits.domainFile
         limits.bytes = settings.maximumFileSize
-        let recovered = ChangeLogFile.recover(from: address.logPath(for: directory), limits: Frame.messageLimits)
+        let recovered =
+            ChangeLogFile.recover(from: location.log, limits: Frame.messageLimits)
+            ?? location.former.flatMap { ChangeLogFile.recover(from: $0, limits: Frame.messageLimits) }
+        var archive = HistoryArchive(path: location.archive)
         let changeLog = ChangeLog(
-            capacity: settings.logCapacity, epoch: recovered?.epoch ?? .random(), head: recovered?.head ?? 0,
-            records: recovered?.records ?? [])
+            capacity: settings.logCapacity, epoch: recovered?.epoch ?? .random(),
+            head: recovered?.head ?? archive.newestRevision, records: recovered?.records ?? [])
+        try? archive.append(recovered?.records.filter { $0.revision < changeLog.oldest } ?? [])
 
         let store = Store(directory: directory, system: system, limits: limits, log: changeLog)
         let outcome = try store.start(resuming: recovered)
         // If this fails, the engine reports the failure and retries.
-        try? store.keepLog(at: address.logPath(for: directory))
+        if (try? store.keepLog(at: location.log, archive: location.archive, excluding: settings.historyExclusions))
+            != nil,
+            let former = location.former
+        {
+            unlink(former)
+        }
         log.logger.debug("\(store.domains().count) domains read in \(ContinuousClock.now - start)")
         return (store, outcome)
+    }
+
+    /// Returns the paths of the change log and the archive, whose directory exists.
+    private static func logLocation(
+        _ directory: PreferencesDirectory, _ address: AgentAddress, _ claims: AgentClaims, _ environment: Environment,
+        _ log: AgentLog
+    ) -> LogLocation {
+        let location = LogLocation(for: directory, address, environment: environment)
+        guard let fallback = location.fallback else { return location }
+        // If the directory can't be claimed, another agent may be using the files in the usual place.
+        if claims.problem != nil { return fallback }
+        do throws(SystemCall.Failure) {
+            try location.makeDirectory()
+            return location
+        } catch {
+            log.logger.warning(
+                "The history won't survive a reboot: \(Path.directory(of: location.log)) can't be used: \(error)")
+            return fallback
+        }
     }
 }

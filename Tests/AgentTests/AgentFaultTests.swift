@@ -95,7 +95,7 @@ struct AgentFaultTests {
         _ = eventually(within: 60) { place.hiddenVersions == [] }
         let names = Set(names(in: place))
         #expect(names == ["\(Self.domain).plist", "\(AgentSettings.domainName).plist"], "\(comment)")
-        let left = namesOfFiles(in: place.runtime).filter { $0.contains(".log.new") }
+        let left = namesOfFiles(in: place.state + "/defaultsd").filter { $0.contains(".log.new") }
         #expect(left == [], "\(comment)")
     }
 
@@ -428,6 +428,7 @@ struct AgentFaultTests {
     func paceOfNewLog() throws {
         try AgentProcess.withPlace { place in
             let log = try place.log()
+            try LogLocation(log: log).makeDirectory()
             try RawFile.makeDirectory(log)
             let agent = try AgentProcess(place)
             defer { agent.kill() }

@@ -77,9 +77,10 @@ struct FullDiskTests {
     @Test("A full disk under the change log is reported and blocks no edit, and the log resumes afterwards")
     func changeLog() throws {
         try AgentProcess.withPlace { root in
-            let disk = try SmallFileSystem(at: root.runtime, bytes: 128 << 10)
-            let place = AgentProcess.Place(preferences: root.preferences, runtime: disk.path)
-            let agent = try AgentProcess(place)
+            try RawFile.makeDirectory(root.state)
+            let disk = try SmallFileSystem(at: root.state, bytes: 128 << 10)
+            let agent = try AgentProcess(root)
+            let place = root
             let follower = try agent.follow()
             _ = try follower.changes()
             try fill(disk)

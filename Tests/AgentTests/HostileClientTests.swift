@@ -403,10 +403,12 @@ struct HostileClientTests {
             let directory = place.runtime + "/defaultsd"
             try RawFile.makeDirectory(directory, mode: 0o755)
             try RawFile.write("", to: socket + ".old")
-            let log = try AgentAddress(
-                for: PreferencesDirectory(path: place.preferences, isExplicit: false),
-                environment: Environment(environment)
-            ).logPath(for: PreferencesDirectory(path: place.preferences))
+            let usual = PreferencesDirectory(path: place.preferences, isExplicit: false)
+            let variables = Environment(environment)
+            let location = LogLocation(
+                for: usual, try AgentAddress(for: usual, environment: variables), environment: variables)
+            let log = location.log
+            try location.makeDirectory()
             // The agent must not write to existing files with wide modes.
             for path in [log, log + ".new"] {
                 try RawFile.write("", to: path)

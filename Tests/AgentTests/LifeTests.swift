@@ -233,6 +233,6 @@ struct LifeTests {
             #expect(outcome.errors.hasPrefix("Error: "))
         }
         let version = try Programs.run(Programs.defaultsd, ["--version"])
-        #expect(version.status == 0 && version.output.contains("protocol 1"))
+        #expect(version.status == 0 && version.output.contains("protocol 2"))
     }
 }

@@ -34,7 +34,7 @@ struct SocketTests {
         Talk("an array") { try $0.send(framed: PropertyListValue.array(["read"]).write(as: .binary)) },
         Talk("a request before hello", greeted: false, ["type": "status", "request": 1]),
         Talk(
-            "a future protocol version", greeted: false, ["type": "hello", "request": 1, "protocol": 2, "client": "x"]),
+            "a future protocol version", greeted: false, ["type": "hello", "request": 1, "protocol": 3, "client": "x"]),
         Talk("no type", ["request": 2]),
         Talk("no request number", ["type": "status"]),
         Talk("a negative request number", ["type": "status", "request": -1]),

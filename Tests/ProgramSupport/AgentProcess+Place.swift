@@ -21,6 +21,7 @@ extension AgentProcess {
         package var socket: String { runtime + "/socket" }
         /// The test's own directory, which contains the others.
         package var root: String { String(preferences[..<(preferences.lastIndex(of: "/") ?? preferences.endIndex)]) }
+        package var state: String { root + "/state" }
         package var system: String { root + "/system" }
         package var managed: String { root + "/managed" }
         /// The environment that makes the programs, and Foundation, use these directories.
@@ -28,7 +29,7 @@ extension AgentProcess {
             [
                 "DEFAULTS_DIRECTORY": isExplicit ? preferences : "", "DEFAULTSD_SOCKET": socket,
                 "XDG_CONFIG_HOME": preferences,
-                "XDG_RUNTIME_DIR": runtime, "DEFAULTS_SYSTEM_DIRECTORIES": system,
+                "XDG_RUNTIME_DIR": runtime, "XDG_STATE_HOME": state, "DEFAULTS_SYSTEM_DIRECTORIES": system,
                 "DEFAULTS_MANAGED_DIRECTORY": managed,
             ]
         }
@@ -36,8 +37,9 @@ extension AgentProcess {
         /// Returns the path of the change log file.
         package func log(at socket: String? = nil) throws -> String {
             let directory = PreferencesDirectory(path: preferences)
-            return try AgentAddress(option: socket ?? self.socket, for: directory, environment: Environment([:]))
-                .logPath(for: directory)
+            let environment = Environment(environment)
+            let address = try AgentAddress(option: socket ?? self.socket, for: directory, environment: environment)
+            return LogLocation(for: directory, address, environment: environment).log
         }
 
         /// The names in the preferences directory, except those that begin with ".defaultsd.": the agent's claim, the

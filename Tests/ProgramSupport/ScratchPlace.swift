@@ -28,7 +28,7 @@ package struct ScratchPlace {
     package var environment: [String: String] {
         [
             "DEFAULTS_DIRECTORY": preferences, "DEFAULTS_SYSTEM_DIRECTORIES": system,
-            "DEFAULTS_MANAGED_DIRECTORY": managed, "XDG_RUNTIME_DIR": root,
+            "DEFAULTS_MANAGED_DIRECTORY": managed, "XDG_RUNTIME_DIR": root, "XDG_STATE_HOME": root + "/state",
         ]
     }
 

@@ -133,10 +133,11 @@ package final class AgentConnection: Backend {
     }
 
     package func edit(
-        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?
+        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?, origin: Origin?
     ) throws(DefaultsError) {
         let edit = EditRequest(
-            domain: domain, values: values, replacesAll: replacesAll, writer: .app(.current), expecting: expected)
+            domain: domain, values: values, replacesAll: replacesAll, writer: .app(.current), expecting: expected,
+            origin: origin)
         do throws(DefaultsError) {
             guard case .edited = try answer(to: .edit(edit)) else { throw Self.unexpected("edit") }
         } catch {

@@ -22,9 +22,10 @@ package protocol Backend: AnyObject {
     ///   - values: The new values, by key; `nil` removes the key.
     ///   - replacesAll: Whether to remove all other keys.
     ///   - expected: The values that keys must hold for the edit to be made; `nil` for no condition.
+    ///   - origin: The reason for the edit, which followers and the history are told.
     /// - Throws: `changed` if keys hold other values. Read them again, and retry.
     func edit(
-        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?
+        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?, origin: Origin?
     ) throws(DefaultsError)
     /// Waits until all earlier edits of a domain are durable, and all earlier changes by others are visible.
     ///
@@ -34,9 +35,11 @@ package protocol Backend: AnyObject {
 }
 
 extension Backend {
-    /// Sets and removes keys unconditionally, as one change set.
-    package func edit(_ domain: Domain, _ values: Difference, replacesAll: Bool) throws(DefaultsError) {
-        try edit(domain, values, replacesAll: replacesAll, expecting: nil)
+    /// Sets and removes keys as one change set, for no reason that others need to know.
+    package func edit(
+        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference? = nil
+    ) throws(DefaultsError) {
+        try edit(domain, values, replacesAll: replacesAll, expecting: expected, origin: nil)
     }
 }
 

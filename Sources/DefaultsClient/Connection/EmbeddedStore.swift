@@ -59,10 +59,11 @@ package final class EmbeddedStore: Backend {
     }
 
     package func edit(
-        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?
+        _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?, origin: Origin?
     ) throws(DefaultsError) {
         let request = EditRequest(
-            domain: domain, values: values, replacesAll: replacesAll, writer: .app(identity), expecting: expected)
+            domain: domain, values: values, replacesAll: replacesAll, writer: .app(identity), expecting: expected,
+            origin: origin)
         reload(domain)
         if expected == nil { _ = try store.submit(request) } else { _ = try store.commit(request) }
     }

@@ -23,6 +23,7 @@ enum OptionTable {
             Option(name: "--raw", hasValue: false),
             Option(name: "--key-path", hasValue: false),
             Option(name: "--effective", hasValue: false),
+            Option(name: "--at", hasValue: true),
         ]),
         Verb(names: ["read-type"], domains: .one, isPassthrough: false, options: [
             Option(name: "--key-path", hasValue: false),
@@ -51,6 +52,7 @@ enum OptionTable {
         Verb(names: ["diff"], domains: .several, isPassthrough: false, options: [
             Option(name: "--json", hasValue: false),
             Option(name: "--color", hasValue: true),
+            Option(name: "--since", hasValue: true),
         ]),
         Verb(names: ["edit"], domains: .one, isPassthrough: false, options: [
             Option(name: "--xml", hasValue: false),
@@ -68,6 +70,38 @@ enum OptionTable {
             Option(name: "--timeout", hasValue: true),
             Option(name: "--mode", hasValue: true),
             Option(name: "--exec", hasValue: true),
+            Option(name: "--color", hasValue: true),
+        ]),
+        Verb(names: ["log"], domains: .one, isPassthrough: false, options: [
+            Option(name: "--by", hasValue: true),
+            Option(name: "--since", hasValue: true),
+            Option(name: "-n", hasValue: true),
+            Option(name: "--json", hasValue: false),
+            Option(name: "--color", hasValue: true),
+        ]),
+        Verb(names: ["undo"], domains: .none, isPassthrough: false, options: [
+            Option(name: "--last", hasValue: true),
+            Option(name: "--since", hasValue: true),
+            Option(name: "--by", hasValue: true),
+            Option(name: "--dry-run", hasValue: false),
+            Option(name: "--color", hasValue: true),
+        ]),
+        Verb(names: ["redo"], domains: .none, isPassthrough: false, options: [
+            Option(name: "--last", hasValue: true),
+            Option(name: "--since", hasValue: true),
+            Option(name: "--by", hasValue: true),
+            Option(name: "--dry-run", hasValue: false),
+            Option(name: "--color", hasValue: true),
+        ]),
+        Verb(names: ["record"], domains: .several, isPassthrough: false, options: [
+            Option(name: "--for", hasValue: true),
+            Option(name: "--commands", hasValue: false),
+        ]),
+        Verb(names: ["apply"], domains: .none, isPassthrough: false, options: [
+            Option(name: "--dry-run", hasValue: false),
+            Option(name: "--prune", hasValue: false),
+            Option(name: "--name", hasValue: true),
+            Option(name: "--undo", hasValue: true),
             Option(name: "--color", hasValue: true),
         ]),
         Verb(names: ["status"], domains: .none, isPassthrough: false, options: [

@@ -167,3 +167,17 @@ struct KeyPathOption: ParsableArguments {
     /// Returns a typed key, treated as a path if the option was given.
     func key(_ text: String) -> KeyText { KeyText(text: text, isPath: isPath) }
 }
+
+extension SubscriptionFilter {
+    /// Returns the filter for a domain and keys as typed.
+    ///
+    /// Without wildcards, the text names one domain, as with other verbs. A pattern may be any text.
+    static func named(_ domain: String?, _ keys: [String]) throws(DefaultsError) -> SubscriptionFilter {
+        var domain = domain
+        if let name = domain, !name.contains(where: { "*?\\".contains($0) }) {
+            domain = name.isEmpty ? try DomainName(name).description : DomainName(escaping: name).description
+        }
+        return SubscriptionFilter(
+            domains: domain.map { [GlobPattern($0)] } ?? [], keys: keys.map { GlobPattern($0) })
+    }
+}

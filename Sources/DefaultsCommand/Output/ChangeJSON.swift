@@ -45,6 +45,7 @@ enum ChangeJSON {
         case .change(let changeSet):
             var entries = start
             entries.append(("source", source(changeSet.source)))
+            if let origin = changeSet.origin { entries.append(("origin", JSONText.of(.dictionary(origin.fields)))) }
             entries.append(("changes", list(changeSet.changes)))
             if !changeSet.overruled.isEmpty {
                 entries.append(("overruled", list(changeSet.overruled.map(overruled))))

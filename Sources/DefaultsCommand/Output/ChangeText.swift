@@ -44,11 +44,27 @@ struct ChangeText {
         return "\(shownKey(change.key))  \(old) → \(new)"
     }
 
+    /// Returns the lines for a record of the history, which begin with its number and the date.
+    func history(_ record: LogRecord) -> [String] {
+        let number = colored("\(record.revision)", .yellow)
+        return lines(record, "\(number) \(colored("\(Self.day(record.time)) \(Self.clock(record.time))", .dim))")
+    }
+
+    /// Returns the end of a sentence that says who made a change, and when.
+    func explanation(_ record: LogRecord) -> String {
+        guard case .change(let changeSet) = record.event else { return "" }
+        return " at \(Self.day(record.time)) \(Self.clock(record.time)) (\(describe(changeSet)))"
+    }
+
     private func lines(_ record: LogRecord) -> [String] {
-        let start = "\(colored(Self.clock(record.time), .dim)) \(name(record.domain))"
+        lines(record, colored(Self.clock(record.time), .dim))
+    }
+
+    private func lines(_ record: LogRecord, _ beginning: String) -> [String] {
+        let start = "\(beginning) \(name(record.domain))"
         switch record.event {
         case .change(let changeSet):
-            let source = colored("(\(describe(changeSet.source)))", .dim)
+            let source = colored("(\(describe(changeSet)))", .dim)
             let changes = changeSet.changes.map { change in
                 "\(start) \(text(change))  \(source)"
             }
@@ -75,7 +91,25 @@ struct ChangeText {
     /// Returns a key for display; an empty one as a pair of quotes.
     private func shownKey(_ key: String) -> String { colored(key.isEmpty ? "\"\"" : key.printable, .bold) }
 
-    private func name(_ domain: Domain) -> String { domain.description.printable }
+    func name(_ domain: Domain) -> String { domain.description.printable }
+
+    /// Returns the writer of a change set, followed by its origin.
+    private func describe(_ changeSet: ChangeSet) -> String {
+        let program = changeSet.origin?.program.map { "for \(Path.lastName(of: $0).printable)" }
+        return ([describe(changeSet.source), program] + [changeSet.origin?.purpose.map(describe)])
+            .compactMap(\.self).joined(separator: ", ")
+    }
+
+    private func describe(_ purpose: Origin.Purpose) -> String {
+        let (name, subject) = purpose.texts
+        return switch purpose {
+        case .undo(let cursor): "undo of \(cursor.revision)"
+        case .redo(let cursor): "redo of \(cursor.revision)"
+        case .profile: "profile \(subject.printable)"
+        case .machine: "from \(subject.printable)"
+        case .other: "\(name.printable) \(subject.printable)"
+        }
+    }
 
     private func describe(_ writer: Writer) -> String {
         switch writer {
@@ -98,11 +132,23 @@ struct ChangeText {
         isColored ? "\u{1B}[\(color.rawValue)m\(text)\u{1B}[0m" : text
     }
 
-    /// Returns the local time of day.
-    private static func clock(_ time: Timestamp) -> String {
+    private static func local(_ time: Timestamp) -> tm {
         var seconds = time_t(time.nanoseconds / 1_000_000_000)
         var parts = tm()
         localtime_r(&seconds, &parts)
+        return parts
+    }
+
+    /// Returns the local date.
+    private static func day(_ time: Timestamp) -> String {
+        let parts = local(time)
+        let numbers = [parts.tm_mon + 1, parts.tm_mday].map { $0 < 10 ? "0\($0)" : "\($0)" }
+        return "\(parts.tm_year + 1900)-\(numbers.joined(separator: "-"))"
+    }
+
+    /// Returns the local time of day.
+    private static func clock(_ time: Timestamp) -> String {
+        let parts = local(time)
         let numbers = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { $0 < 10 ? "0\($0)" : "\($0)" }
         let milliseconds = String(1_000 + time.nanoseconds / 1_000_000 % 1_000).dropFirst()
         return "\(numbers.joined(separator: ":")).\(milliseconds)"

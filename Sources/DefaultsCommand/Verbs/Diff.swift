@@ -6,7 +6,7 @@ import DefaultsCore
 struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "Compare two domains, or a domain and a file.",
+        abstract: "Compare two domains, a domain and a file, or a domain and its past.",
         discussion: """
             Prints one line for each key that differs: the key, its value in the first operand, an arrow, and its \
             value in the second. (none) means that the key is missing. --json prints one object: "changes" is a list \
@@ -19,6 +19,7 @@ struct Diff: ParsableCommand {
             EXAMPLES
               defaults diff org.example.editor org.example.editor-beta
               defaults diff org.example.editor ~/backup/org.example.editor.plist
+              defaults diff org.example.editor --since yesterday
               ssh elsewhere cat editor.plist | defaults diff org.example.editor -
             """)
 
@@ -27,7 +28,17 @@ struct Diff: ParsableCommand {
     @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
     var color: ColorChoice = .auto
     @Argument(help: "The first domain or file.", completion: Candidates.domain) var first: String
-    @Argument(help: "The second domain or file.", completion: Candidates.domain) var second: String
+    @Argument(help: "The second domain or file.", completion: Candidates.domain) var second: String?
+    @Option(
+        help: ArgumentHelp("Compare the domain at this time, or number of `defaults log`, with now.", valueName: "time")
+    )
+    var since: HistoryPoint?
+
+    func validate() throws {
+        guard (second == nil) != (since == nil) else {
+            throw ValidationError("Give either a second domain or file, or --since with a time.")
+        }
+    }
 
     func run() throws {
         var backend: (any Backend)?
@@ -36,8 +47,15 @@ struct Diff: ParsableCommand {
             backend = opened
             return opened
         }
-        let old = try DiffOperand(first, location, opened)
-        let changes = old.changes(to: try DiffOperand(second, location, opened))
+        let changes: [KeyChange]
+        if let since {
+            let open = try location.open(first)
+            let past = DiffOperand(try open.pastValues(since, of: location))
+            changes = past.changes(to: DiffOperand(try open.valuesIfAny("Comparing its last good values.")))
+        } else {
+            let old = try DiffOperand(first, location, opened)
+            changes = old.changes(to: try DiffOperand(second ?? "", location, opened))
+        }
         if json {
             try StandardOutput.write(JSONText.object([("changes", ChangeJSON.list(changes))]) + "\n")
         } else {

@@ -10,6 +10,11 @@ struct DiffOperand {
     /// The format that limits how precisely the values can be compared; binary if nothing was lost.
     let format: PropertyListFormat
 
+    /// Creates an operand of a domain's values.
+    init(_ values: DomainValues) {
+        (self.values, format) = (values, .binary)
+    }
+
     /// Reads an operand: "-" is standard input, a name with "/" or ".plist" is a file, anything else is a domain.
     init(_ operand: String, _ options: LocationOptions, _ backend: () throws -> any Backend) throws {
         if operand == "-" || Path.hasSeparator(operand) || operand.hasSuffix(".plist") || ByteArgument.isOne(operand) {

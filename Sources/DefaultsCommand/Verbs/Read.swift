@@ -23,13 +23,15 @@ struct Read: ParsableCommand {
               defaults read org.example.editor
               defaults read -g AppleLanguages.0
               defaults read --effective org.example.editor FontSize
-              defaults read ~/Downloads/settings.plist --json
+              defaults read org.example.editor theme --at yesterday
             """)
 
     @OptionGroup var location: LocationOptions
     @OptionGroup var format: ValueFormat
     @OptionGroup var path: KeyPathOption
     @Flag(help: "Print the values that an app of that name finds in all layers.") var effective = false
+    @Option(help: ArgumentHelp("Print the values at this time or number of `defaults log`.", valueName: "time"))
+    var at: HistoryPoint?
     @Argument(
         help: "The domain, or the path of a file. Without it, all domains are printed.",
         completion: Candidates.domain)
@@ -41,7 +43,15 @@ struct Read: ParsableCommand {
     func run() throws {
         guard let domain else {
             if effective { throw Failure("--effective needs the domain of an app.", .usage) }
+            if at != nil { throw Failure("--at needs a domain.", .usage) }
             return try showAll()
+        }
+        if let at {
+            if effective { throw Failure("Use only one of --effective and --at.", .usage) }
+            let open = try location.open(domain)
+            let values = try open.pastValues(at, of: location)
+            guard let key = key.map(path.key) else { return try format.output.show(.dictionary(values)) }
+            return try format.output.show(try key.path(in: values).value(in: values, of: open.location))
         }
         try Self.show(domain, key.map(path.key), location, format.output, isEffective: effective)
     }

@@ -49,11 +49,6 @@ struct Tail: ParsableCommand {
     }
 
     func run() throws {
-        // Without wildcards, the argument names one domain, as with other verbs. A pattern may be any text.
-        var domain = domain
-        if let name = domain, !name.contains(where: { "*?\\".contains($0) }) {
-            domain = name.isEmpty ? try DomainName(name).description : DomainName(escaping: name).description
-        }
         if let variable = Environment.current[BackendChoice.noAgentVariable] {
             throw Failure(
                 "`tail` needs an agent. Unset \(BackendChoice.noAgentVariable) (it is \"\(variable)\").",
@@ -63,8 +58,7 @@ struct Tail: ParsableCommand {
         try directory.checkExistence()
         var session = TailSession(
             directory: directory, address: address, options: options,
-            filter: SubscriptionFilter(
-                domains: domain.map { [GlobPattern($0)] } ?? [], keys: keys.map { GlobPattern($0) }))
+            filter: try .named(domain, keys))
         try session.run()
     }
 }

@@ -82,6 +82,12 @@ package struct ChangeLog: Sendable {
         return kept[first..<end].compactMap { $0?.record }
     }
 
+    /// The retained record with a revision; `nil` if there is none.
+    subscript(revision: Revision) -> LogRecord? {
+        guard revision >= oldest, revision <= head else { return nil }
+        return kept[start + Int(revision - oldest)]?.record
+    }
+
     private mutating func keep(_ record: LogRecord) {
         let size = record.estimatedSize
         kept.append((record, size))

@@ -13,6 +13,7 @@ extension LogRecord {
             fields["source"] = .dictionary(changeSet.source.fields)
             fields["changes"] = .array(changeSet.changes.map { .dictionary($0.fields) })
             changeSet.edit?.add(to: &fields)
+            fields["origin"] = changeSet.origin.map { .dictionary($0.fields) }
             if !changeSet.overruled.isEmpty {
                 fields["overruled"] = .array(changeSet.overruled.map { .dictionary($0.fields) })
             }
@@ -44,7 +45,7 @@ extension LogRecord {
                     },
                     overruled: try fields.array("overruled").map { value throws(DefaultsError) in
                         try Overruled(Fields(value, of: "An overruled value"))
-                    }, edit: try EditIdentity(fields)))
+                    }, edit: try EditIdentity(fields), origin: try Origin(fields)))
         case "damaged": event = .damaged(domain, reason: try fields.string("reason"))
         case "unsaved": event = .unsaved(domain, reason: try fields.string("reason"))
         case "recovered": event = .recovered(domain)

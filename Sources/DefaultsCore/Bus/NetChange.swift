@@ -3,9 +3,9 @@ enum NetChange {
     /// Joins the change sets of each domain into one, at the position of the last one; leaves other records as they
     /// are.
     ///
-    /// A joined record has the revision, time and source of its last change set. Keys that have returned to their first
-    /// value are left out, and so are change sets without any remaining keys. Don't resume from a revision in the
-    /// result, since a later record may include changes from before it.
+    /// A joined record has the revision, time, source and origin of its last change set. Keys that have returned to
+    /// their first value are left out, and so are change sets without any remaining keys. Don't resume from a revision
+    /// in the result, since a later record may include changes from before it.
     ///
     /// The time taken is proportional to the number of changes, even if many records are about one domain.
     static func coalesce(_ records: [LogRecord]) -> [LogRecord] {
@@ -81,7 +81,8 @@ enum NetChange {
             if !isJoined { return lastChangeSet.isEmpty ? nil : last }
             let changeSet = ChangeSet(
                 domain: lastChangeSet.domain, source: lastChangeSet.source, changes: Array(changes.values),
-                overruled: overruled, edit: lastChangeSet.edit)
+                overruled: overruled, edit: lastChangeSet.edit,
+                origin: lastChangeSet.origin)
             if changeSet.isEmpty { return nil }
             return LogRecord(revision: last.revision, time: last.time, event: .change(changeSet))
         }

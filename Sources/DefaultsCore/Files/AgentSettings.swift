@@ -21,6 +21,10 @@ package struct AgentSettings: Hashable, Sendable {
     package var logRecords = 65_536
     /// `LogBytes`, in bytes: the maximum size of these change sets.
     package var logBytes = 16 << 20
+    /// `HistoryDays`, `HistoryChanges` and `HistoryBytes`: what the archive of older change sets keeps.
+    package var history = HistoryThinning()
+    /// `HistoryExcludes`: patterns of keys whose values are kept nowhere on disk but in their domains' files.
+    package var historyExclusions = HistoryExclusions()
     /// `MaximumFileSize`, in bytes: a larger file counts as damaged.
     package var maximumFileSize = 64 << 20
     /// `MaximumConnections`: further connections are refused.
@@ -42,6 +46,10 @@ package struct AgentSettings: Hashable, Sendable {
                 break
             case ("Directory", _):
                 problems.append("Directory must be a string that begins with \"/\" or \"~/\".")
+            case ("HistoryExcludes", .array(let values)) where values.allSatisfy { $0.text?.isEmpty == false }:
+                historyExclusions = HistoryExclusions(values.compactMap(\.text))
+            case ("HistoryExcludes", _):
+                problems.append("HistoryExcludes must be an array of patterns: \"domain\" or \"domain/key\".")
             default:
                 guard let (path, range) = Self.numbers[key] else {
                     problems.append("\(key) isn't a setting of the agent.")
@@ -65,6 +73,9 @@ package struct AgentSettings: Hashable, Sendable {
             "HoldDelay": (\.holdDelay, 0...60_000),
             "LogRecords": (\.logRecords, 1...10_000_000),
             "LogBytes": (\.logBytes, 1_024...(1 << 32)),
+            "HistoryDays": (\.history.days, 0...36_500),
+            "HistoryChanges": (\.history.changes, 1...1_000_000),
+            "HistoryBytes": (\.history.bytes, 1_024...(1 << 32)),
             "MaximumFileSize": (\.maximumFileSize, 1_024...(1 << 30)),
             "MaximumConnections": (\.maximumConnections, 1...100_000),
             "MaximumSubscriptions": (\.maximumSubscriptions, 1...100_000),
@@ -169,6 +180,11 @@ package struct AgentSettings: Hashable, Sendable {
         } while backoff.wait()
         return file.read(known: nil, openWriters: .readAnyway)
     }
+}
+
+extension PropertyListValue {
+    /// The text of a string; `nil` for other values.
+    fileprivate var text: String? { if case .string(let text) = self { text } else { nil } }
 }
 
 extension ArraySlice<UInt8> {

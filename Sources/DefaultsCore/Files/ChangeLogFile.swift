@@ -5,25 +5,18 @@ package import PropertyList
 /// A copy of the change log in a file, so that cursors and unsaved edits survive a crash or an upgrade of the agent.
 ///
 /// The file has a header followed by entries, each with its length and hash. New entries are appended, and the file is
-/// rewritten once it exceeds its size limit, which is at least twice its size when it was last rewritten. It is in the
-/// runtime directory, which is usually in memory: it need not survive a reboot, so writes aren't synchronized. If it
-/// does survive a reboot, on a disk, its last records may be lost. A log from another boot therefore continues under a
-/// new epoch.
+/// rewritten once it exceeds its size limit, which is at least twice its size when it was last rewritten. The records
+/// that it then loses are moved to the archive first. Writes aren't synchronized until the agent ends and closes the
+/// log. If the system ends before that, the last records may be lost. A log of another boot that wasn't closed
+/// therefore continues under a new epoch.
 package final class ChangeLogFile {
-    /// An entry in the file.
-    package enum Entry: Sendable {
-        case record(LogRecord)
-        case mark(FileMark)
-        case marks(FileMarkGroup)
-    }
-
     /// The magic number, which identifies the format.
     ///
-    /// Format 2, which is still read, had no groups of marks. Format 1 didn't name the boot, so a reader couldn't tell
-    /// whether the end of the log had been lost. No release wrote that format, and none reads it: such a file is
-    /// replaced, and a new epoch begins.
-    private static let magic = Array("defaultsd log 3\n".utf8)
-    private static let formerMagic = Array("defaultsd log 2\n".utf8)
+    /// Formats 2 and 3 are still read. Format 2 had no groups of marks, and both had no end. Format 1 didn't name the
+    /// boot, so a reader couldn't tell whether the end of the log had been lost. No release wrote that format, and none
+    /// reads it: such a file is replaced, and a new epoch begins.
+    private static let magic = Array("defaultsd log 4\n".utf8)
+    private static let formerMagics = ["defaultsd log 2\n", "defaultsd log 3\n"]
     /// The size of the header: the magic number, the epoch, the revision before the first record, the boot, and the
     /// hash of all of these.
     private static let headerSize = magic.count + 32
@@ -38,6 +31,9 @@ package final class ChangeLogFile {
     /// The maximum revision that is accepted from a file.
     fileprivate static let maximumRevision = Revision(Int64.max)
 
+    /// The keys whose values don't get into the file.
+    private let exclusions: HistoryExclusions
+
     /// The size in bytes above which the file should be rewritten.
     package var sizeLimit: Int
 
@@ -46,15 +42,17 @@ package final class ChangeLogFile {
 
     /// Creates a file with a log and marks, replacing any existing file.
     package static func create(
-        at path: String, log: ChangeLog, marks: [FileMark], groups: [FileMarkGroup] = [], sizeLimit: Int
+        at path: String, log: ChangeLog, marks: [FileMark], groups: [FileMarkGroup] = [], sizeLimit: Int,
+        excluding exclusions: HistoryExclusions = HistoryExclusions()
     ) throws(SystemCall.Failure) -> ChangeLogFile {
-        try ChangeLogFile(at: path, log, marks, groups, sizeLimit: sizeLimit, keeping: nil)
+        try ChangeLogFile(at: path, log, marks, groups, sizeLimit: sizeLimit, exclusions, keeping: nil)
     }
 
     private init(
         at path: String, _ log: ChangeLog, _ marks: [FileMark], _ groups: [FileMarkGroup], sizeLimit: Int,
-        keeping old: ChangeLogFile?
+        _ exclusions: HistoryExclusions, keeping old: ChangeLogFile?
     ) throws(SystemCall.Failure) {
+        self.exclusions = exclusions
         let temporary = Self.freePath(beside: path)
         var header = Self.magic + Frame.bigEndian(log.epoch.value) + Frame.bigEndian(log.oldest - 1)
         header += Frame.bigEndian(Self.boot.value)
@@ -99,12 +97,12 @@ package final class ChangeLogFile {
     }
 
     /// Appends entries.
-    package func append(_ entries: [Entry]) throws(SystemCall.Failure) {
+    package func append(_ entries: [LogEntry]) throws(SystemCall.Failure) {
         var bytes: [UInt8] = []
         var new: [Range<Int>] = []
         for entry in entries {
             let start = size + bytes.count
-            bytes += Self.encode(entry)
+            bytes += exclusions.redact(entry).encoded
             if case .record = entry { new.append(start..<size + bytes.count) }
         }
         try file.write(bytes)
@@ -116,7 +114,7 @@ package final class ChangeLogFile {
     package func rewrite(
         log: ChangeLog, marks: [FileMark], groups: [FileMarkGroup] = []
     ) throws(SystemCall.Failure) {
-        let new = try ChangeLogFile(at: path, log, marks, groups, sizeLimit: sizeLimit, keeping: self)
+        let new = try ChangeLogFile(at: path, log, marks, groups, sizeLimit: sizeLimit, exclusions, keeping: self)
         swap(&file, &new.file)
         (size, first, ranges, sizeLimit) = (new.size, new.first, new.ranges, new.sizeLimit)
     }
@@ -126,24 +124,46 @@ package final class ChangeLogFile {
     /// Re-encoding tens of thousands of records would make every client wait.
     private func copyRecords(of old: ChangeLogFile) throws(SystemCall.Failure) {
         guard first >= old.first, first - old.first < old.ranges.count else { return }
-        let kept = old.ranges[Int(first - old.first)...]
-        guard let start = kept.first?.lowerBound else { return }
-        // If another program has extended or truncated the file, the records are re-encoded instead.
-        guard try old.file.status().st_size == off_t(old.size) else { return }
-        try SystemCall.run { lseek(old.file.number, off_t(start), SEEK_SET) }
-        let bytes = try old.file.read(upTo: old.size - start)
-        guard bytes.count == old.size - start else { return }
+        // If another program has changed the file's size, the records are encoded again instead.
+        guard let records = try old.records(in: old.ranges[Int(first - old.first)...]) else { return }
+        try file.write(records.bytes)
+        ranges = records.ranges.map { (size + $0.lowerBound)..<(size + $0.upperBound) }
+        size += records.bytes.count
+    }
+
+    /// Reads the encoded records before a revision, which the file loses when it is rewritten.
+    func records(before oldest: Revision) throws(SystemCall.Failure) -> [UInt8] {
+        guard oldest > first else { return [] }
+        return try records(in: ranges.prefix(Int(min(oldest - first, Revision(ranges.count)))))?.bytes ?? []
+    }
+
+    /// Reads records, leaving out what is between them.
+    ///
+    /// - Returns: The records' bytes and their positions in them; `nil` if there are none, or if another program has
+    ///   extended or truncated the file.
+    private func records(
+        in ranges: ArraySlice<Range<Int>>
+    ) throws(SystemCall.Failure) -> (bytes: [UInt8], ranges: [Range<Int>])? {
+        guard let start = ranges.first?.lowerBound, let end = ranges.last?.upperBound,
+            try file.status().st_size == off_t(size)
+        else { return nil }
+        let bytes = try file.read(upTo: end - start, from: start)
+        guard bytes.count == end - start else { return nil }
         var records: [UInt8] = []
         records.reserveCapacity(bytes.count)
-        var new: [Range<Int>] = []
-        for range in kept {
-            let begin = size + records.count
+        let positions = ranges.map { range in
+            let begin = records.count
             records += bytes[(range.lowerBound - start)..<(range.upperBound - start)]
-            new.append(begin..<size + records.count)
+            return begin..<records.count
         }
-        try file.write(records)
-        size += records.count
-        ranges = new
+        return (records, positions)
+    }
+
+    /// Appends the end of the log, and makes the file durable.
+    package func close() throws(SystemCall.Failure) {
+        try append([.end])
+        try file.synchronize()
+        try? FileDescriptor.synchronizeDirectory(of: path)
     }
 
     /// Removes the file, which can't be kept up to date.
@@ -154,36 +174,25 @@ package final class ChangeLogFile {
         unlink(path) == 0 || ftruncate(file.number, 0) == 0
     }
 
-    private static func encode(_ entry: Entry) -> [UInt8] {
-        let fields =
-            switch entry {
-            case .record(let record): record.fields
-            case .mark(let mark): mark.fields
-            case .marks(let group): group.fields
-            }
-        // Every value in a domain can be written as binary. If one couldn't, its entry would be invalid, and recovery
-        // would reject the whole log.
-        let payload = (try? PropertyListValue.dictionary(fields).write(as: .binary)) ?? []
-        return Frame.bigEndian(UInt32(clamping: payload.count)) + Frame.bigEndian(ContentHash(payload).value) + payload
-    }
-
     /// The contents of a file that an earlier agent left.
     package struct Recovered: Sendable {
-        /// The log's epoch; a new one if the log is from another boot.
+        /// The log's epoch; a new one if the end of the log may be missing.
         package var epoch: Epoch
         /// The revision of the last record, even if that record has been discarded.
         package var head: Revision
         package var records: [LogRecord]
         /// The marks of each domain, oldest first.
         package var marks: [Domain: [FileMark]]
+        /// Whether the last entry is the end of the log.
+        fileprivate var isClosed = false
     }
 
     /// Reads the file that an earlier agent left; returns `nil` if there is none or it can't be trusted.
     ///
     /// An incomplete entry at the end is left by a crash, and is discarded. Damage before the end makes the log
     /// untrustworthy; a new epoch must then begin, so that every cursor meets an explicit gap. A log from another boot
-    /// also gets a new epoch, since a power failure may have removed records from its end that followers had seen. Its
-    /// edits are recovered nevertheless.
+    /// also gets a new epoch unless it was closed, since a power failure may have removed records from its end that
+    /// followers had seen. Its edits are recovered nevertheless.
     package static func recover(
         from path: String, limits: PropertyListLimits, boot: ContentHash = ChangeLogFile.boot
     ) -> Recovered? {
@@ -191,7 +200,7 @@ package final class ChangeLogFile {
             // Other users may be able to create files in the socket's directory.
             status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
             let bytes = try? file.read(upTo: Int(status.st_size)), bytes.count >= headerSize,
-            bytes.starts(with: magic) || bytes.starts(with: formerMagic),
+            bytes.starts(with: magic) || formerMagics.contains(where: { bytes.starts(with: $0.utf8) }),
             ContentHash(Array(bytes[..<(headerSize - 8)])).value == Frame.number(bytes, at: headerSize - 8)
         else { return nil }
         let epoch = Epoch(value: Frame.number(bytes, at: magic.count))
@@ -199,7 +208,7 @@ package final class ChangeLogFile {
         // A corrupt file may contain any revision, but a genuine revision never comes near the maximum.
         guard head <= maximumRevision else { return nil }
         let isOfThisBoot = Frame.number(bytes, at: magic.count + 16) == boot.value
-        var recovered = Recovered(epoch: isOfThisBoot ? epoch : .random(), head: head, records: [], marks: [:])
+        var recovered = Recovered(epoch: epoch, head: head, records: [], marks: [:])
         var position = headerSize
         while position < bytes.count {
             guard bytes.count - position >= 12 else { break }
@@ -210,6 +219,7 @@ package final class ChangeLogFile {
             guard ContentHash(payload) == hash, recovered.append(payload, limits: limits) else { return nil }
             position += 12 + length
         }
+        if !isOfThisBoot, !recovered.isClosed { recovered.epoch = .random() }
         return recovered
     }
 }
@@ -220,6 +230,8 @@ extension ChangeLogFile.Recovered {
         guard let (value, _) = try? PropertyListValue.read(payload, limits: limits),
             let fields = try? Fields(value, of: "An entry")
         else { return false }
+        isClosed = fields.values["type"] == "end"
+        if isClosed { return true }
         if fields.values["type"] == "mark" {
             guard let mark = try? FileMark(fields), mark.revision <= head else { return false }
             marks[mark.domain, default: []].append(mark)

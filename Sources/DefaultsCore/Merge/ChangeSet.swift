@@ -11,13 +11,17 @@ package struct ChangeSet: Hashable, Sendable {
     package var overruled: [Overruled]
     /// The edit's identity, if the change set is from an app that may resend the edit.
     package var edit: EditIdentity?
+    /// The reason that the writer gave.
+    package var origin: Origin?
 
     package init(
-        domain: Domain, source: Writer, changes: [KeyChange], overruled: [Overruled] = [], edit: EditIdentity? = nil
+        domain: Domain, source: Writer, changes: [KeyChange], overruled: [Overruled] = [], edit: EditIdentity? = nil,
+        origin: Origin? = nil
     ) {
         self.domain = domain
         self.source = source
         self.edit = edit
+        self.origin = origin
         self.changes = changes.sorted { $0.key < $1.key }
         self.overruled = overruled.sorted { $0.key < $1.key }
     }

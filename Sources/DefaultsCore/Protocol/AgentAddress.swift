@@ -1,8 +1,7 @@
 import Glibc
 import Linux
 
-/// The address of a preferences directory's agent: the path of its socket, which also determines that of its change
-/// log.
+/// The address of a preferences directory's agent: the path of its socket.
 package struct AgentAddress: Hashable, Sendable {
     /// The socket's path.
     package let socketPath: String
@@ -60,16 +59,8 @@ package struct AgentAddress: Hashable, Sendable {
                 + "Choose a shorter one with --socket or DEFAULTSD_SOCKET.")
     }
 
-    /// The directory that holds the socket and the log.
+    /// The directory that holds the socket.
     package var directoryPath: String { Path.directory(of: socketPath) }
-
-    /// Returns the path of a directory's change log, beside the socket.
-    ///
-    /// The name contains a hash of the directory's path, so that an agent that serves another directory on the same
-    /// socket doesn't load these edits.
-    package func logPath(for directory: PreferencesDirectory) -> String {
-        "\(socketPath).\(directory.resolvedPathHash).log"
-    }
 
     /// Returns the runtime directory (`$XDG_RUNTIME_DIR`, or else `/run/user/<uid>` if writable, or else `/tmp`) and
     /// the path of the agent's directory in it.

@@ -28,6 +28,7 @@ extension Message {
         case .widened(let cursor): ["type": "widened", "cursor": .string(cursor.description)]
         case .narrowed: ["type": "narrowed"]
         case .unsubscribed: ["type": "unsubscribed"]
+        case .history(let page): page.fields
         case .status(let values): ["type": "status", "status": .dictionary(values)]
         case .handingOver: ["type": "handingOver"]
         case .failure(let error):
@@ -53,6 +54,7 @@ extension Message {
         case "widened": self = .widened(try fields.cursor("cursor"))
         case "narrowed": self = .narrowed
         case "unsubscribed": self = .unsubscribed
+        case "history": self = .history(try HistoryPage(fields))
         case "status": self = .status(try fields.dictionary("status"))
         case "handingOver": self = .handingOver
         case "failure":
@@ -76,8 +78,8 @@ extension Welcome {
     fileprivate init(_ fields: Fields) throws(DefaultsError) {
         self.init(
             pid: try fields.integer("pid"), directory: try fields.string("directory"),
-            system: try fields.systemDirectories(), cursor: try fields.cursor("cursor"))
-        protocolVersion = try fields.integer("protocol")
+            system: try fields.systemDirectories(), cursor: try fields.cursor("cursor"),
+            protocolVersion: try fields.integer("protocol"))
         version = try fields.optionalString("version")
     }
 }

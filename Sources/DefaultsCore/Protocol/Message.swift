@@ -20,6 +20,8 @@ package enum Message: Sendable {
     case narrowed
     /// The answer to `unsubscribe`: no more events of the subscription follow.
     case unsubscribed
+    /// The answer to `history`.
+    case history(HistoryPage)
     /// The answer to `status`; the keys are those of `defaults status --json`.
     case status(DomainValues)
     /// The answer to `handOver`: the agent saves pending edits and exits.
@@ -32,7 +34,8 @@ package enum Message: Sendable {
 
 /// The agent's description of itself.
 package struct Welcome: Sendable {
-    package var protocolVersion = Request.protocolVersion
+    /// The version of the protocol that the connection uses, which is the newest that both sides speak.
+    package var protocolVersion: Int64
     /// The version of the agent's program; `nil` if the agent is older than 0.2.0.
     package var version: String? = Version.current
     package var pid: Int64
@@ -41,7 +44,11 @@ package struct Welcome: Sendable {
     package var system: SystemDirectories
     package var cursor: Cursor
 
-    package init(pid: Int64, directory: String, system: SystemDirectories, cursor: Cursor) {
+    package init(
+        pid: Int64, directory: String, system: SystemDirectories, cursor: Cursor,
+        protocolVersion: Int64 = Request.protocolVersions.upperBound
+    ) {
+        self.protocolVersion = protocolVersion
         self.pid = pid
         self.directory = directory
         self.system = system

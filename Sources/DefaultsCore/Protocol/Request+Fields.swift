@@ -18,8 +18,9 @@ extension NumberedRequest {
 extension Request {
     fileprivate var fields: DomainValues {
         switch self {
-        case .hello(let protocolVersion, let client, let version):
-            ["type": "hello", "protocol": .integer(protocolVersion), "client": .string(client)]
+        case .hello(let versions, let client, let version):
+            ["type": "hello", "protocol": .integer(versions.lowerBound), "client": .string(client)]
+                .merging(versions.count > 1 ? ["newest": .integer(versions.upperBound)] : [:]) { $1 }
                 .merging(version.map { ["version": .string($0)] } ?? [:]) { $1 }
         case .read(let domain): domain.fields.merging(["type": "read"]) { $1 }
         case .domains: ["type": "domains"]
@@ -38,6 +39,7 @@ extension Request {
         case .narrow(let number, let names):
             ["type": "narrow", "subscription": .number(number), "domains": Self.array(names)]
         case .unsubscribe(let number): ["type": "unsubscribe", "subscription": .number(number)]
+        case .history(let history): history.fields
         case .status: ["type": "status"]
         case .handOver: ["type": "handOver"]
         }
@@ -51,7 +53,7 @@ extension Request {
         switch try fields.string("type") {
         case "hello":
             self = .hello(
-                protocolVersion: try fields.integer("protocol"), client: try fields.string("client"),
+                versions: try fields.protocolVersions(), client: try fields.string("client"),
                 version: try fields.optionalString("version"))
         case "read": self = .read(try fields.domain())
         case "domains": self = .domains
@@ -74,6 +76,7 @@ extension Request {
         case "widen": self = .widen(try fields.unsigned("subscription"), try fields.names())
         case "narrow": self = .narrow(try fields.unsigned("subscription"), try fields.names())
         case "unsubscribe": self = .unsubscribe(try fields.unsigned("subscription"))
+        case "history": self = .history(try HistoryRequest(fields))
         case "status": self = .status
         case "handOver": self = .handOver
         case let type: throw DefaultsError(.agentRefused, "This agent doesn't know the request \"\(type.prefix(40))\".")
@@ -95,6 +98,7 @@ extension EditRequest {
             fields["expected"] = .dictionary(expecting.compactMapValues { $0 })
             fields["absent"] = .array(expecting.filter { $1 == nil }.keys.sorted().map { .string($0) })
         }
+        fields["origin"] = origin.map { .dictionary($0.fields) }
         return fields
     }
 
@@ -106,7 +110,8 @@ extension EditRequest {
             identity: try EditIdentity(fields),
             replacing: fields.values["replacing"] == nil ? nil : try fields.formerValues(),
             expecting: fields.values["expected"] == nil
-                ? nil : try fields.difference(set: "expected", removed: "absent"))
+                ? nil : try fields.difference(set: "expected", removed: "absent"),
+            origin: try Origin(fields))
     }
 }
 
@@ -130,6 +135,13 @@ extension Fields {
     /// Returns the names in the entry `domains`.
     fileprivate func names() throws(DefaultsError) -> [DomainName] {
         try strings("domains").map { text throws(DefaultsError) in try DomainName(text) }
+    }
+
+    fileprivate func protocolVersions() throws(DefaultsError) -> ClosedRange<Int64> {
+        let oldest = try integer("protocol")
+        let newest = values["newest"] == nil ? oldest : try integer("newest")
+        guard oldest <= newest else { throw Self.wrong("newest", "at least the entry \"protocol\"") }
+        return oldest...newest
     }
 
     fileprivate func formerValues() throws(DefaultsError) -> FormerValues {

@@ -1,7 +1,8 @@
 /// A client's request to the agent.
 package enum Request: Hashable, Sendable {
-    /// Opens a connection, with the client's protocol version and name, and the version of its library, if it has one.
-    case hello(protocolVersion: Int64, client: String, version: String?)
+    /// Opens a connection, with the versions of the protocol that the client speaks, its name, and the version of its
+    /// library, if it has one.
+    case hello(versions: ClosedRange<Int64>, client: String, version: String?)
     /// Reads the values of a domain.
     case read(Domain)
     /// Lists the domains that have values or are damaged.
@@ -21,18 +22,21 @@ package enum Request: Hashable, Sendable {
     case narrow(UInt64, [DomainName])
     /// Ends the stream with the given number.
     case unsubscribe(UInt64)
+    /// Reads a part of the change log, newest first.
+    case history(HistoryRequest)
     /// Reads the agent's status.
     case status
     /// Ends an agent that `defaults tail` has started, so that the sender can replace it.
     case handOver
 
-    /// The version of the protocol that this code implements.
-    package static let protocolVersion: Int64 = 1
+    /// The versions of the protocol that this code speaks.
+    ///
+    /// Version 2 added `origin` and `history`.
+    package static let protocolVersions: ClosedRange<Int64> = 1...2
 
     /// The greeting of this process.
     package static var greeting: Request {
-        .hello(
-            protocolVersion: protocolVersion, client: AppIdentity.current.executable, version: Version.current)
+        .hello(versions: protocolVersions, client: AppIdentity.current.executable, version: Version.current)
     }
 }
 

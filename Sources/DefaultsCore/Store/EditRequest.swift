@@ -21,10 +21,13 @@ package struct EditRequest: Hashable, Sendable {
     ///
     /// This way, a value computed from an earlier one can't undo changes made in the meantime.
     package var expecting: Difference?
+    /// The reason for the edit, which followers and the history are told.
+    package var origin: Origin?
 
     package init(
         domain: Domain, values: Difference, replacesAll: Bool = false, time: Timestamp = .now(), writer: Writer,
-        identity: EditIdentity? = nil, replacing: FormerValues? = nil, expecting: Difference? = nil
+        identity: EditIdentity? = nil, replacing: FormerValues? = nil, expecting: Difference? = nil,
+        origin: Origin? = nil
     ) {
         self.domain = domain
         self.values = values
@@ -34,6 +37,7 @@ package struct EditRequest: Hashable, Sendable {
         self.identity = identity
         self.replacing = replacing
         self.expecting = expecting
+        self.origin = origin
     }
 
     /// The maximum size of an edit in bytes, which leaves room for the rest of the request.

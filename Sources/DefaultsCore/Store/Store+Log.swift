@@ -7,11 +7,18 @@ extension Store {
     /// - Parameters:
     ///   - path: The file's path.
     ///   - sizeLimit: The size above which the file is rewritten; twice the log's capacity by default.
+    ///   - archive: The path of the archive for the records that the file loses; `nil` if they are dropped.
+    ///   - exclusions: The keys whose values are never kept in either file.
     /// - Throws: The failure of the system call. A new log then begins, in memory only, since it can't continue the one
     ///   in the file.
-    package func keepLog(at path: String, sizeLimit: Int? = nil) throws(DefaultsError) {
+    package func keepLog(
+        at path: String, sizeLimit: Int? = nil, archive: String? = nil,
+        excluding exclusions: HistoryExclusions = HistoryExclusions()
+    ) throws(DefaultsError) {
         try logFile.withLock { keeping throws(DefaultsError) in
             keeping.location = (path, sizeLimit)
+            keeping.archive = archive.map { HistoryArchive(path: $0) }
+            keeping.exclusions = exclusions
             ChangeLogFile.removeLeftovers(of: path)
             do throws(DefaultsError) {
                 try create(&keeping, path, sizeLimit)
@@ -33,18 +40,27 @@ extension Store {
         }
     }
 
+    /// Makes the log durable as it is, so that the next agent continues it even if the system restarts.
+    ///
+    /// Waits for the disk. Nothing may be published afterwards.
+    package func closeLog() {
+        writeLog()
+        logFile.withLock { try? $0.file?.close() }
+    }
+
     /// The reason why the log isn't being written to its file; `nil` if it is, or if it has no file.
     package var logProblem: DefaultsError? { logFile.withLock { $0.problem } }
 
     /// Creates the file with the whole log.
-    private func create(_ keeping: inout LogFileState, _ path: String, _ sizeLimit: Int?) throws(DefaultsError) {
+    func create(_ keeping: inout LogFileState, _ path: String, _ sizeLimit: Int?) throws(DefaultsError) {
         let (log, marks, groups) = state.withLock { state in
             state.outbox = []
             return (state.log, state.marks(), state.markGroups())
         }
         do throws(SystemCall.Failure) {
             keeping.file = try ChangeLogFile.create(
-                at: path, log: log, marks: marks, groups: groups, sizeLimit: sizeLimit ?? 2 * log.capacity.bytes)
+                at: path, log: log, marks: marks, groups: groups, sizeLimit: sizeLimit ?? 2 * log.capacity.bytes,
+                excluding: keeping.exclusions)
             keeping.problem = nil
         } catch {
             state.withLock { $0.outbox = nil }
@@ -107,6 +123,9 @@ extension Store {
                         state.outbox = []
                         return (state.log, state.marks(), state.markGroups())
                     }
+                    // If the system ends between these two steps, some records are in both files, which readers can
+                    // tell.
+                    try archiveRecords(&keeping, before: log.oldest)
                     try keeping.file?.rewrite(log: log, marks: marks, groups: groups)
                 }
                 return nil
@@ -124,5 +143,13 @@ extension Store {
                 return problem
             }
         }
+    }
+
+    /// Appends the records before a revision to the archive.
+    func archiveRecords(_ keeping: inout LogFileState, before oldest: Revision) throws(SystemCall.Failure) {
+        guard keeping.archive != nil, let bytes = try keeping.file?.records(before: oldest), !bytes.isEmpty else {
+            return
+        }
+        try keeping.archive?.append(bytes)
     }
 }

@@ -89,6 +89,10 @@ package final class Store: Sendable {
         var file: ChangeLogFile?
         /// The file's path and maximum size, once `keepLog` has set them.
         var location: (path: String, sizeLimit: Int?)?
+        /// The archive for the records that the file loses.
+        var archive: HistoryArchive?
+        /// The keys whose values are kept neither in the file nor in the archive.
+        var exclusions = HistoryExclusions()
         /// The reason why the log isn't being written to the file.
         var problem: DefaultsError?
     }

@@ -22,7 +22,8 @@ extension StoreState {
         let isNew = domains[request.domain] == nil
         domains[request.domain] = consume state
         let changeSet = ChangeSet(
-            domain: request.domain, source: request.writer, changes: changes, edit: request.identity)
+            domain: request.domain, source: request.writer, changes: changes, edit: request.identity,
+            origin: request.origin)
         let actions = publish(.change(changeSet), at: now)
         // The log's file must know every domain, even one without a file.
         if isNew { note(request.domain) }

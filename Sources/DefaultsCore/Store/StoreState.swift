@@ -6,7 +6,7 @@ struct StoreState {
     var domains = DomainTable()
     var log: ChangeLog
     /// The entries that the log file lacks, in order; `nil` if the log has no file.
-    var outbox: [ChangeLogFile.Entry]?
+    var outbox: [LogEntry]?
     /// The marks of displaced files whose writers may still be at work, for the next agent.
     var replaced: [Domain: [FileMark]] = [:]
     /// The head of the log when it was resumed.
@@ -55,7 +55,8 @@ struct StoreState {
 
     /// Begins a new log, to which no earlier marks apply.
     mutating func beginLog() {
-        log = ChangeLog(capacity: log.capacity)
+        // A revision is never used twice, since the archive may have records of the earlier log.
+        log = ChangeLog(capacity: log.capacity, head: log.head)
         firstHead = log.head
         replaced = [:]
         for domain in domains.inUse.keys { domains[domain]?.earlierVersions = [:] }

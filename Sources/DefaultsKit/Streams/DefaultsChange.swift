@@ -4,7 +4,7 @@ public import PropertyList
 
 /// A change set: the changes to one domain that were made together, in one edit or one reload of its file.
 public struct DefaultsChange: Hashable, Sendable {
-    /// The origin of a change set.
+    /// The writer of a change set.
     public enum Source: Hashable, Sendable {
         /// This process.
         case thisProcess
@@ -15,6 +15,41 @@ public struct DefaultsChange: Hashable, Sendable {
         /// The agent, which restored values that a foreign writer overwrote because it had loaded an older version of
         /// the file.
         case agent
+    }
+
+    /// The reason that a writer gave for its changes.
+    public struct Origin: Hashable, Sendable {
+        /// The program on whose behalf the changes were made, if that isn't the writer.
+        public let program: String?
+        /// The purpose of the changes.
+        public let purpose: Purpose?
+
+        /// The purpose of a change set.
+        public enum Purpose: Hashable, Sendable {
+            /// Taking back the change set with this cursor.
+            case undo(Cursor)
+            /// Taking back the undo with this cursor.
+            case redo(Cursor)
+            /// Applying the profile with this name.
+            case profile(String)
+            /// Repeating a change that was made on this machine.
+            case machine(String)
+            /// A purpose added in a later version, with its subject.
+            case other(String, of: String)
+        }
+
+        init(_ origin: DefaultsCore.Origin) {
+            program = origin.program
+            purpose =
+                switch origin.purpose {
+                case nil: nil
+                case .undo(let cursor)?: .undo(Cursor(cursor))
+                case .redo(let cursor)?: .redo(Cursor(cursor))
+                case .profile(let name)?: .profile(name)
+                case .machine(let name)?: .machine(name)
+                case .other(let name, let subject)?: .other(name, of: subject)
+                }
+        }
     }
 
     /// A position in the agent's log, for `defaults tail --since`.
@@ -37,8 +72,10 @@ public struct DefaultsChange: Hashable, Sendable {
 
     /// The domain that changed.
     public let domain: PreferencesDomain
-    /// The origin of the changes.
+    /// The writer of the changes.
     public let source: Source
+    /// The reason for the changes, if their writer gave one.
+    public let origin: Origin?
     /// The changes to this domain's keys, each key once, sorted by name.
     public let changes: [KeyChange<PropertyListValue?>]
     /// The time of the change, for display only: the stream's order is authoritative, since clocks may be set.
@@ -58,6 +95,7 @@ public struct DefaultsChange: Hashable, Sendable {
             case .file: .file
             case .agent: .agent
             }
+        origin = changeSet.origin.map(Origin.init)
         changes = changeSet.changes.map { KeyChange(key: $0.key, oldValue: $0.old, newValue: $0.new) }
         self.time = Date(timeIntervalSince1970: Double(time.nanoseconds) / 1e9)
         self.cursor = Cursor(cursor)

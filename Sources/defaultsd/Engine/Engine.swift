@@ -63,6 +63,9 @@ actor Engine: Service {
     var systemProblems: [DefaultsError] = []
     /// The last reported problems of the settings.
     private var settingsProblems: [String] = []
+    /// Whether a thread thins the archive, and whether it must be thinned once more afterwards.
+    private var isThinning = false
+    private var needsThinning = false
     /// The parts of the agent that the engine notifies; set before the first event is read.
     let observers = ForkSafeMutex(Observers())
 
@@ -107,6 +110,8 @@ actor Engine: Service {
         revisit(outcome)
         // A crash may have left displaced files.
         plan(.examineDisplaced, in: .zero)
+        // The settings may have changed while no agent was running.
+        if !settings.historyExclusions.isEmpty { thinArchive() }
         // A damaged file is left alone until it is repaired or edited again.
         for (domain, _) in store.pending() where store.snapshot(of: domain).damage == nil {
             storeNeedsSaving(domain, .immediate)
@@ -149,6 +154,7 @@ actor Engine: Service {
             _ = store.examineDisplaced()
             return store.displacedPaths
         }
+        await onDisk { $0.closeLog() }
         for path in left {
             log.logger.notice(
                 "A displaced file is still being written, or could not be saved; it stays for the next agent: \(path)")
@@ -233,6 +239,30 @@ actor Engine: Service {
         // A program may keep a displaced file open indefinitely.
         let isLeft = await onDisk { $0.examineDisplaced(olderThan: age) }
         if isLeft { fail(.examineDisplaced) } else { schedule.succeed(.examineDisplaced) }
+        // The archive grows only when something has been saved.
+        if store.isArchiveOversized(settings.history) { thinArchive() }
+    }
+
+    /// Thins the archive of the history on a thread of its own, since this takes a second.
+    private func thinArchive() {
+        needsThinning = isThinning
+        if isThinning { return }
+        isThinning = true
+        let (store, settings, log, eventLoop) = (store, settings, log, eventLoop)
+        let isStarted = DetachedThread.start {
+            do throws(SystemCall.Failure) {
+                try store.thinArchive(settings.history)
+            } catch {
+                log.logger.warning("The archive of the history can't be thinned: \(error)")
+            }
+            eventLoop.execute {
+                self.assumeIsolated { engine in
+                    engine.isThinning = false
+                    if engine.needsThinning { engine.thinArchive() }
+                }
+            }
+        }
+        if !isStarted { isThinning = false }
     }
 
     /// Starts a new change log file, or plans another attempt if that fails.
@@ -252,9 +282,14 @@ actor Engine: Service {
         for problem in problems where !settingsProblems.contains(problem) { log.logger.warning("\(problem)") }
         settingsProblems = problems
         guard new != settings else { return }
-        settings = new
         log.follow(new)
         store.setLogCapacity(new.logCapacity)
+        let excludesMore = new.historyExclusions != settings.historyExclusions
+        settings = new
+        if excludesMore {
+            store.exclude(new.historyExclusions)
+            thinArchive()
+        }
         observers.withLock { $0.subscribers }?.follow(new)
         // The new delays apply to edits that are already pending.
         for (domain, _) in store.pending() { scheduleSave(domain, .delayed) }

@@ -145,8 +145,8 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private func answer(_ numbered: NumberedRequest) throws(DefaultsError) {
         let number = numbered.number
-        if case .hello(let protocolVersion, let client, let version) = numbered.request {
-            try greet(protocolVersion, client, number)
+        if case .hello(let versions, let client, let version) = numbered.request {
+            try greet(versions, client, number)
             clientVersion = version
             return
         }
@@ -181,6 +181,9 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .unsubscribe(let subscription):
             subscriptions[subscription] = nil
             send(.unsubscribed, to: number)
+        case .history(let request):
+            try SubscriptionLimits.check(request.filter, beside: subscriptions.values)
+            send(.history(try server.store.history(request)), to: number)
         case .status: send(.status(StatusReport.fields(of: server)), to: number)
         case .handOver:
             try server.handOver()
@@ -188,17 +191,18 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    private func greet(_ version: Int64, _ client: String, _ number: UInt64) throws(DefaultsError) {
-        guard version == Request.protocolVersion else {
+    private func greet(_ versions: ClosedRange<Int64>, _ client: String, _ number: UInt64) throws(DefaultsError) {
+        let ours = Request.protocolVersions
+        guard ours.overlaps(versions) else {
             throw DefaultsError(
                 .protocolViolation,
-                "This agent (\(Version.current)) speaks version \(Request.protocolVersion) of the protocol, but "
-                    + "\(client) speaks version \(version). Upgrade the older of the two.")
+                "This agent (\(Version.current)) speaks versions \(ours.lowerBound) to \(ours.upperBound) of the "
+                    + "protocol, but \(client) speaks version \(versions.lowerBound). Upgrade the older of the two.")
         }
         hasGreeted = true
         let welcome = Welcome(
             pid: Int64(AppIdentity.current.pid), directory: server.directory.path, system: server.store.system,
-            cursor: server.store.cursor)
+            cursor: server.store.cursor, protocolVersion: min(versions.upperBound, ours.upperBound))
         send(.welcome(welcome), to: number)
     }
 

@@ -14,7 +14,7 @@ enum StatusReport {
             "pid": .integer(Int64(AppIdentity.current.pid)),
             "version": .string(Version.current),
             "executable": .string(AppIdentity.current.executable),
-            "protocol": .integer(Request.protocolVersion),
+            "protocol": .integer(Request.protocolVersions.upperBound),
             "uptime": .real((ContinuousClock.now - server.started) / .seconds(1)),
             "directory": .string(server.directory.path),
             "socket": .string(server.address.socketPath),

@@ -19,7 +19,8 @@ struct Auditor {
             throw DefaultsError(.agentUnavailable, "No agent serves \(directory.path).")
         }
         var findings = try agent.barrier().failures.map(\.description)
-        let log = ChangeLogFile.recover(from: address.logPath(for: directory), limits: Frame.messageLimits)
+        let location = LogLocation(for: directory, address, environment: .current)
+        let log = ChangeLogFile.recover(from: location.log, limits: Frame.messageLimits)
         if log == nil { findings.append("The change log can't be recovered.") }
         for domain in try agent.domains() where domain.user == .current {
             let snapshot = try agent.snapshot(of: domain)

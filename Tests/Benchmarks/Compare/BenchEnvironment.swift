@@ -35,6 +35,7 @@ final class BenchEnvironment {
     var environment: [String: String] {
         [
             "DEFAULTS_DIRECTORY": preferences, "XDG_CONFIG_HOME": preferences, "XDG_RUNTIME_DIR": runtime,
+            "XDG_STATE_HOME": root.appending(path: "state").path,
             "HOME": root.appending(path: "home").path, "DEFAULTS_SYSTEM_DIRECTORIES": root.path + "/none",
             "DEFAULTS_MANAGED_DIRECTORY": root.path + "/none",
             "DBUS_SESSION_BUS_ADDRESS": "unix:path=\(busPath)",

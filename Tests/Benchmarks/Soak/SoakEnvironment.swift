@@ -41,7 +41,8 @@ final class SoakEnvironment {
     var environment: [String: String] {
         [
             "DEFAULTS_DIRECTORY": preferences, "XDG_CONFIG_HOME": preferences,
-            "XDG_RUNTIME_DIR": root.appending(path: "runtime").path, "DEFAULTS_SYSTEM_DIRECTORIES": root.path + "/none",
+            "XDG_RUNTIME_DIR": root.appending(path: "runtime").path,
+            "XDG_STATE_HOME": root.appending(path: "state").path, "DEFAULTS_SYSTEM_DIRECTORIES": root.path + "/none",
             "DEFAULTS_MANAGED_DIRECTORY": root.path + "/none",
         ]
     }

@@ -111,7 +111,7 @@ struct ChangeLogFileTests {
             let (log, marks) = sample()
             let header = try ChangeLogFile.create(at: path, log: ChangeLog(epoch: log.epoch), marks: [], sizeLimit: 1)
             var ends = [try RawFile.read(path).count]
-            let entries: [ChangeLogFile.Entry] =
+            let entries: [LogEntry] =
                 (log.records(after: 0) ?? []).map { .record($0) } + marks.map { .mark($0) }
             for entry in entries {
                 try header.append([entry])

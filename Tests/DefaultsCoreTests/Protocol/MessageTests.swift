@@ -36,8 +36,8 @@ struct MessageTests {
 
     static let requests: [Request] = {
         var requests: [Request] = [
-            .hello(protocolVersion: 1, client: "test", version: nil),
-            .hello(protocolVersion: 1, client: "test", version: "0.2.0"), .domains, .synchronize(nil), .synchronize([]),
+            .hello(versions: 1...1, client: "test", version: nil),
+            .hello(versions: 1...2, client: "test", version: "0.3.0"), .domains, .synchronize(nil), .synchronize([]),
             .synchronize(Set(domains)), .status,
             .unsubscribe(.max), .widen(.max, domains.map(\.name)), .narrow(0, []),
         ]

@@ -1,0 +1,34 @@
+package import DefaultsCore
+
+/// The values of a domain at an earlier time.
+package struct PastValues {
+    /// The values, as far as the history tells.
+    package private(set) var values: DomainValues
+    /// The keys whose values have changed without a record, so that their past values may be wrong.
+    package private(set) var uncertain: Set<String> = []
+    /// Whether the history doesn't reach back far enough.
+    package private(set) var isTooOld = false
+
+    /// Follows a domain's history back from its present values.
+    ///
+    /// - Parameters:
+    ///   - present: The present values.
+    ///   - history: The history of the domain alone.
+    ///   - isPast: A function that returns whether a record is part of the past to return.
+    /// - Throws: The errors of the reader.
+    package init(
+        from present: DomainSnapshot, _ history: inout HistoryReader, until isPast: (LogRecord) -> Bool
+    ) throws(DefaultsError) {
+        values = present.values
+        while let record = try history.next() {
+            if isPast(record) { return }
+            if record.domain != present.domain || record.revision > present.cursor.revision { continue }
+            guard case .change(let changeSet) = record.event else { continue }
+            for change in changeSet.changes {
+                if values[change.key] != change.new { uncertain.insert(change.key) }
+                values[change.key] = change.old
+            }
+        }
+        isTooOld = true
+    }
+}

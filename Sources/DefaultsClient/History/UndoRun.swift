@@ -1,0 +1,73 @@
+package import DefaultsCore
+
+/// A run of undo or redo, which takes back change sets one after another.
+package struct UndoRun {
+    private let backend: any Backend
+    private let isRedo: Bool
+    private let isDry: Bool
+    /// The values that a dry run has reached.
+    private var values: [Domain: DomainValues] = [:]
+
+    /// Creates a run.
+    ///
+    /// - Parameters:
+    ///   - backend: The agent or store that makes the edits.
+    ///   - isRedo: Whether undos are taken back.
+    ///   - isDry: Whether nothing is changed.
+    package init(_ backend: any Backend, isRedo: Bool = false, isDry: Bool = false) {
+        self.backend = backend
+        self.isRedo = isRedo
+        self.isDry = isDry
+    }
+
+    /// What became of a change set.
+    package struct Outcome: Hashable, Sendable {
+        /// The changes made, from the present to the former values.
+        package var changes: [KeyChange] = []
+        /// The keys that hold neither the value that the change set gave them nor the former one, which they keep.
+        package var kept: [String] = []
+    }
+
+    /// Takes back a change set, except for keys that have other values by now.
+    ///
+    /// The edit is made on the condition that its keys still hold what the change set gave them, so it can't undo a
+    /// later edit.
+    package mutating func takeBack(_ changeSet: ChangeSet, at cursor: Cursor) throws(DefaultsError) -> Outcome {
+        while true {
+            let reached = values[changeSet.domain]
+            let present = if let reached { reached } else { try backend.snapshot(of: changeSet.domain).values }
+            let outcome = Self.outcome(of: changeSet, present)
+            if outcome.changes.isEmpty { return outcome }
+            let edit = Difference(outcome.changes.map { ($0.key, $0.new) }) { $1 }
+            if isDry {
+                var result = present
+                for change in outcome.changes { result[change.key] = change.new }
+                values[changeSet.domain] = result
+                return outcome
+            }
+            do throws(DefaultsError) {
+                try backend.edit(
+                    changeSet.domain, edit, replacesAll: false,
+                    expecting: Difference(outcome.changes.map { ($0.key, $0.old) }) { $1 },
+                    origin: Origin(purpose: isRedo ? .redo(cursor) : .undo(cursor)))
+                return outcome
+            } catch {
+                // Somebody was faster.
+                guard error.code == .changed else { throw error }
+            }
+        }
+    }
+
+    private static func outcome(of changeSet: ChangeSet, _ present: DomainValues) -> Outcome {
+        var outcome = Outcome()
+        for change in changeSet.changes {
+            let value = present[change.key]
+            if value == change.new {
+                outcome.changes.append(KeyChange(key: change.key, old: change.new, new: change.old))
+            } else if value != change.old {
+                outcome.kept.append(change.key)
+            }
+        }
+        return outcome
+    }
+}

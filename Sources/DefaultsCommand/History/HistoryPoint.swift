@@ -1,0 +1,117 @@
+import ArgumentParser
+import DefaultsClient
+import DefaultsCore
+import Linux
+
+/// A point in the history: a position in the log, or a time.
+enum HistoryPoint: ExpressibleByArgument {
+    case cursor(Cursor)
+    /// The number at the end of a cursor, as `defaults log` shows it.
+    case revision(Revision)
+    case time(Timestamp)
+
+    init?(argument: String) {
+        if let cursor = try? Cursor(argument) {
+            self = .cursor(cursor)
+        } else if let revision = Revision(argument) {
+            self = .revision(revision)
+        } else if let time = TypedTime.read(argument) {
+            self = .time(time)
+        } else {
+            return nil
+        }
+    }
+
+    /// Checks that a cursor is of the agent's log.
+    func check(_ history: HistoryReader) throws(DefaultsError) {
+        if case .cursor(let cursor) = self, cursor.epoch != history.epoch { throw .otherLog(cursor) }
+    }
+
+    /// Returns whether a record is at this point or before it.
+    func includes(_ record: LogRecord) -> Bool {
+        switch self {
+        case .cursor(let cursor): record.revision <= cursor.revision
+        case .revision(let revision): record.revision <= revision
+        case .time(let time): record.time <= time
+        }
+    }
+
+    /// Returns whether this is the position of a record.
+    func names(_ record: LogRecord) -> Bool {
+        switch self {
+        case .cursor(let cursor): record.revision == cursor.revision
+        case .revision(let revision): record.revision == revision
+        case .time: false
+        }
+    }
+}
+
+extension LocationChoice {
+    /// Connects to the agent, whose history is to be read.
+    func openHistory(of filter: SubscriptionFilter) throws -> (AgentConnection, HistoryReader) {
+        guard let agent = try open() as? AgentConnection else {
+            throw Failure(
+                "No agent is running, and only an agent has the history. Start one with `defaultsd`.", .unavailable)
+        }
+        return (agent, try HistoryReader(agent, filter))
+    }
+}
+
+/// The domain and keys of verbs that work on the history.
+struct HistoryScope: ParsableArguments {
+    @Argument(help: "The domain, or a pattern of names (default: all domains).", completion: Candidates.domain)
+    var domain: String?
+    @Argument(help: "Keys, or patterns of keys (default: all keys).", completion: Candidates.key)
+    var keys: [String] = []
+
+    /// Returns the filter, in which a name without wildcards means one domain, as with other verbs.
+    func filter() throws(DefaultsError) -> SubscriptionFilter {
+        try SubscriptionFilter.named(domain, keys)
+    }
+}
+
+/// The program whose changes a verb works on.
+struct ProgramOption: ParsableArguments {
+    @Option(name: .customLong("by"), help: ArgumentHelp("Only changes by this program.", valueName: "program"))
+    var program: String?
+
+    /// Returns whether a change set was made by the program, or on its behalf: its path, or the last part of it.
+    func includes(_ changeSet: ChangeSet) -> Bool {
+        guard let program else { return true }
+        let names: [String] = [changeSet.origin?.program, changeSet.source.program].compactMap(\.self)
+        return names.contains { $0 == program || Path.lastName(of: $0) == program }
+    }
+}
+
+extension Writer {
+    /// The path of an app's executable, or the kind of another writer.
+    fileprivate var program: String {
+        switch self {
+        case .app(let app): app.executable
+        case .file: "file"
+        case .agent: "agent"
+        }
+    }
+}
+
+extension OpenDomain {
+    /// Returns the values at a point in the history, and reports those that may be wrong.
+    func pastValues(_ point: HistoryPoint, of options: some LocationChoice) throws -> DomainValues {
+        guard location.directory == nil else {
+            throw Failure("\(location.name) isn't in the preferences directory, so it has no history.", .usage)
+        }
+        let filter = SubscriptionFilter(domains: [GlobPattern.exactly(domain.name.description)])
+        var (agent, history) = try options.openHistory(of: filter)
+        try point.check(history)
+        let past = try PastValues(from: try agent.snapshot(of: domain), &history) { point.includes($0) }
+        for key in past.uncertain.sorted() where past.values[key] != nil {
+            Failure.note(
+                "\(key.printable) may have had another value: it has changed without a record, as when no agent runs.")
+        }
+        if past.isTooOld {
+            Failure.note(
+                "No change of \(location.name) before that is known. These are the values before its first known one.")
+        }
+        return past.values
+    }
+}

@@ -1,0 +1,119 @@
+import DefaultsCore
+import PropertyList
+
+/// A profile: the keys of some domains to set or remove, as `defaults record` prints and `defaults apply` reads it.
+///
+/// In a file, it is a property list with the entry `Domains`, an array of dictionaries with the entries `Domain`,
+/// `Host` (omitted for any host), `Set` (a dictionary) and `Remove` (an array of keys).
+struct Profile {
+    private(set) var edits: [Domain: Difference] = [:]
+
+    init() {}
+
+    /// Reads a profile.
+    ///
+    /// - Throws: A `Failure` that names the entry that isn't valid.
+    init(_ document: InputDocument) throws(Failure) {
+        let values = try document.values("; nothing was applied")
+        guard case .array(let entries)? = values["Domains"] else {
+            throw Self.wrong(document, "the entry \"Domains\" must be an array of dictionaries")
+        }
+        for (index, entry) in entries.enumerated() {
+            func refuse(_ problem: String) -> Failure { Self.wrong(document, "Domains.\(index): \(problem)") }
+            guard case .dictionary(let fields) = entry, case .string(let name)? = fields["Domain"] else {
+                throw refuse("expected a dictionary with a string \"Domain\"")
+            }
+            let domain: Domain
+            do throws(DefaultsError) {
+                var host: String?
+                if case .string(let text)? = fields["Host"] { host = text }
+                domain = Domain(try DomainName(name), host: try DomainHost(identifier: host))
+            } catch {
+                throw refuse(error.description)
+            }
+            var edit = edits[domain] ?? [:]
+            switch fields["Remove"] {
+            case nil: break
+            case .array(let keys)?:
+                for key in keys {
+                    guard case .string(let key) = key else { throw refuse("\"Remove\" must be an array of keys") }
+                    edit[key] = .some(nil)
+                }
+            default: throw refuse("\"Remove\" must be an array of keys")
+            }
+            switch fields["Set"] {
+            case nil: break
+            case .dictionary(let values)?: for (key, value) in values { edit[key] = .some(value) }
+            default: throw refuse("\"Set\" must be a dictionary")
+            }
+            if let unknown = fields.keys.sorted().first(where: { !["Domain", "Host", "Set", "Remove"].contains($0) }) {
+                throw refuse("\"\(unknown.printable)\" isn't an entry of a profile")
+            }
+            edits[domain] = edit
+        }
+    }
+
+    private static func wrong(_ document: InputDocument, _ problem: String) -> Failure {
+        Failure("\(document.name) isn't a profile: \(problem). Nothing was applied.", .dataError)
+    }
+
+    /// Adds the changes of a change set, of which only the last to each key remains.
+    mutating func add(_ changeSet: ChangeSet) {
+        for change in changeSet.changes { edits[changeSet.domain, default: [:]][change.key] = .some(change.new) }
+    }
+
+    /// The profile as a property list.
+    var value: PropertyListValue {
+        let domains = edits.sorted { $0.key < $1.key }.map { domain, edit in
+            var fields: DomainValues = ["Domain": .string(domain.name.description)]
+            fields["Host"] = domain.host.identifier.map { .string($0) }
+            let removed = edit.filter { $1 == nil }.keys.sorted()
+            if removed.count < edit.count { fields["Set"] = .dictionary(edit.compactMapValues(\.self)) }
+            if !removed.isEmpty { fields["Remove"] = .array(removed.map { .string($0) }) }
+            return PropertyListValue.dictionary(fields)
+        }
+        return ["Domains": .array(domains)]
+    }
+
+    /// The commands that make the same edits.
+    func commands() throws(PropertyListError) -> String {
+        var text = ""
+        for (domain, edit) in edits.sorted(by: { $0.key < $1.key }) {
+            let host = domain.host.identifier.map { "-host \(Self.quoted($0)) " } ?? ""
+            for (key, value) in edit.sorted(by: { $0.key < $1.key }) {
+                let target = "\(Self.quoted(domain.name.description)) \(Self.quoted(key))"
+                if let value {
+                    text += "defaults \(host)write \(target) \(try Self.arguments(for: value))\n"
+                } else {
+                    text += "defaults \(host)delete \(target)\n"
+                }
+            }
+        }
+        return text
+    }
+
+    private static func arguments(for value: PropertyListValue) throws(PropertyListError) -> String {
+        switch value {
+        case .string(let text): "-string \(quoted(text))"
+        case .integer(let number): "-int \(number)"
+        case .real(let number) where number.isFinite: "-float \(number)"
+        case .boolean(let flag): "-bool \(flag)"
+        case .data(let bytes):
+            "-data \(quoted(bytes.map { String(UInt16($0) + 256, radix: 16).dropFirst() }.joined()))"
+        default: quoted(String(decoding: try value.write(as: .xml), as: UTF8.self))
+        }
+    }
+
+    /// Quotes a word for a shell.
+    private static func quoted(_ text: String) -> String {
+        let isPlain =
+            !text.isEmpty
+            && text.utf8.allSatisfy {
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
+                    || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || "._-/".utf8.contains($0)
+            }
+        return isPlain
+            ? text : "'\(text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'"
+    }
+}

@@ -1,0 +1,60 @@
+import ArgumentParser
+import DefaultsClient
+import DefaultsCore
+
+/// A call of `undo` or `redo`.
+struct UndoCommand {
+    let location: LocationOptions
+    let options: UndoOptions
+    let operands: [String]
+    let isRedo: Bool
+
+    func run() throws {
+        let named = operands.first.flatMap(HistoryPoint.init(position:))
+        let scope = named == nil ? operands : Array(operands.dropFirst())
+        let (agent, history) = try location.openHistory(of: try .named(scope.first, Array(scope.dropFirst())))
+        try (named ?? options.since)?.check(history)
+        var search = UndoSearch(history, isRedo ? .undos : .changes)
+        var run = UndoRun(agent, isRedo: isRedo, isDry: options.dryRun)
+        let style = ChangeText(isColored: options.color.isColored())
+        var domains: Set<Domain> = []
+        var found = 0
+        var kept = 0
+        while found < limit(named), let next = try search.next(orNamed: { named?.names($0) ?? false }) {
+            if let named, !named.names(next.record) {
+                // The named record is older, or isn't there.
+                if named.includes(next.record) { break }
+                continue
+            }
+            if options.since?.includes(next.record) == true { break }
+            if !options.program.includes(next.changeSet) { continue }
+            found += 1
+            let outcome = try run.takeBack(next.changeSet, at: next.cursor)
+            if !outcome.changes.isEmpty { domains.insert(next.changeSet.domain) }
+            for change in outcome.changes {
+                try StandardOutput.write("\(style.name(next.changeSet.domain)) \(style.text(change))\n")
+            }
+            for key in outcome.kept {
+                kept += 1
+                let since = search.lastChange(of: key, in: next.changeSet.domain).map(style.explanation) ?? ""
+                Failure.note("\(next.changeSet.domain) \(key.printable) keeps its value, which was set later\(since).")
+            }
+        }
+        if !options.dryRun, !domains.isEmpty, let failure = try agent.barrier(domains).failures.first { throw failure }
+        if found == 0 { throw Failure(nothing(named), .notFound) }
+        if kept > 0 { throw ExitCode(1) }
+    }
+
+    /// Returns the maximum number of change sets to take back.
+    private func limit(_ named: HistoryPoint?) -> Int {
+        if let last = options.last { return last }
+        return options.since == nil ? 1 : .max
+    }
+
+    private func nothing(_ named: HistoryPoint?) -> String {
+        if named != nil {
+            return "The history has no change set of that number that can be taken back; `defaults log` lists them."
+        }
+        return isRedo ? "There is no undo to take back." : "There is no change to take back."
+    }
+}

@@ -1,0 +1,104 @@
+import ArgumentParser
+import DefaultsClient
+import DefaultsCore
+import Linux
+import PropertyList
+
+/// `defaults apply PROFILE`.
+struct Apply: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "apply",
+        abstract: "Make the changes of a profile.",
+        discussion: """
+            Sets and removes the keys in a profile, a property list from `defaults record`, as one change set for each \
+            domain, and prints what changes. A profile that is applied again changes nothing.
+
+            The agent remembers changes under the profile's name, which is the file's name unless --name is given. \
+            --prune also resets keys that the profile has set before, that it doesn't mention anymore, and that nobody \
+            has changed since: they get back the values that they had before. --undo resets all of them.
+
+            EXAMPLES
+              defaults apply dark.plist --dry-run
+              defaults apply dark.plist --prune
+              defaults apply --undo dark
+            """)
+
+    @OptionGroup var location: LocationOptions
+    @Flag(help: "Show what would be changed, but change nothing.") var dryRun = false
+    @Flag(help: "Reset keys that the profile no longer mentions.") var prune = false
+    @Option(help: ArgumentHelp("The profile's name (default: the name of the file).", valueName: "name"))
+    var name: String?
+    @Option(help: ArgumentHelp("Reset all keys that the profile of this name has set.", valueName: "name"))
+    var undo: String?
+    @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
+    var color: ColorChoice = .auto
+    @Argument(help: "The profile, or - for standard input.", completion: .file()) var path: FilePath?
+
+    func validate() throws {
+        guard (path == nil) != (undo == nil) else {
+            throw ValidationError("Give either a profile or --undo with a name.")
+        }
+        if undo != nil, prune || name != nil { throw ValidationError("--undo needs neither --prune nor --name.") }
+        if let path, path.isStandard, name == nil {
+            throw ValidationError("A profile from standard input needs a --name.")
+        }
+    }
+
+    func run() throws {
+        let profile = try path.map { path throws(Failure) in try Profile(try InputDocument(path)) } ?? Profile()
+        let name = undo ?? name ?? path.map { Self.name(of: $0) } ?? ""
+        let backend = try location.open()
+        let style = ChangeText(isColored: color.isColored())
+        var changed: Set<Domain> = []
+        for (domain, edit) in profile.edits.sorted(by: { $0.key < $1.key }) {
+            let changes = Self.changes(edit, in: try backend.snapshot(of: domain).values)
+            if changes.isEmpty { continue }
+            try show(changes, of: domain, style)
+            changed.insert(domain)
+            if dryRun { continue }
+            try backend.edit(
+                domain, edit, replacesAll: false, expecting: nil, origin: Origin(purpose: .profile(name)))
+        }
+        if prune || undo != nil { changed.formUnion(try reset(name, but: profile, style)) }
+        if dryRun { return }
+        for domain in changed.sorted() { try backend.synchronize(domain) }
+        if undo != nil, changed.isEmpty {
+            throw Failure("The profile \"\(name.printable)\" has set nothing.", .notFound)
+        }
+    }
+
+    /// Gives keys that a profile has set their former values, except for those that it still mentions.
+    private func reset(_ name: String, but profile: Profile, _ style: ChangeText) throws -> Set<Domain> {
+        var (agent, history) = try location.openHistory(of: SubscriptionFilter())
+        let trace = try ProfileTrace(ofProfile: name, in: &history)
+        var run = UndoRun(agent, isDry: dryRun)
+        var changed: Set<Domain> = []
+        for (domain, keys) in trace.keys.sorted(by: { $0.key < $1.key }) where domain.user == .current {
+            let keys = keys.filter { profile.edits[domain]?[$0.key] == nil }
+            guard let cursor = keys.values.map(\.cursor).max(by: { $0.revision < $1.revision }) else { continue }
+            let changes = keys.map { KeyChange(key: $0, old: $1.former, new: $1.value) }
+            let outcome = try run.takeBack(
+                ChangeSet(domain: domain, source: .app(.current), changes: changes), at: cursor)
+            if outcome.changes.isEmpty { continue }
+            try show(outcome.changes, of: domain, style)
+            changed.insert(domain)
+        }
+        return changed
+    }
+
+    private func show(_ changes: [KeyChange], of domain: Domain, _ style: ChangeText) throws {
+        try StandardOutput.write(changes.map { "\(style.name(domain)) \(style.text($0))\n" }.joined())
+    }
+
+    private static func changes(_ edit: Difference, in values: DomainValues) -> [KeyChange] {
+        edit.sorted { $0.key < $1.key }.compactMap { key, value in
+            values[key] == value ? nil : KeyChange(key: key, old: values[key], new: value)
+        }
+    }
+
+    /// Returns the name of a profile's file, without its extension.
+    private static func name(of path: FilePath) -> String {
+        let name = Path.lastName(of: InputFile.title(path))
+        return name.hasSuffix(".plist") ? String(name.dropLast(6)) : name
+    }
+}

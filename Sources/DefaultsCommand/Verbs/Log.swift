@@ -1,0 +1,66 @@
+import ArgumentParser
+import DefaultsClient
+import DefaultsCore
+
+/// `defaults log [domain [key…]]`.
+struct Log: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log",
+        abstract: "Show earlier changes, newest first.",
+        discussion: """
+            Prints one line for each changed key: its number in the history, date and time, domain, key, old value, \
+            arrow, new value, and the program that changed it. On a terminal, the output goes through $PAGER. \
+            `defaults undo` takes such a number. Domains and keys may be patterns with * and ?.
+
+            --since takes a time or a number: 10m, 2h, 3d, today, yesterday, 10:15, 2026-11-24, "2026-11-24 10:15".
+
+            The settings HistoryDays, HistoryChanges, HistoryBytes and HistoryExcludes say what the agent keeps; see \
+            defaultsd(8).
+
+            EXAMPLES
+              defaults log
+              defaults log org.example.editor theme
+              defaults log --since 10m --by editor
+              defaults log -n 100 --json | jq .changes
+            """)
+
+    @OptionGroup var location: LocationOptions
+    @OptionGroup var program: ProgramOption
+    @Option(help: ArgumentHelp("Only changes after this time or number.", valueName: "time"))
+    var since: HistoryPoint?
+    @Option(
+        name: .customShort("n"), parsing: .unconditional,
+        help: ArgumentHelp("Show at most this many change sets.", valueName: "count"))
+    var count: Int?
+    @Flag(help: "Print one JSON object per line, as `defaults tail --json` does.") var json = false
+    @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
+    var color: ColorChoice = .auto
+    @OptionGroup var scope: HistoryScope
+
+    func validate() throws {
+        if let count, count < 1 { throw ValidationError("-n must be at least 1.") }
+    }
+
+    func run() throws {
+        var (_, history) = try location.openHistory(of: try scope.filter())
+        try since?.check(history)
+        let style = ChangeText(isColored: color.isColored())
+        var shown = 0
+        try Pager.write {
+            while count.map({ shown < $0 }) ?? true, let record = try history.next() {
+                if since?.includes(record) == true { return nil }
+                if case .change(let changeSet) = record.event {
+                    if !program.includes(changeSet) { continue }
+                } else if program.program != nil {
+                    continue
+                }
+                shown += 1
+                let cursor = Cursor(epoch: history.epoch, revision: record.revision)
+                return json
+                    ? ChangeJSON.line(.record(record, cursor: cursor)).map { $0 + "\n" }
+                    : style.history(record).map { $0 + "\n" }.joined()
+            }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import PropertyList
+
+/// An entry in the change log file.
+package enum LogEntry: Sendable {
+    case record(LogRecord)
+    case mark(FileMark)
+    case marks(FileMarkGroup)
+    /// The end of the log, after which nothing is missing.
+    case end
+
+    /// The bytes of the entry in the file: its length, its hash, and a binary property list.
+    var encoded: [UInt8] {
+        let fields: DomainValues =
+            switch self {
+            case .record(let record): record.fields
+            case .mark(let mark): mark.fields
+            case .marks(let group): group.fields
+            case .end: ["type": "end"]
+            }
+        // Every value in a domain can be written as binary. If one couldn't, its entry would be invalid, and recovery
+        // would reject the whole log.
+        let payload = (try? PropertyListValue.dictionary(fields).write(as: .binary)) ?? []
+        return Frame.bigEndian(UInt32(clamping: payload.count)) + Frame.bigEndian(ContentHash(payload).value) + payload
+    }
+}

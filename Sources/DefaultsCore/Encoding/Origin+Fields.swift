@@ -1,0 +1,36 @@
+import PropertyList
+
+// The encoding of origins in messages and in the change log file.
+
+extension Origin {
+    /// The entries of an origin in a message and in the log.
+    package var fields: DomainValues {
+        var fields: DomainValues = [:]
+        fields["program"] = program.map { .string($0) }
+        if let (name, subject) = purpose?.texts {
+            fields["purpose"] = .string(name)
+            fields["of"] = .string(subject)
+        }
+        return fields
+    }
+
+    /// Creates the origin in a message's entry `origin`; `nil` if there is none.
+    package init?(_ fields: Fields) throws(DefaultsError) {
+        if fields.values["origin"] == nil { return nil }
+        let entry = Fields(try fields.dictionary("origin"))
+        program = try entry.optionalString("program")
+        let subject = try entry.optionalString("of") ?? ""
+        switch try entry.optionalString("purpose") {
+        case nil: purpose = nil
+        case "undo"?: purpose = .undo(try Cursor(subject))
+        case "redo"?: purpose = .redo(try Cursor(subject))
+        case "profile"?: purpose = .profile(subject)
+        case "machine"?: purpose = .machine(subject)
+        case let name?: purpose = .other(name, of: subject)
+        }
+        let texts = [program, purpose?.texts.name, purpose?.texts.subject].compactMap(\.self)
+        guard texts.allSatisfy({ $0.utf8.count <= Self.maximumLength }) else {
+            throw Fields.wrong("origin", "a dictionary of strings of at most \(Self.maximumLength) bytes")
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import Glibc
+package import Linux
+
+/// The paths of the files in which the agent of a directory keeps its change log and the archive of older records.
+///
+/// For the default directory, they are in `$XDG_STATE_HOME/defaultsd`, so that the history and cursors survive a
+/// reboot. For a directory that the user named, such as a test's, they are beside the socket, so that nothing of it is
+/// left in the user's home.
+package struct LogLocation: Hashable, Sendable {
+    /// The path of the change log.
+    package let log: String
+    /// The path of the archive.
+    package var archive: String { "\(log.dropLast(Self.suffix.count)).archive" }
+    /// The path at which earlier versions kept the change log; `nil` if it is the same.
+    package let former: String?
+    private static let suffix = ".log"
+
+    /// Finds the location for the agent of a directory.
+    ///
+    /// The names contain a hash of the directory's path, so that an agent that serves another directory doesn't load
+    /// these edits.
+    package init(for directory: PreferencesDirectory, _ address: AgentAddress, environment: Environment) {
+        let name = "\(directory.resolvedPathHash)\(Self.suffix)"
+        let besideSocket = "\(address.socketPath).\(name)"
+        if directory.isUsual(in: environment), let state = Self.stateHome(environment) {
+            (log, former) = ("\(state)/defaultsd/\(name)", besideSocket)
+        } else {
+            (log, former) = (besideSocket, nil)
+        }
+    }
+
+    /// The location beside the socket, for an agent that can't use the usual one.
+    package var fallback: LogLocation? { former.map { LogLocation(log: $0) } }
+
+    /// Creates the location of a log at a path.
+    package init(log: String) {
+        (self.log, former) = (log, nil)
+    }
+
+    private static func stateHome(_ environment: Environment) -> String? {
+        if let given = environment["XDG_STATE_HOME"], Path.isAbsolute(given) { return given }
+        return environment.home.map { "\($0)/.local/state" }
+    }
+
+    /// Creates the directory of the files, accessible only to the user.
+    ///
+    /// - Throws: The failure of the system call, or `EPERM` if the directory belongs to another user.
+    package func makeDirectory() throws(SystemCall.Failure) {
+        let path = Path.directory(of: log)
+        var missing = [path]
+        while let next = missing.last, access(next, F_OK) != 0, next != "/" { missing.append(Path.directory(of: next)) }
+        for path in missing.reversed() where mkdir(path, 0o700) != 0 && errno != EEXIST {
+            throw SystemCall.Failure(number: errno)
+        }
+        var status = stat()
+        try SystemCall.run { stat(path, &status) }
+        guard status.st_uid == geteuid() else { throw SystemCall.Failure(number: EPERM) }
+    }
+}
