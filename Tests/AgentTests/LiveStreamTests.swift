@@ -131,4 +131,28 @@ struct LiveStreamTests {
     }
 
     private struct Missing: Error {}
+
+    @Test("The history has earlier change sets, newest first, and `undo` takes one back unless its key has changed")
+    func history() async throws {
+        try await withPlace { place in
+            for number in 1...3 { try place.set(number) }
+            place.defaults[.size] = 4
+            place.defaults.synchronize()
+            var changes: [DefaultsChange] = []
+            for try await change in place.defaults.history(of: .application) { changes.append(change) }
+            #expect(changes.map { $0.changes.first?.newValue } == [4, 3, 2, 1])
+            #expect(changes.first?.source == .thisProcess)
+            let last = try #require(changes.first)
+            var events = place.defaults.changes(in: .application).makeAsyncIterator()
+            let result = try await place.defaults.undo(last)
+            #expect(result.changes.map(\.newValue) == [3] && result.keptKeys == [])
+            while place.defaults[.size] != 3 { _ = try await events.next() }
+            // The key has changed again since.
+            #expect(try await place.defaults.undo(changes[3]).keptKeys == ["size"])
+            var again = place.defaults.history(of: .application).makeAsyncIterator()
+            #expect(try await again.next()?.origin?.purpose == .undo(last.cursor))
+            place.agent.kill()
+            await #expect(throws: DefaultsProblem.self) { try await place.defaults.undo(last) }
+        }
+    }
 }

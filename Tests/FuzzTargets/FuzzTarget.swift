@@ -4,7 +4,7 @@ import PropertyList
 ///
 /// `Fuzzer` searches for bytes that break them; the tests replay those that were found, and the seeds.
 package enum FuzzTarget: String, CaseIterable, Sendable {
-    case xml, binary, oldStyle, splice, json, frames, requests, messages, changeLog, command
+    case xml, binary, oldStyle, splice, json, frames, requests, messages, changeLog, archive, command
 
     /// A check that failed for some bytes.
     package struct Finding: Error, CustomStringConvertible {
@@ -23,6 +23,7 @@ package enum FuzzTarget: String, CaseIterable, Sendable {
         case .requests: try MessageCheck.checkRequest(bytes)
         case .messages: try MessageCheck.checkMessage(bytes)
         case .changeLog: try ChangeLogCheck.check(bytes)
+        case .archive: try ArchiveCheck.check(bytes)
         case .command: try CommandCheck.check(bytes)
         }
     }

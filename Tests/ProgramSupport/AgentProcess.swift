@@ -123,7 +123,11 @@ package final class AgentProcess {
 
     /// Runs `defaults` with this agent.
     @discardableResult
-    package func defaults(_ arguments: String...) throws -> Programs.Outcome {
+    package func defaults(_ arguments: String...) throws -> Programs.Outcome { try run(arguments) }
+
+    /// Runs `defaults` with this agent and any number of arguments.
+    @discardableResult
+    package func run(_ arguments: [String]) throws -> Programs.Outcome {
         let command = launcher + [Programs.defaults] + arguments
         return try Programs.run(command[0], Array(command[1...]), environment: place.environment)
     }

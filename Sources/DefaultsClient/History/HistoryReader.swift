@@ -1,13 +1,19 @@
 package import DefaultsCore
 import Linux
 
-/// A reader of the history, newest record first: the agent's change log, and then the archive.
+/// A reader of the history, newest record first.
+///
+/// It asks the agent for the records of the change log, and then reads older ones from the agent's files: those that
+/// the log has dropped, but its file hasn't yet, and those in the archive.
 package struct HistoryReader {
     private let agent: AgentConnection
     private let filter: SubscriptionFilter
     private var page: HistoryPage?
     private var records: ArraySlice<LogRecord> = []
-    private var archived: AnyIterator<LogRecord>?
+    /// The records in the files; `nil` until the agent has sent its own.
+    private var older: AnyIterator<LogRecord>?
+    /// The revision of the last record returned, or of the first one that wasn't searched.
+    private var revision = Revision.max
     /// The epoch of the agent's log, which makes cursors of revisions.
     package var epoch: Epoch { agent.welcome.cursor.epoch }
 
@@ -32,11 +38,19 @@ package struct HistoryReader {
     package mutating func next() throws(DefaultsError) -> LogRecord? {
         while true {
             if let record = records.popFirst() { return record }
-            if let archived {
-                guard let record = archived.next() else { return nil }
-                if let wanted = filter(record) { return wanted }
-            } else if page?.isEnd == true {
-                archived = try openArchive()
+            if let older {
+                if let record = older.next() {
+                    revision = record.revision
+                    if let wanted = filter(record) { return wanted }
+                } else if let archive = page?.archive {
+                    page?.archive = nil
+                    self.older = try openArchive(archive)
+                } else {
+                    return nil
+                }
+            } else if let page, page.isEnd {
+                revision = page.next.revision
+                older = openLog(page.log)
             } else {
                 let page = try agent.history(HistoryRequest(filter: filter, before: page?.next, limit: 500))
                 records = page.records[...]
@@ -45,11 +59,17 @@ package struct HistoryReader {
         }
     }
 
-    private func openArchive() throws(DefaultsError) -> AnyIterator<LogRecord> {
-        guard let page, let path = page.archive else { return AnyIterator { nil } }
+    /// Returns the records in the change log file before the ones that have been searched.
+    private func openLog(_ path: String?) -> AnyIterator<LogRecord> {
+        let log = path.flatMap { ChangeLogFile.recover(from: $0, limits: Frame.messageLimits) }
+        let older = (log?.records ?? []).prefix { $0.revision < revision }
+        return AnyIterator(older.reversed().makeIterator())
+    }
+
+    private func openArchive(_ path: String) throws(DefaultsError) -> AnyIterator<LogRecord> {
         do throws(SystemCall.Failure) {
             guard let file = try HistoryFile(reading: path) else { return AnyIterator { nil } }
-            return AnyIterator(file.records(before: page.next.revision).makeIterator())
+            return AnyIterator(file.records(before: revision).makeIterator())
         } catch {
             throw DefaultsError(
                 .unreadable, errno: error.number, "The older part of the history, \(path), can't be read")

@@ -33,11 +33,11 @@ struct Record: ParsableCommand {
         guard let agent = try location.open() as? AgentConnection else {
             throw Failure("`record` needs an agent. Start one with `defaultsd`.", .unavailable)
         }
+        let interruption = try Interruption()
         _ = try agent.subscribe(.now, filter: SubscriptionFilter(domains: filters.flatMap(\.self)), mode: .everything)
         var option = ProgramOption()
         option.program = program
         var profile = Profile()
-        let interruption = try Interruption()
         if isatty(STDERR_FILENO) == 1 { Failure.note("Recording. Press Ctrl-C to stop.") }
         while let event = try agent.nextEvent(within: -1, whileReading: interruption.descriptor) {
             switch event {

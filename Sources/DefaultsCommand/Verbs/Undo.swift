@@ -61,33 +61,3 @@ struct Redo: ParsableCommand {
         try UndoCommand(location: location, options: options, operands: operands, isRedo: true).run()
     }
 }
-
-/// The options of `undo` and `redo`.
-struct UndoOptions: ParsableArguments {
-    @Option(
-        parsing: .unconditional, help: ArgumentHelp("Take back this many change sets.", valueName: "count"))
-    var last: Int?
-    @Option(help: ArgumentHelp("Take back everything after this time or number.", valueName: "time"))
-    var since: HistoryPoint?
-    @OptionGroup var program: ProgramOption
-    @Flag(help: "Show what would be changed, but change nothing.") var dryRun = false
-    @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
-    var color: ColorChoice = .auto
-
-    func validate(_ operands: [String]) throws {
-        if let last, last < 1 { throw ValidationError("--last must be at least 1.") }
-        let isNamed = operands.first.flatMap(HistoryPoint.init(position:)) != nil
-        guard [last != nil, since != nil, isNamed].count(where: \.self) <= 1 else {
-            throw ValidationError("Use only one of a number, --last and --since.")
-        }
-    }
-}
-
-extension HistoryPoint {
-    /// Creates a point from a cursor or the number at its end.
-    init?(position text: String) {
-        guard let point = HistoryPoint(argument: text) else { return nil }
-        if case .time = point { return nil }
-        self = point
-    }
-}

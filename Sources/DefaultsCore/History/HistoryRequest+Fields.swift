@@ -38,6 +38,7 @@ extension HistoryPage {
                     return .dictionary(record.fields.merging(["cursor": .string(cursor)]) { $1 })
                 }),
         ]
+        fields["log"] = log.map { .string($0) }
         fields["archive"] = archive.map { .string($0) }
         return fields
     }
@@ -48,6 +49,7 @@ extension HistoryPage {
         }
         next = try Cursor(fields.string("next"))
         isEnd = try fields.flag("end")
+        log = try fields.optionalString("log")
         archive = try fields.optionalString("archive")
     }
 }

@@ -19,11 +19,13 @@ package struct HistoryPage: Hashable, Sendable {
     package var records: [LogRecord]
     /// The position before which to continue.
     ///
-    /// At the oldest record of the change log, the archive continues.
+    /// At the oldest record of the change log, the files continue.
     package var next: Cursor
     /// Whether `next` is the oldest record of the change log.
     package var isEnd: Bool
-    /// The path of the archive with older records; `nil` if there is none.
+    /// The path of the change log file, which may have older records; `nil` if there is none.
+    package var log: String?
+    /// The path of the archive, which has still older ones; `nil` if there is none.
     package var archive: String?
 }
 

@@ -9,7 +9,9 @@ extension Store {
     ///
     /// - Throws: `invalidCursor` if the request's cursor isn't of this log.
     package func history(_ request: HistoryRequest) throws(DefaultsError) -> HistoryPage {
-        let (exclusions, archive) = logFile.withLock { ($0.exclusions, $0.archive?.path) }
+        let (exclusions, log, archive) = logFile.withLock { keeping in
+            (keeping.exclusions, keeping.file == nil ? nil : keeping.location?.path, keeping.archive?.path)
+        }
         let result: Result<HistoryPage, DefaultsError> = withWrittenLog { state in
             if let before = request.before, before.epoch != state.log.epoch || before.revision > state.log.head + 1 {
                 return .failure(.otherLog(before))
@@ -17,7 +19,7 @@ extension Store {
             return .success(state.log.page(request, without: exclusions))
         }
         var page = try result.get()
-        page.archive = archive
+        (page.log, page.archive) = (log, archive)
         return page
     }
 

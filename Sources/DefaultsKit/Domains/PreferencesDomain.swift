@@ -18,7 +18,7 @@ public struct PreferencesDomain: Hashable, Sendable, CustomStringConvertible {
     /// The instance that returned the domain.
     private let defaults: UserDefaults
     /// The client that serves the domain.
-    private let client: Client
+    let client: Client
 
     init(_ domain: Domain, in defaults: UserDefaults, _ client: Client? = nil) {
         self.domain = domain

@@ -54,7 +54,7 @@ public struct DefaultsChange: Hashable, Sendable {
 
     /// A position in the agent's log, for `defaults tail --since`.
     public struct Cursor: Hashable, Sendable, LosslessStringConvertible {
-        private let cursor: DefaultsCore.Cursor
+        fileprivate let cursor: DefaultsCore.Cursor
 
         init(_ cursor: DefaultsCore.Cursor) {
             self.cursor = cursor
@@ -82,6 +82,12 @@ public struct DefaultsChange: Hashable, Sendable {
     public let time: Date
     /// The position after this change set in the agent's log.
     public let cursor: Cursor
+
+    /// The change set and its position, for undo.
+    var parts: (ChangeSet, DefaultsCore.Cursor) {
+        let changes = changes.map { DefaultsCore.KeyChange(key: $0.key, old: $0.oldValue, new: $0.newValue) }
+        return (ChangeSet(domain: domain.domain, source: .app(.current), changes: changes), cursor.cursor)
+    }
 
     init(
         _ changeSet: ChangeSet, at time: Timestamp, _ cursor: DefaultsCore.Cursor, isOwn: Bool,

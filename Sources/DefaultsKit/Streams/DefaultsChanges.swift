@@ -142,19 +142,19 @@ extension UserDefaults {
     ///     for change in changeSet.changes { print(change.key, change.oldValue as Any, change.newValue as Any) }
     /// }
     /// ```
-    public func changes(in scope: ChangeScope) -> DefaultsChanges {
-        DefaultsChanges(
-            Result { () throws(DefaultsProblem) in
-                switch scope {
-                case .application:
-                    return DefaultsChanges.Source(defaults: self, client: client, names: [domain.name])
-                case .searchList:
-                    return DefaultsChanges.Source(
-                        defaults: self, client: client, names: Set(client.names(of: list)))
-                case .domain(let text):
-                    let suite = try resolveSuite(named: text)
-                    return DefaultsChanges.Source(defaults: self, client: suite.client, names: [suite.name])
-                }
-            })
+    public func changes(in scope: ChangeScope) -> DefaultsChanges { DefaultsChanges(source(of: scope)) }
+
+    func source(of scope: ChangeScope) -> Result<DefaultsChanges.Source, DefaultsProblem> {
+        Result { () throws(DefaultsProblem) in
+            switch scope {
+            case .application:
+                return DefaultsChanges.Source(defaults: self, client: client, names: [domain.name])
+            case .searchList:
+                return DefaultsChanges.Source(defaults: self, client: client, names: Set(client.names(of: list)))
+            case .domain(let text):
+                let suite = try resolveSuite(named: text)
+                return DefaultsChanges.Source(defaults: self, client: suite.client, names: [suite.name])
+            }
+        }
     }
 }

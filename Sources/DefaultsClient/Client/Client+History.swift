@@ -1,0 +1,80 @@
+package import DefaultsCore
+import Glibc
+import Linux
+
+extension Client {
+    /// Connects to the agent, which has the history.
+    ///
+    /// - Throws: `agentUnavailable` if there is no agent, or none may be used.
+    package func connectToAgent() throws(DefaultsError) -> AgentConnection {
+        let place = try location.get()
+        let environment = Environment.current
+        guard environment[BackendChoice.noAgentVariable] == nil,
+            let agent = try AgentConnection.open(try place.address.get(), for: place.directory)
+        else {
+            throw DefaultsError(
+                .agentUnavailable, "No agent is running, and only an agent has a history. Start one with `defaultsd`.")
+        }
+        return agent
+    }
+}
+
+/// A history that is read on a thread of its own, a few records at a time.
+package final class HistoryStream: Sendable {
+    private let client: Client
+    private let filter: SubscriptionFilter
+    /// Held while the agent answers; only one thread reads at a time.
+    private let reader = ForkSafeMutex<HistoryReader?>(nil)
+
+    package init(_ client: Client, _ filter: SubscriptionFilter) {
+        self.client = client
+        self.filter = filter
+    }
+
+    /// A record and its position.
+    package typealias Item = (record: LogRecord, cursor: Cursor)
+
+    /// Reads the next records; there are no more if there are none.
+    package func next() async -> Result<[Item], DefaultsError> {
+        await onThread { [self] in
+            reader.withLock { reader in
+                Result { () throws(DefaultsError) in
+                    var current = if let reader { reader } else { try HistoryReader(client.connectToAgent(), filter) }
+                    var items: [Item] = []
+                    while items.count < 64, let record = try current.next() {
+                        items.append((record, Cursor(epoch: current.epoch, revision: record.revision)))
+                    }
+                    reader = current
+                    return items
+                }
+            }
+        }
+    }
+}
+
+extension Client {
+    /// Takes back a change set on a thread of its own; see `UndoRun`.
+    package func takeBack(_ changeSet: ChangeSet, at cursor: Cursor) async -> Result<UndoRun.Outcome, DefaultsError> {
+        await onThread { [self] in
+            Result { () throws(DefaultsError) in
+                let agent = try connectToAgent()
+                var run = UndoRun(agent)
+                let outcome = try run.takeBack(changeSet, at: cursor)
+                if let failure = try agent.barrier([changeSet.domain]).failures.first { throw failure }
+                return outcome
+            }
+        }
+    }
+}
+
+/// Runs a closure that blocks on a new thread, and suspends the task until it is done.
+private func onThread<Value: Sendable>(
+    _ body: @escaping @Sendable () -> Result<Value, DefaultsError>
+) async -> Result<Value, DefaultsError> {
+    await withCheckedContinuation { continuation in
+        if !DetachedThread.start({ continuation.resume(returning: body()) }) {
+            continuation.resume(
+                returning: .failure(DefaultsError(.agentUnavailable, errno: EAGAIN, "No thread can be started")))
+        }
+    }
+}

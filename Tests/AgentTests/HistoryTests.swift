@@ -1,0 +1,130 @@
+import DefaultsClient
+import DefaultsCore
+import Foundation
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+@Suite("The history of an agent")
+struct HistoryTests {
+    @discardableResult
+    private func defaults(_ agent: AgentProcess, _ arguments: String...) throws -> String {
+        let outcome = try agent.run(arguments)
+        #expect(outcome.status == 0, "\(arguments): \(outcome.errors)")
+        return outcome.output
+    }
+
+    @Test("`log` shows changes newest first, `undo` takes back the last one, and `redo` makes it again")
+    func verbs() throws {
+        try AgentProcess.withAgent { agent in
+            for value in ["dark", "light"] { try defaults(agent, "write", "org.a", "theme", value) }
+            let lines = try defaults(agent, "log").split(separator: "\n")
+            #expect(lines.count == 2)
+            #expect(lines.first?.hasPrefix("2 ") == true && lines.first?.contains("\"dark\" → \"light\"") == true)
+            #expect(try defaults(agent, "undo") == "org.a theme  \"light\" → \"dark\"\n")
+            #expect(try defaults(agent, "read", "org.a", "theme") == "dark\n")
+            #expect(try defaults(agent, "log", "-n", "1").contains("undo of 2"))
+            #expect(try defaults(agent, "redo") == "org.a theme  \"dark\" → \"light\"\n")
+            #expect(try defaults(agent, "undo", "--last", "2", "--dry-run").split(separator: "\n").count == 2)
+            #expect(try defaults(agent, "read", "org.a", "theme", "--at", "1") == "dark\n")
+            #expect(try defaults(agent, "read", "org.a", "theme", "--at", "0s") == "light\n")
+            #expect(try agent.defaults("diff", "org.a", "--since", "1").output == "theme  \"dark\" → \"light\"\n")
+            #expect(
+                try defaults(agent, "log", "--by", "defaults", "-n", "1", "--json").contains("\"purpose\":\"redo\""))
+            #expect(try defaults(agent, "log", "--by", "other") == "")
+            #expect(try agent.defaults("redo").status == 1)
+            for wrong in [["undo", "999"], ["undo", "org.none"], ["log", "--since", "0123456789abcdef:1"]] {
+                let outcome = try agent.run(wrong)
+                #expect(outcome.status != 0 && outcome.errors.contains("defaults: "), "\(wrong)")
+            }
+            #expect(try agent.defaults("log", "--since", "noon").status == 64)
+        }
+    }
+
+    @Test("A key that was changed later keeps its value, and `undo` says who changed it")
+    func conflict() throws {
+        try AgentProcess.withAgent { agent in
+            try defaults(agent, "write", "org.a", "one", "1")
+            try RawFile.replace(
+                agent.place.path("org.a"), with: try PropertyListValue.dictionary(["one": "2"]).write(as: .xml))
+            try agent.synchronize()
+            let outcome = try agent.defaults("undo", "1")
+            #expect(outcome.status == 1 && outcome.errors.contains("(file)"), "\(outcome.errors)")
+            #expect(try defaults(agent, "read", "org.a", "one") == "2\n")
+        }
+    }
+
+    @Test("The history outlives the agent, and a change made meanwhile is told as such")
+    func restart() throws {
+        try AgentProcess.withPlace { place in
+            let first = try AgentProcess(place)
+            try defaults(first, "write", "org.a", "key", "1")
+            first.terminate()
+            try RawFile.replace(
+                place.path("org.a"), with: try PropertyListValue.dictionary(["key": "2"]).write(as: .xml))
+            let second = try AgentProcess(place)
+            defer { second.kill() }
+            let log = try defaults(second, "log")
+            #expect(log.contains("changed while no agent was running"))
+            #expect(log.contains("(none) → \"1\""))
+            let past = try second.defaults("read", "org.a", "key", "--at", "1")
+            #expect(past.output == "1\n")
+        }
+    }
+
+    @Test("A recorded profile makes the same changes elsewhere, once, and is pruned and taken back")
+    func profile() throws {
+        try AgentProcess.withAgent { agent in
+            let recording = try agent.start("record", "org.*")
+            let isReady = try eventually { try agent.status()["subscribers"] != [] }
+            #expect(isReady)
+            try defaults(agent, "write", "org.a", "theme", "dark")
+            try defaults(agent, "write", "org.b", "list", "-array", "x", "y")
+            try defaults(agent, "write", "org.b", "gone", "1")
+            try defaults(agent, "delete", "org.b", "gone")
+            try agent.synchronize()
+            recording.signal(SIGINT)
+            let profile = agent.place.root + "/dark.plist"
+            try RawFile.write(try recording.finish("").output, to: profile)
+            try AgentProcess.withAgent { other in
+                try defaults(other, "write", "org.a", "theme", "light")
+                #expect(try defaults(other, "apply", profile, "--dry-run").contains("\"light\" → \"dark\""))
+                #expect(try defaults(other, "read", "org.a", "theme") == "light\n")
+                _ = try defaults(other, "apply", profile)
+                #expect(try defaults(other, "read", "org.b", "list.1") == "y\n")
+                #expect(try defaults(other, "apply", profile) == "")
+                #expect(try defaults(other, "log", "-n", "1").contains("profile dark"))
+                // The profile doesn't mention the theme anymore.
+                let text = String(decoding: try RawFile.read(profile), as: UTF8.self)
+                try RawFile.write(
+                    text.replacingOccurrences(of: "<key>theme</key>", with: "<key>other</key>"), to: profile)
+                _ = try defaults(other, "apply", profile, "--prune")
+                #expect(try defaults(other, "read", "org.a", "theme") == "light\n")
+                _ = try defaults(other, "apply", "--undo", "dark")
+                #expect(try other.defaults("read", "org.b").status == 1)
+                #expect(try defaults(other, "read", "org.a") == "{\n    theme = light;\n}\n")
+                #expect(try other.defaults("apply", "--undo", "dark").status == 1)
+            }
+            for text in ["{ Domains = 1; }", "{ Domains = ( { Domain = \"a/b\"; } ); }", "{ a = 1; }"] {
+                try RawFile.write(text, to: profile)
+                let outcome = try agent.defaults("apply", profile)
+                #expect(outcome.status == 65 && outcome.errors.contains("isn't a profile"), "\(outcome.errors)")
+            }
+        }
+    }
+
+    @Test("Excluded keys leave no trace in the state directory")
+    func secrets() throws {
+        try AgentProcess.withAgent { agent in
+            try defaults(agent, "write", "org.defaultsd.agent", "HistoryExcludes", "-array", "org.bank/password")
+            try agent.synchronize()
+            try defaults(agent, "write", "org.bank", "password", "hunter2")
+            try defaults(agent, "write", "org.bank", "user", "ada")
+            #expect(try !defaults(agent, "log").contains("hunter2"))
+            agent.terminate()
+            #expect(try Programs.shell("! grep -r hunter2 state", in: agent.place.root).status == 0)
+            #expect(try Programs.shell("grep -rq ada state", in: agent.place.root).status == 0)
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import DefaultsClient
+import DefaultsCore
+import Foundation
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+/// Random edits, undos, redos and restarts, compared with a model that is nothing but arrays.
+@Suite("Undo, compared with a model")
+struct UndoModelTests {
+    /// A change set, with the keys that have been taken back.
+    private struct Entry {
+        enum Kind: Equatable {
+            case edit
+            case undo(of: Int)
+            case redo(of: Int)
+        }
+
+        var kind: Kind
+        var changes: [(key: String, old: Int?, new: Int?)]
+        var takenBack: Set<String> = []
+    }
+
+    private struct Model {
+        var values: [String: Int] = [:]
+        var entries: [Entry] = []
+        /// The keys that couldn't be taken back, in order.
+        var kept: [String] = []
+
+        mutating func edit(_ edits: [String: Int?], _ kind: Entry.Kind = .edit) {
+            let changes = edits.sorted { $0.key < $1.key }.compactMap { key, new in
+                values[key] == new ? nil : (key: key, old: values[key], new: new)
+            }
+            if changes.isEmpty { return }
+            for (key, _, new) in changes { values[key] = new }
+            entries.append(Entry(kind: kind, changes: changes))
+        }
+
+        /// Takes back the last edits, or the last undos.
+        mutating func takeBack(_ count: Int, isRedo: Bool) {
+            var found = 0
+            for index in entries.indices.reversed() where found < count {
+                let entry = entries[index]
+                let isCandidate = if case .undo = entry.kind { isRedo } else { entry.kind == .edit && !isRedo }
+                let changes = entry.changes.filter { !entry.takenBack.contains($0.key) }
+                guard isCandidate, !changes.isEmpty else { continue }
+                found += 1
+                var edits: [String: Int?] = [:]
+                for change in changes {
+                    if values[change.key] == change.new {
+                        edits[change.key] = .some(change.old)
+                    } else if values[change.key] != change.old {
+                        kept.append(change.key)
+                    }
+                }
+                edit(edits, isRedo ? .redo(of: index) : .undo(of: index))
+                for key in edits.keys {
+                    entries[index].takenBack.insert(key)
+                    if case .undo(let target) = entry.kind { entries[target].takenBack.remove(key) }
+                }
+            }
+        }
+    }
+
+    @Test(
+        "The values, and what could not be undone, are the model's, and no later edit is lost",
+        arguments: 1...4 as ClosedRange<UInt64>)
+    func model(seed: UInt64) throws {
+        var random = PseudoRandom(seed: seed)
+        try AgentProcess.withPlace { place in
+            // The log has few records, so most of the history is in the archive.
+            try RawFile.replace(
+                place.path("org.defaultsd.agent"),
+                with: try PropertyListValue.dictionary(["LogRecords": 8, "LogBytes": 1_024]).write(as: .xml))
+            var agent = try AgentProcess(place)
+            defer { agent.kill() }
+            var connection = try agent.connect()
+            let domain = Domain(try DomainName("org.example.model"))
+            var model = Model()
+            var kept: [String] = []
+            for step in 0..<150 {
+                switch random.below(10) {
+                case 0..<5:
+                    var edits: [String: Int?] = [:]
+                    for _ in 0..<(1 + random.below(3)) {
+                        edits["key\(random.below(5))"] = random.below(4) == 0 ? .some(nil) : random.below(6)
+                    }
+                    model.edit(edits)
+                    let values = edits.mapValues { $0.map { PropertyListValue.integer(Int64($0)) } }
+                    try connection.edit(domain, values, replacesAll: false)
+                case 5:
+                    // A foreign writer changes a key.
+                    _ = try connection.barrier()
+                    let key = "key\(random.below(5))"
+                    let new = 10 + random.below(5)
+                    model.edit([key: new])
+                    let values = model.values.mapValues { PropertyListValue.integer(Int64($0)) }
+                    try RawFile.replace(
+                        place.path("org.example.model"), with: try PropertyListValue.dictionary(values).write(as: .xml))
+                    _ = try connection.barrier()
+                case 6..<9:
+                    let (count, isRedo) = (1 + random.below(3), random.below(3) == 0)
+                    model.takeBack(count, isRedo: isRedo)
+                    let history = try HistoryReader(
+                        connection, SubscriptionFilter(domains: [GlobPattern.exactly("org.example.model")]))
+                    var search = UndoSearch(history, isRedo ? .undos : .changes)
+                    var run = UndoRun(connection, isRedo: isRedo)
+                    for _ in 0..<count {
+                        guard let next = try search.next() else { break }
+                        kept += try run.takeBack(next.changeSet, at: next.cursor).kept
+                    }
+                default:
+                    _ = try connection.barrier()
+                    if random.below(2) == 0 { agent.kill() } else { agent.terminate() }
+                    agent = try AgentProcess(place)
+                    connection = try agent.connect()
+                }
+                let values = try connection.snapshot(of: domain).values
+                let expected = model.values.mapValues { PropertyListValue.integer(Int64($0)) }
+                try #require(values == expected, "Seed \(seed), step \(step)")
+                try #require(kept == model.kept, "Seed \(seed), step \(step)")
+            }
+            #expect(model.entries.contains { if case .redo = $0.kind { true } else { false } })
+            #expect(RawFile.exists(try String(place.log().dropLast(4)) + ".archive"))
+        }
+    }
+}

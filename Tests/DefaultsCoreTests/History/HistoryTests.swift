@@ -1,0 +1,243 @@
+import Glibc
+import Linux
+import PropertyList
+import TestSupport
+import Testing
+
+@testable import DefaultsCore
+
+@Suite("The history")
+struct HistoryTests {
+    private static let day: Int64 = 86_400_000_000_000
+
+    private static func record(
+        _ revision: Revision, _ key: String, _ value: PropertyListValue, at time: Int64 = 0, in domain: String = "a.b"
+    ) throws -> LogRecord {
+        let changes = [KeyChange(key: key, old: nil, new: value)]
+        let changeSet = ChangeSet(domain: Domain(try DomainName(domain)), source: .file, changes: changes)
+        return LogRecord(revision: revision, time: Timestamp(nanoseconds: time), event: .change(changeSet))
+    }
+
+    private static func keys(_ file: HistoryFile?) throws -> [String] {
+        try #require(file).records(before: .max).reversed().flatMap { record in
+            guard case .change(let changeSet) = record.event else { return ["?"] }
+            return changeSet.changes.map(\.key)
+        }
+    }
+
+    @Test("The records that the change log file loses are in the archive, each once, and the rest in the log")
+    func overflow() throws {
+        try withStoreFixture { fixture in
+            let log = ChangeLog(capacity: ChangeLog.Capacity(records: 20))
+            let store = Store(directory: PreferencesDirectory(path: fixture.directory), log: log)
+            let archive = fixture.directory + ".archive"
+            defer { unlink(archive) }
+            try store.keepLog(at: fixture.logPath, sizeLimit: 8_192, archive: archive)
+            _ = try store.start(resuming: nil)
+            for number in 0..<500 { fixture.edit(store, ["key": .integer(Int64(number))]) }
+            var revisions: [Revision] = []
+            var request = HistoryRequest(limit: 7)
+            while true {
+                let page = try store.history(request)
+                revisions += page.records.map(\.revision)
+                request.before = page.next
+                if page.isEnd { break }
+            }
+            let inLog = revisions.count
+            #expect(inLog == 20)
+            let file = try #require(try HistoryFile(reading: archive))
+            revisions += file.records(before: request.before?.revision ?? 0).map(\.revision)
+            // The archive ends where the file last lost records; the file still has those between.
+            let recovered = try #require(ChangeLogFile.recover(from: fixture.logPath, limits: PropertyListLimits()))
+            let first = try #require(recovered.records.first?.revision)
+            #expect(file.newestRevision == first - 1)
+            #expect(Array(revisions.dropFirst(inLog)) == Array((1..<first).reversed()))
+            #expect(try RawFile.status(archive).st_mode & 0o7777 == 0o600)
+        }
+    }
+
+    @Test(
+        "A closed log keeps its epoch over a reboot, and one that wasn't closed gets a new one",
+        arguments: [true, false])
+    func reboot(isClosed: Bool) throws {
+        try withStoreFixture { fixture in
+            let store = try fixture.storeWithLog()
+            fixture.edit(store, ["key": 1])
+            if isClosed { store.closeLog() }
+            let recovered = try #require(
+                ChangeLogFile.recover(
+                    from: fixture.logPath, limits: PropertyListLimits(), boot: ContentHash(Array("other".utf8))))
+            #expect(recovered.records.count == 1)
+            #expect((recovered.epoch == store.cursor.epoch) == isClosed)
+        }
+    }
+
+    @Test("Thinning keeps recent changes and the last ones of each key, and a busy key can't push others out")
+    func thinning() throws {
+        try withTemporaryDirectory { directory in
+            var archive = HistoryArchive(path: directory + "/archive")
+            var records: [LogRecord] = []
+            for number in 0..<300 {
+                let time = number < 200 ? Int64(number) : 50 * Self.day + Int64(number)
+                records.append(try Self.record(UInt64(number) + 1, "busy", .integer(Int64(number)), at: time))
+            }
+            for (number, key) in ["quiet", "rare"].enumerated() {
+                records.insert(try Self.record(0, key, "x", at: Int64(number)), at: 0)
+            }
+            records = records.enumerated().map {
+                LogRecord(revision: UInt64($0) + 1, time: $1.time, event: $1.event)
+            }
+            // A record that was archived twice is kept once.
+            try archive.append(records + records.suffix(1))
+            var thinning = HistoryThinning()
+            let now = Timestamp(nanoseconds: 60 * Self.day)
+            func kept() throws -> [String] {
+                let file = try #require(try HistoryFile(reading: archive.path))
+                let path = directory + "/thin"
+                try RawFile.write(thinning.thin(file, without: HistoryExclusions(), now: now), to: path)
+                return try Self.keys(try HistoryFile(reading: path))
+            }
+            thinning.changes = 150
+            #expect(try kept().count { $0 == "busy" } == 150)
+            thinning.changes = 10
+            #expect(try kept().count { $0 == "busy" } == 100, "The last ten days have a hundred changes.")
+            thinning.bytes = 2_000
+            let few = try kept()
+            #expect(few.count { $0 == "busy" } < 15)
+            #expect(few.contains("quiet") && few.contains("rare") && few.last == "busy")
+            #expect(HistoryThinning.share(of: [10, 1_000, 20], within: 100) == 70)
+            #expect(HistoryThinning.share(of: [10, 20], within: 100) == .max)
+        }
+    }
+
+    @Test("Thinning keeps what is appended in the meantime")
+    func appendedMeanwhile() throws {
+        try withTemporaryDirectory { directory in
+            var archive = HistoryArchive(path: directory + "/archive")
+            try archive.append([try Self.record(1, "old", "x"), try Self.record(2, "kept", "x")])
+            let file = try #require(try HistoryFile(reading: archive.path))
+            let exclusions = HistoryExclusions(["a.b/old"])
+            let replacement = try archive.prepare(HistoryThinning().thin(file, without: exclusions, now: .now()))
+            try archive.append([try Self.record(3, "new", "x")])
+            try archive.replace(file, with: replacement)
+            #expect(try Self.keys(try HistoryFile(reading: archive.path)) == ["kept", "new"])
+        }
+    }
+
+    @Test("An archive cut at any byte keeps the records before it, and a later record follows them")
+    func torn() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/archive"
+            var whole = HistoryArchive(path: path)
+            try whole.append(try (1...3).map { try Self.record($0, "key\($0)", "x") })
+            let bytes = try RawFile.read(path)
+            let file = try #require(try HistoryFile(reading: path))
+            let ends = (0..<3).map { file.entry(at: $0).endIndex }
+            for count in 0...bytes.count {
+                try RawFile.write(bytes.prefix(count), to: path)
+                let kept = ends.count { $0 <= count }
+                var archive = HistoryArchive(path: path)
+                try archive.append([try Self.record(9, "new", "x")])
+                let expected = (0..<kept).map { "key\($0 + 1)" } + ["new"]
+                let found = try Self.keys(try HistoryFile(reading: path))
+                #expect(found == expected, "\(count) bytes")
+                let isWhole = count == 0 || count == HistoryArchive.magic.count || ends.contains(count)
+                #expect(RawFile.exists(path + ".damaged-1") == !isWhole, "\(count) bytes")
+                unlink(path + ".damaged-1")
+            }
+        }
+    }
+
+    @Test("An archive with a flipped bit never yields a wrong record")
+    func damaged() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/archive"
+            var archive = HistoryArchive(path: path)
+            let records = try (1...3).map { try Self.record($0, "key\($0)", .integer(Int64($0))) }
+            try archive.append(records)
+            let bytes = try RawFile.read(path)
+            for position in bytes.indices {
+                var damaged = Array(bytes)
+                damaged[position] ^= 1
+                try RawFile.write(damaged, to: path)
+                let found = try HistoryFile(reading: path).map { Array($0.records(before: .max)) } ?? []
+                #expect(found.allSatisfy(records.contains), "byte \(position)")
+            }
+        }
+    }
+
+    @Test("Values of excluded keys are in no file but the domain's, and a follower reads them again")
+    func secrets() throws {
+        try withStoreFixture { fixture in
+            let store = Store(directory: PreferencesDirectory(path: fixture.directory))
+            let exclusions = HistoryExclusions(["org.example.*/pass*", "bank.*"])
+            try store.keepLog(at: fixture.logPath, excluding: exclusions)
+            _ = try store.start(resuming: nil)
+            fixture.edit(store, ["password": "hunter2", "user": "ada"])
+            fixture.edit(store, ["user": "grace"])
+            let log = String(decoding: try RawFile.read(fixture.logPath), as: UTF8.self)
+            #expect(!log.contains("hunter2") && log.contains("grace"))
+            let shown = try store.history(HistoryRequest()).records
+            #expect(shown.count == 2)
+            #expect(!"\(shown)".contains("hunter2"))
+            let recovered = try #require(ChangeLogFile.recover(from: fixture.logPath, limits: PropertyListLimits()))
+            #expect(recovered.records.first?.event == .unknown(fixture.domain))
+            // A key that is excluded later disappears from the file.
+            store.exclude(HistoryExclusions(["*/user"]))
+            let again = String(decoding: try RawFile.read(fixture.logPath), as: UTF8.self)
+            #expect(!again.contains("grace") && !again.contains("ada"))
+        }
+    }
+
+    @Test("A page continues where the last one ended, and a cursor of another log is refused")
+    func pages() throws {
+        try withStoreFixture { fixture in
+            let store = fixture.store()
+            _ = try store.start(resuming: nil)
+            for number in 0..<10 {
+                fixture.edit(store, ["key\(number % 2)": .integer(Int64(number))])
+            }
+            let filter = SubscriptionFilter(keys: [GlobPattern("key1")])
+            let first = try store.history(HistoryRequest(filter: filter, limit: 3))
+            #expect(first.records.map(\.revision) == [10, 8, 6])
+            let second = try store.history(HistoryRequest(filter: filter, before: first.next, limit: 3))
+            #expect(second.records.map(\.revision) == [4, 2])
+            #expect(second.isEnd)
+            let other = Cursor(epoch: Epoch(value: 1), revision: 3)
+            #expect(throws: DefaultsError.self) { try store.history(HistoryRequest(before: other)) }
+            #expect(try HistoryPage(Fields(second.fields)) == second)
+        }
+    }
+
+    @Test("An origin is part of the change set, in messages and in the log file")
+    func origins() throws {
+        try withStoreFixture { fixture in
+            let store = try fixture.storeWithLog()
+            let cursor = Cursor(epoch: Epoch(value: 7), revision: 3)
+            let origins = [
+                Origin(purpose: .undo(cursor)), Origin(purpose: .redo(cursor)), Origin(program: "/usr/bin/editor"),
+                Origin(purpose: .profile("dark")), Origin(program: "x", purpose: .machine("m")),
+                Origin(purpose: .other("later", of: "that")),
+            ]
+            for (number, origin) in origins.enumerated() {
+                let request = EditRequest(
+                    domain: fixture.domain, values: ["key": .integer(Int64(number))], writer: .testApp, origin: origin)
+                let sent = NumberedRequest(number: 1, request: .edit(request))
+                let app = AppIdentity(pid: 1, executable: "test")
+                guard case .edit(let received) = try NumberedRequest(Fields(sent.fields), from: app).request else {
+                    Issue.record("Another request was received.")
+                    return
+                }
+                #expect(received.origin == origin)
+                _ = try store.submit(received)
+            }
+            let recovered = try #require(ChangeLogFile.recover(from: fixture.logPath, limits: PropertyListLimits()))
+            let found = recovered.records.map { record -> Origin? in
+                if case .change(let changeSet) = record.event { changeSet.origin } else { nil }
+            }
+            #expect(found == origins)
+            let long = Fields(["origin": ["program": .string(String(repeating: "x", count: 2_000))]])
+            #expect(throws: DefaultsError.self) { try Origin(long) }
+        }
+    }
+}
