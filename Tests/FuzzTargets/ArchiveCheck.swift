@@ -22,7 +22,7 @@ enum ArchiveCheck {
             revision: .max - 1, time: Timestamp(nanoseconds: 0), event: .recovered(Domain(domain)))
         var archive = HistoryArchive(path: path)
         guard (try? archive.append([record])) != nil, records(at: path) == [record] + before else {
-            throw FuzzTarget.Finding(description: "A record added to the archive isn't there, or others aren't anymore.")
+            throw FuzzTarget.Finding(description: "A record added to the archive isn't in it, or others are gone.")
         }
     }
 

@@ -1,7 +1,7 @@
 package import DefaultsCore
 package import PropertyList
 
-/// What a profile has set, and what was there before.
+/// The keys that a profile has set, and their values before that.
 ///
 /// A key is the profile's if its last change in the history was made by an application of the profile.
 package struct ProfileTrace {

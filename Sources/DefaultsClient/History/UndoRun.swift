@@ -20,7 +20,7 @@ package struct UndoRun {
         self.isDry = isDry
     }
 
-    /// What became of a change set.
+    /// The outcome of taking back a change set.
     package struct Outcome: Hashable, Sendable {
         /// The changes made, from the present to the former values.
         package var changes: [KeyChange] = []

@@ -39,8 +39,8 @@ package struct UndoSearch {
 
     /// Finds the next candidate.
     ///
-    /// - Parameter isNamed: A function that returns whether a record is one that a user has named; it is then found even
-    ///   if it isn't a candidate otherwise.
+    /// - Parameter isNamed: A function that returns whether a user has named a record, which is then found even if it
+    ///   isn't a candidate otherwise.
     /// - Returns: The candidate; `nil` at the beginning of the history.
     /// - Throws: The errors of the reader.
     package mutating func next(orNamed isNamed: (LogRecord) -> Bool = { _ in false }) throws(DefaultsError)
