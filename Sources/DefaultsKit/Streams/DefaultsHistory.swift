@@ -4,9 +4,9 @@ public import PropertyList
 
 /// The earlier change sets of some domains, newest first, as far back as the agent has kept them.
 ///
-/// Nothing is read until the iteration reaches it, so an iteration may stop at any time. The agent keeps the last changes
-/// exactly, and thins older ones by key; its settings say how much it keeps. Changes made after the iteration began
-/// aren't part of it. It ends at the beginning of the history, or when its task is canceled.
+/// Nothing is read until the iteration reaches it, so an iteration may stop at any time. The agent keeps the last
+/// changes exactly, and thins older ones by key; its settings say how much it keeps. Changes made after the iteration
+/// began aren't part of it. It ends at the beginning of the history, or when its task is canceled.
 public struct DefaultsHistory: AsyncSequence, Sendable {
     /// A change set.
     public typealias Element = DefaultsChange
