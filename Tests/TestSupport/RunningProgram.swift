@@ -1,6 +1,5 @@
 package import Glibc
 import Linux
-import Synchronization
 
 /// A program that a test starts, and whose output the test reads, line by line or as a whole.
 ///
@@ -186,7 +185,7 @@ private final class ReapedChild: Sendable {
     /// The exit status as a shell reports it; `nil` until the child is reaped.
     ///
     /// The lock ensures that the child is reaped once, and that no signal reaches a later process with the same number.
-    private let reaped = Mutex<Int32?>(nil)
+    private let reaped = ForkSafeMutex<Int32?>(nil)
 
     init(_ process: ChildProcess) {
         self.process = process

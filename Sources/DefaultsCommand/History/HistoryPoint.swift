@@ -4,21 +4,26 @@ import DefaultsCore
 import Linux
 
 /// A point in the history: a position in the log, or a time.
-enum HistoryPoint: ExpressibleByArgument {
+enum HistoryPoint {
     case cursor(Cursor)
     /// The number at the end of a cursor, as `defaults log` shows it.
     case revision(Revision)
     case time(Timestamp)
 
-    init?(argument: String) {
-        if let cursor = try? Cursor(argument) {
+    /// Reads a point as people type it.
+    ///
+    /// - Throws: A `ValidationError` that says what can be typed.
+    init(typed text: String) throws {
+        if let cursor = try? Cursor(text) {
             self = .cursor(cursor)
-        } else if let revision = Revision(argument) {
+        } else if let revision = Revision(text) {
             self = .revision(revision)
-        } else if let time = TypedTime.read(argument) {
+        } else if let time = TypedTime.read(text) {
             self = .time(time)
         } else {
-            return nil
+            throw ValidationError(
+                "It is neither a number from `defaults log` nor a time such as 10m, 2h, 3d, yesterday, 10:15 or "
+                    + "\"2026-11-24 10:15\".")
         }
     }
 
@@ -98,7 +103,7 @@ extension OpenDomain {
     /// Returns the values at a point in the history, and reports those that may be wrong.
     func pastValues(_ point: HistoryPoint, of options: some LocationChoice) throws -> DomainValues {
         guard location.directory == nil else {
-            throw Failure("\(location.name) isn't in the preferences directory, so it has no history.", .usage)
+            throw Failure("Only domains in the preferences directory have a history, not \(location.name).", .usage)
         }
         let filter = SubscriptionFilter(domains: [GlobPattern.exactly(domain.name.description)])
         var (agent, history) = try options.openHistory(of: filter)

@@ -64,7 +64,9 @@ struct UndoOptions: ParsableArguments {
     @Option(
         parsing: .unconditional, help: ArgumentHelp("Take back this many change sets.", valueName: "count"))
     var last: Int?
-    @Option(help: ArgumentHelp("Take back everything after this time or number.", valueName: "time"))
+    @Option(
+        help: ArgumentHelp("Take back everything after this time or number.", valueName: "time"),
+        transform: HistoryPoint.init(typed:))
     var since: HistoryPoint?
     @OptionGroup var program: ProgramOption
     @Flag(help: "Show what would be changed, but change nothing.") var dryRun = false
@@ -83,7 +85,7 @@ struct UndoOptions: ParsableArguments {
 extension HistoryPoint {
     /// Creates a point from a cursor or the number at its end.
     init?(position text: String) {
-        guard let point = HistoryPoint(argument: text) else { return nil }
+        guard let point = try? HistoryPoint(typed: text) else { return nil }
         if case .time = point { return nil }
         self = point
     }

@@ -26,7 +26,9 @@ struct Log: ParsableCommand {
 
     @OptionGroup var location: LocationOptions
     @OptionGroup var program: ProgramOption
-    @Option(help: ArgumentHelp("Only changes after this time or number.", valueName: "time"))
+    @Option(
+        help: ArgumentHelp("Only changes after this time or number.", valueName: "time"),
+        transform: HistoryPoint.init(typed:))
     var since: HistoryPoint?
     @Option(
         name: .customShort("n"), parsing: .unconditional,

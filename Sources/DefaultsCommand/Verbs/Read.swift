@@ -30,7 +30,9 @@ struct Read: ParsableCommand {
     @OptionGroup var format: ValueFormat
     @OptionGroup var path: KeyPathOption
     @Flag(help: "Print the values that an app of that name finds in all layers.") var effective = false
-    @Option(help: ArgumentHelp("Print the values at this time or number of `defaults log`.", valueName: "time"))
+    @Option(
+        help: ArgumentHelp("Print the values at this time or number of `defaults log`.", valueName: "time"),
+        transform: HistoryPoint.init(typed:))
     var at: HistoryPoint?
     @Argument(
         help: "The domain, or the path of a file. Without it, all domains are printed.",

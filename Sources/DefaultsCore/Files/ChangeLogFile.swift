@@ -159,6 +159,13 @@ package final class ChangeLogFile {
         return (records, positions)
     }
 
+    /// Whether the file is still at its path: somebody may have removed it, or emptied the directory.
+    var isInPlace: Bool {
+        var status = stat()
+        guard let own = try? file.status(), stat(path, &status) == 0 else { return false }
+        return own.st_ino == status.st_ino && own.st_dev == status.st_dev
+    }
+
     /// Appends the end of the log, and makes the file durable.
     package func close() throws(SystemCall.Failure) {
         try append([.end])

@@ -45,7 +45,12 @@ extension Store {
     /// Waits for the disk. Nothing may be published afterwards.
     package func closeLog() {
         writeLog()
-        logFile.withLock { try? $0.file?.close() }
+        logFile.withLock { keeping in
+            if keeping.file?.isInPlace == false, let (path, sizeLimit) = keeping.location {
+                try? create(&keeping, path, sizeLimit)
+            }
+            try? keeping.file?.close()
+        }
     }
 
     /// The reason why the log isn't being written to its file; `nil` if it is, or if it has no file.
