@@ -30,7 +30,8 @@ struct Diff: ParsableCommand {
     @Argument(help: "The first domain or file.", completion: Candidates.domain) var first: String
     @Argument(help: "The second domain or file.", completion: Candidates.domain) var second: String?
     @Option(
-        help: ArgumentHelp("Compare the domain at this time, or number of `defaults log`, with now.", valueName: "time"),
+        help: ArgumentHelp(
+            "Compare the domain at this time, or number of `defaults log`, with now.", valueName: "time"),
         transform: HistoryPoint.init(typed:))
     var since: HistoryPoint?
 
