@@ -79,8 +79,8 @@ struct FullDiskTests {
         try AgentProcess.withPlace { root in
             try RawFile.makeDirectory(root.state)
             let disk = try SmallFileSystem(at: root.state, bytes: 128 << 10)
-            let agent = try AgentProcess(root)
-            let place = root
+            let place = AgentProcess.Place(preferences: root.preferences, runtime: root.runtime, state: disk.path)
+            let agent = try AgentProcess(place)
             let follower = try agent.follow()
             _ = try follower.changes()
             try fill(disk)

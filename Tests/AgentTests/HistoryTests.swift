@@ -73,6 +73,25 @@ struct HistoryTests {
         }
     }
 
+    @Test("The log that an older agent kept beside the socket is taken over, and cursors stay valid")
+    func formerPlace() throws {
+        try AgentProcess.withPlace { place in
+            let first = try AgentProcess(place)
+            try defaults(first, "write", "org.a", "key", "1")
+            let cursor = try first.connect().welcome.cursor
+            first.terminate()
+            let log = try place.log()
+            let former = "\(place.socket).\(try #require(log.split(separator: "/").last))"
+            try RawFile.write(try RawFile.read(log), to: former)
+            unlink(log)
+            let second = try AgentProcess(place)
+            defer { second.kill() }
+            #expect(try second.connect().welcome.cursor.epoch == cursor.epoch)
+            #expect(RawFile.exists(log) && !RawFile.exists(former))
+            #expect(try defaults(second, "log").contains("(none) → \"1\""))
+        }
+    }
+
     @Test("A recorded profile makes the same changes elsewhere, once, and is pruned and taken back")
     func profile() throws {
         try AgentProcess.withAgent { agent in

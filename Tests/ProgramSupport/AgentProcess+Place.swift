@@ -12,7 +12,11 @@ extension AgentProcess {
         /// Whether the programs get the directory in `DEFAULTS_DIRECTORY`, rather than finding it at the usual path.
         package var isExplicit: Bool
 
-        package init(preferences: String, runtime: String, isExplicit: Bool = true) {
+        /// The state directory, if it isn't in the test's own.
+        private let otherState: String?
+
+        package init(preferences: String, runtime: String, state: String? = nil, isExplicit: Bool = true) {
+            otherState = state
             self.preferences = preferences
             self.runtime = runtime
             self.isExplicit = isExplicit
@@ -21,7 +25,7 @@ extension AgentProcess {
         package var socket: String { runtime + "/socket" }
         /// The test's own directory, which contains the others.
         package var root: String { String(preferences[..<(preferences.lastIndex(of: "/") ?? preferences.endIndex)]) }
-        package var state: String { root + "/state" }
+        package var state: String { otherState ?? root + "/state" }
         package var system: String { root + "/system" }
         package var managed: String { root + "/managed" }
         /// The environment that makes the programs, and Foundation, use these directories.

@@ -11,7 +11,12 @@ enum Pager {
             while let lines = try next() { try StandardOutput.write(lines) }
             return
         }
-        defer { pclose(pager) }
+        // The pager handles Ctrl-C, and must not outlive this process.
+        let former = signal(SIGINT, SIG_IGN)
+        defer {
+            pclose(pager)
+            signal(SIGINT, former)
+        }
         while let lines = try next() {
             // The reader has left the pager.
             if fputs(lines, pager) < 0 { return }

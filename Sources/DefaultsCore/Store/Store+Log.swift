@@ -53,6 +53,9 @@ extension Store {
         }
     }
 
+    /// The reason why older records aren't being moved to the archive; `nil` if they are.
+    package var archiveProblem: DefaultsError? { logFile.withLock { $0.archiveProblem } }
+
     /// The reason why the log isn't being written to its file; `nil` if it is, or if it has no file.
     package var logProblem: DefaultsError? { logFile.withLock { $0.problem } }
 
@@ -123,14 +126,12 @@ extension Store {
                 if entries.isEmpty { return nil }
                 try keeping.file?.append(entries)
                 if keeping.file?.isOversized == true {
+                    guard archiveRecords(&keeping) else { return nil }
                     let (log, marks, groups) = state.withLock { state in
                         // The log already includes the entries added to the outbox since it was drained.
                         state.outbox = []
                         return (state.log, state.marks(), state.markGroups())
                     }
-                    // If the system ends between these two steps, some records are in both files, which readers can
-                    // tell.
-                    try archiveRecords(&keeping, before: log.oldest)
                     try keeping.file?.rewrite(log: log, marks: marks, groups: groups)
                 }
                 return nil
@@ -150,11 +151,26 @@ extension Store {
         }
     }
 
-    /// Appends the records before a revision to the archive.
-    func archiveRecords(_ keeping: inout LogFileState, before oldest: Revision) throws(SystemCall.Failure) {
-        guard keeping.archive != nil, let bytes = try keeping.file?.records(before: oldest), !bytes.isEmpty else {
-            return
+    /// Appends the records that the log no longer has to the archive, before the file loses them.
+    ///
+    /// If the system ends before the file is rewritten, some records are in both files, which readers can tell.
+    ///
+    /// - Returns: Whether the file may be rewritten. If not, it keeps the records, and the next attempt is made when it
+    ///   has grown by half.
+    func archiveRecords(_ keeping: inout LogFileState) -> Bool {
+        guard keeping.archive != nil else { return true }
+        do throws(SystemCall.Failure) {
+            let bytes = try keeping.file?.records(before: state.withLock { $0.log.oldest }) ?? []
+            if !bytes.isEmpty { try keeping.archive?.append(bytes) }
+            keeping.archiveProblem = nil
+            return true
+        } catch {
+            keeping.file?.sizeLimit += (keeping.file?.sizeLimit ?? 0) / 2
+            keeping.archiveProblem = DefaultsError(
+                .notSaved, errno: error.number,
+                "Older changes can't be moved to \(keeping.archive?.path ?? ""), so the change log grows. The system says"
+            )
+            return false
         }
-        try keeping.archive?.append(bytes)
     }
 }

@@ -91,6 +91,8 @@ package final class Store: Sendable {
         var location: (path: String, sizeLimit: Int?)?
         /// The archive for the records that the file loses.
         var archive: HistoryArchive?
+        /// The reason why records aren't being moved to the archive; they stay in the file.
+        var archiveProblem: DefaultsError?
         /// The keys whose values are kept neither in the file nor in the archive.
         var exclusions = HistoryExclusions()
         /// The reason why the log isn't being written to the file.

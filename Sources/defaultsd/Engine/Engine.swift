@@ -66,6 +66,8 @@ actor Engine: Service {
     /// Whether a thread thins the archive, and whether it must be thinned once more afterwards.
     private var isThinning = false
     private var needsThinning = false
+    /// The last reported reason why the archive can't be written.
+    private var archiveProblem: DefaultsError?
     /// The parts of the agent that the engine notifies; set before the first event is read.
     let observers = ForkSafeMutex(Observers())
 
@@ -241,6 +243,11 @@ actor Engine: Service {
         if isLeft { fail(.examineDisplaced) } else { schedule.succeed(.examineDisplaced) }
         // The archive grows only when something has been saved.
         if store.isArchiveOversized(settings.history) { thinArchive() }
+        let problem = store.archiveProblem
+        if problem != archiveProblem {
+            archiveProblem = problem
+            if let problem { log.logger.warning("\(problem)") }
+        }
     }
 
     /// Thins the archive of the history on a thread of its own, since this takes a second.

@@ -189,6 +189,27 @@ struct HistoryTests {
         }
     }
 
+    @Test("Records that can't be archived stay in the log file until they can")
+    func blockedArchive() throws {
+        try withStoreFixture { fixture in
+            let log = ChangeLog(capacity: ChangeLog.Capacity(records: 20))
+            let store = Store(directory: PreferencesDirectory(path: fixture.directory), log: log)
+            let archive = fixture.directory + ".archive"
+            try RawFile.makeDirectory(archive)
+            try store.keepLog(at: fixture.logPath, sizeLimit: 8_192, archive: archive)
+            _ = try store.start(resuming: nil)
+            for number in 0..<100 { fixture.edit(store, ["key": .integer(Int64(number))]) }
+            #expect(store.logProblem == nil && store.archiveProblem?.errno == EISDIR)
+            let recovered = try #require(ChangeLogFile.recover(from: fixture.logPath, limits: PropertyListLimits()))
+            #expect(recovered.records.map(\.revision) == Array(1...100))
+            rmdir(archive)
+            defer { unlink(archive) }
+            for number in 100..<500 { fixture.edit(store, ["key": .integer(Int64(number))]) }
+            #expect(store.archiveProblem == nil)
+            #expect(try HistoryFile(reading: archive)?.records(before: .max).map(\.revision).last == 1)
+        }
+    }
+
     @Test("A page continues where the last one ended, and a cursor of another log is refused")
     func pages() throws {
         try withStoreFixture { fixture in
