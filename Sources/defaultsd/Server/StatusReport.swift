@@ -41,7 +41,8 @@ enum StatusReport {
     }
 
     private static func errors(of store: Store) -> [PropertyListValue] {
-        let own = [store.directory.problem, store.directory.exposure, store.logProblem, store.archiveProblem].compactMap(\.self)
+        let ofLog = [store.logProblem, store.archiveProblem]
+        let own = ([store.directory.problem, store.directory.exposure] + ofLog).compactMap(\.self)
         let ofDirectories = (own + store.system.problems).map {
             ["message": .string($0.description)] as DomainValues
         }
