@@ -42,6 +42,19 @@ struct HistoryTests {
         }
     }
 
+    @Test("A client gets the newest version of the protocol that both sides speak")
+    func versions() throws {
+        try AgentProcess.withAgent { agent in
+            for (newest, expected) in [(nil, 1), (1, 1), (2, 2), (7, 2)] as [(Int64?, Int64)] {
+                let client = try RawClient(agent.place.socket)
+                var hello: DomainValues = ["type": "hello", "request": 1, "protocol": 1, "client": "test"]
+                hello["newest"] = newest.map { .integer($0) }
+                try client.send(hello)
+                #expect(try client.receive()?["protocol"] == .integer(expected))
+            }
+        }
+    }
+
     @Test("A key that was changed later keeps its value, and `undo` says who changed it")
     func conflict() throws {
         try AgentProcess.withAgent { agent in

@@ -13,7 +13,7 @@ extension Client {
             let agent = try AgentConnection.open(try place.address.get(), for: place.directory)
         else {
             throw DefaultsError(
-                .agentUnavailable, "No agent is running, and only an agent has a history. Start one with `defaultsd`.")
+                .agentUnavailable, "The history needs the agent, which isn't running. Start it with `defaultsd`.")
         }
         return agent
     }

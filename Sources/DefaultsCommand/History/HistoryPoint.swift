@@ -56,7 +56,7 @@ extension LocationChoice {
     func openHistory(of filter: SubscriptionFilter) throws -> (AgentConnection, HistoryReader) {
         guard let agent = try open() as? AgentConnection else {
             throw Failure(
-                "No agent is running, and only an agent has the history. Start one with `defaultsd`.", .unavailable)
+                "The history needs the agent, which isn't running. Start it with `defaultsd`.", .unavailable)
         }
         return (agent, try HistoryReader(agent, filter))
     }
@@ -111,11 +111,13 @@ extension OpenDomain {
         let past = try PastValues(from: try agent.snapshot(of: domain), &history) { point.includes($0) }
         for key in past.uncertain.sorted() where past.values[key] != nil {
             Failure.note(
-                "\(key.printable) may have had another value: it has changed without a record, as when no agent runs.")
+                "\(key.printable) may have had another value then: it has changed without being recorded, for example "
+                    + "while no agent was running.")
         }
         if past.isTooOld {
             Failure.note(
-                "No change of \(location.name) before that is known. These are the values before its first known one.")
+                "No change to \(location.name) is known from before then. These are the values from before its first "
+                    + "known change.")
         }
         return past.values
     }

@@ -37,7 +37,8 @@ struct UndoCommand {
             for key in outcome.kept {
                 kept += 1
                 let since = search.lastChange(of: key, in: next.changeSet.domain).map(style.explanation) ?? ""
-                Failure.note("\(next.changeSet.domain) \(key.printable) keeps its value, which was set later\(since).")
+                Failure.note(
+                    "\(next.changeSet.domain) \(key.printable) was changed later\(since), and keeps its value.")
             }
         }
         if !options.dryRun, !domains.isEmpty, let failure = try agent.barrier(domains).failures.first { throw failure }
@@ -53,19 +54,19 @@ struct UndoCommand {
 
     private func nothing(_ named: HistoryPoint?) -> String {
         if named != nil {
-            return "The history has no change set of that number that can be taken back; `defaults log` lists them."
+            return "There is no change set with that number to \(isRedo ? "redo" : "undo"). `defaults log` lists them."
         }
-        return isRedo ? "There is no undo to take back." : "There is no change to take back."
+        return "There is nothing to \(isRedo ? "redo" : "undo")."
     }
 }
 
 /// The options of `undo` and `redo`.
 struct UndoOptions: ParsableArguments {
     @Option(
-        parsing: .unconditional, help: ArgumentHelp("Take back this many change sets.", valueName: "count"))
+        parsing: .unconditional, help: ArgumentHelp("The number of change sets.", valueName: "count"))
     var last: Int?
     @Option(
-        help: ArgumentHelp("Take back everything after this time or number.", valueName: "time"),
+        help: ArgumentHelp("Everything after this time or number.", valueName: "time"),
         transform: HistoryPoint.init(typed:))
     var since: HistoryPoint?
     @OptionGroup var program: ProgramOption

@@ -50,10 +50,10 @@ struct ChangeText {
         return lines(record, "\(number) \(colored("\(Self.day(record.time)) \(Self.clock(record.time))", .dim))")
     }
 
-    /// Returns the end of a sentence that says who made a change, and when.
+    /// Returns the part of a sentence that says when a change was made, and by which program.
     func explanation(_ record: LogRecord) -> String {
         guard case .change(let changeSet) = record.event else { return "" }
-        return " at \(Self.day(record.time)) \(Self.clock(record.time)) (\(describe(changeSet)))"
+        return ", at \(Self.day(record.time)) \(Self.clock(record.time)) (\(describe(changeSet)))"
     }
 
     private func lines(_ record: LogRecord) -> [String] {

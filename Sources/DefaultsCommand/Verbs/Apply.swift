@@ -8,14 +8,14 @@ import PropertyList
 struct Apply: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",
-        abstract: "Make the changes of a profile.",
+        abstract: "Apply a profile.",
         discussion: """
             Sets and removes the keys in a profile, a property list from `defaults record`, as one change set for each \
-            domain, and prints what changes. A profile that is applied again changes nothing.
+            domain, and prints what changes. Applying a profile again changes nothing.
 
-            The agent remembers changes under the profile's name, which is the file's name unless --name is given. \
-            --prune also resets keys that the profile has set before, that it doesn't mention anymore, and that nobody \
-            has changed since: they get back the values that they had before. --undo resets all of them.
+            The agent remembers the changes under the profile's name, which is the file's name unless --name is \
+            given. --prune also resets keys that the profile set before but no longer mentions, and that nobody has \
+            changed since: they get back their former values. --undo resets all keys of the profile in this way.
 
             EXAMPLES
               defaults apply dark.plist --dry-run

@@ -7,12 +7,12 @@ import PropertyList
 struct Undo: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "undo",
-        abstract: "Take back earlier changes.",
+        abstract: "Undo earlier changes.",
         discussion: """
-            Takes back the last change set, or those that are named: by number (see `defaults log`), by count, or by \
-            time. Each change set is taken back as a whole, except for keys that have been changed again since. Those \
-            are listed, and keep their values. The exit status is 1 if any key keeps its value, or if there is \
-            nothing to take back.
+            Undoes the last change set, or the ones that you name: by number (see `defaults log`), by count, or by \
+            time. Each change set is undone as a whole, except for keys that have changed again since: they are \
+            listed, and keep their values. The exit status is 1 if any key keeps its value, or if there is nothing to \
+            undo.
 
             EXAMPLES
               defaults undo
@@ -39,9 +39,9 @@ struct Undo: ParsableCommand {
 struct Redo: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "redo",
-        abstract: "Make changes again that `undo` took back.",
+        abstract: "Redo changes that were undone.",
         discussion: """
-            Takes back the last undo, or those that are named, as `defaults undo` takes back changes.
+            Reverses the last undo, or the ones that you name, in the same way as `defaults undo` undoes changes.
 
             EXAMPLES
               defaults redo

@@ -32,6 +32,8 @@ package struct HistoryPage: Hashable, Sendable {
 extension ChangeLog {
     /// The maximum number of records that are searched at a time.
     private static let searched: Revision = 4_096
+    /// The approximate size in bytes of a page at which no more records are added.
+    private static let pageSize = 1 << 20
 
     /// Returns the records before a position that pass a filter, newest first.
     ///
@@ -43,10 +45,13 @@ extension ChangeLog {
         var page = HistoryPage(records: [], next: cursor, isEnd: false)
         var revision = min(request.before?.revision ?? head + 1, head + 1)
         let last = max(oldest, revision > Self.searched ? revision - Self.searched : 1)
-        while revision > last, page.records.count < request.limit {
+        var size = 0
+        while revision > last, page.records.count < request.limit, size < Self.pageSize {
             revision -= 1
             guard let record = self[revision] else { break }
-            if let wanted = exclusions(record).flatMap({ request.filter($0) }) { page.records.append(wanted) }
+            guard let wanted = exclusions(record).flatMap({ request.filter($0) }) else { continue }
+            page.records.append(wanted)
+            size += wanted.estimatedSize
         }
         page.next = Cursor(epoch: epoch, revision: revision)
         page.isEnd = revision <= oldest

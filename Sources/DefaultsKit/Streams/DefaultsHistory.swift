@@ -69,7 +69,7 @@ extension DefaultsChange {
 }
 
 extension UserDefaults {
-    /// The outcome of taking back a change set.
+    /// The outcome of undoing a change set.
     public struct UndoResult: Hashable, Sendable {
         /// The changes made, from the present values to the former ones.
         public let changes: [KeyChange<PropertyListValue?>]
@@ -86,11 +86,11 @@ extension UserDefaults {
     /// ```
     public func history(of scope: ChangeScope) -> DefaultsHistory { DefaultsHistory(source(of: scope)) }
 
-    /// Takes back a change set from a stream of changes or from the history, and returns when that is durable.
+    /// Undoes a change set from a stream of changes or from the history, and returns when the result is durable.
     ///
     /// Its keys get back their former values in one edit, except for those that have been changed again since: a later
-    /// edit is never lost. Taking back the change set of an undo makes the changes again. The new change set has the
-    /// `origin` `.undo`.
+    /// edit is never lost. Undoing the change set of an undo is a redo. The new change set has the purpose `.undo` in
+    /// its `origin`.
     ///
     /// A preferences window can offer undo for the changes that the user has made in it:
     ///

@@ -15,7 +15,7 @@ struct Audit: ParsableCommand {
         let environment = Environment.current
         let directory = try PreferencesDirectory(option: directory, environment: environment)
         let address = try AgentAddress(option: socket, for: directory, environment: environment)
-        let findings = try Auditor(directory, address).findings()
+        let findings = try Auditor(directory, address, environment).findings()
         for finding in findings { ChildLines.say(finding) }
         if !findings.isEmpty { throw ExitCode(1) }
     }

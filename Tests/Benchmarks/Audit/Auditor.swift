@@ -7,10 +7,13 @@ import PropertyList
 struct Auditor {
     private let directory: PreferencesDirectory
     private let address: AgentAddress
+    private let environment: Environment
 
-    init(_ directory: PreferencesDirectory, _ address: AgentAddress) {
+    /// Creates the comparison for an agent with the given environment.
+    init(_ directory: PreferencesDirectory, _ address: AgentAddress, _ environment: Environment) {
         self.directory = directory
         self.address = address
+        self.environment = environment
     }
 
     /// Returns the discrepancies, as sentences.
@@ -19,7 +22,7 @@ struct Auditor {
             throw DefaultsError(.agentUnavailable, "No agent serves \(directory.path).")
         }
         var findings = try agent.barrier().failures.map(\.description)
-        let location = LogLocation(for: directory, address, environment: .current)
+        let location = LogLocation(for: directory, address, environment: environment)
         let log = ChangeLogFile.recover(from: location.log, limits: Frame.messageLimits)
         if log == nil { findings.append("The change log can't be recovered.") }
         for domain in try agent.domains() where domain.user == .current {

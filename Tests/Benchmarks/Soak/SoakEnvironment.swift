@@ -70,6 +70,7 @@ final class SoakEnvironment {
     func audit() throws -> [String] {
         let environment = Environment(environment)
         let directory = try PreferencesDirectory(environment: environment)
-        return try Auditor(directory, AgentAddress(for: directory, environment: environment)).findings()
+        let address = try AgentAddress(for: directory, environment: environment)
+        return try Auditor(directory, address, environment).findings()
     }
 }
