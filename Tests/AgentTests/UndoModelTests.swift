@@ -125,4 +125,50 @@ struct UndoModelTests {
             #expect(RawFile.exists(try String(place.log().dropLast(4)) + ".archive"))
         }
     }
+
+    @Test("While the archive is thinned, an undo changes only keys that hold what it takes back")
+    func thinned() throws {
+        var random = PseudoRandom(seed: 7)
+        try AgentProcess.withPlace { place in
+            let settings: DomainValues = [
+                "LogRecords": 8, "LogBytes": 1_024, "HistoryBytes": 2_048, "HistoryDays": 0, "HistoryChanges": 3,
+            ]
+            try RawFile.replace(
+                place.path("org.defaultsd.agent"), with: try PropertyListValue.dictionary(settings).write(as: .xml))
+            let agent = try AgentProcess(place)
+            defer { agent.kill() }
+            let connection = try agent.connect()
+            let domain = Domain(try DomainName("org.example.model"))
+            var values: DomainValues = [:]
+            for step in 0..<400 {
+                if random.below(4) > 0 {
+                    let (key, value) = ("key\(random.below(4))", PropertyListValue.integer(Int64(step)))
+                    values[key] = value
+                    try connection.edit(domain, [key: value], replacesAll: false)
+                    if step % 20 == 0 { _ = try connection.barrier() }
+                    continue
+                }
+                let history = try HistoryReader(
+                    connection, SubscriptionFilter(domains: [GlobPattern.exactly("org.example.model")]))
+                var search = UndoSearch(history)
+                var run = UndoRun(connection)
+                for _ in 0..<(1 + random.below(3)) {
+                    guard let next = try search.next() else { break }
+                    for change in try run.takeBack(next.changeSet, at: next.cursor).changes {
+                        try #require(values[change.key] == change.old, "step \(step)")
+                        values[change.key] = change.new
+                    }
+                }
+                try #require(try connection.snapshot(of: domain).values == values, "step \(step)")
+            }
+            // Thinning happens after a save, on a thread of its own.
+            let archive = String(try place.log().dropLast(4)) + ".archive"
+            let isThin = try eventually {
+                _ = try connection.edit(domain, ["last": .integer(random.below(1_000) == 0 ? 1 : 2)], replacesAll: false)
+                _ = try connection.barrier()
+                return try RawFile.read(archive).count < 8_192
+            }
+            #expect(isThin)
+        }
+    }
 }

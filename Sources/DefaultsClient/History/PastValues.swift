@@ -4,7 +4,8 @@ package import DefaultsCore
 package struct PastValues {
     /// The values, as far as the history tells.
     package private(set) var values: DomainValues
-    /// The keys whose values have changed without a record, so that their past values may be wrong.
+    /// The keys whose past values may be wrong, because the history lacks some of their changes: made while no agent was
+    /// running, or thinned out.
     package private(set) var uncertain: Set<String> = []
     /// Whether the history doesn't reach back far enough.
     package private(set) var isTooOld = false

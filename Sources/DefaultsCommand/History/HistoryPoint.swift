@@ -111,8 +111,7 @@ extension OpenDomain {
         let past = try PastValues(from: try agent.snapshot(of: domain), &history) { point.includes($0) }
         for key in past.uncertain.sorted() where past.values[key] != nil {
             Failure.note(
-                "\(key.printable) may have had another value then: it has changed without being recorded, for example "
-                    + "while no agent was running.")
+                "\(key.printable) may have had another value then, since not all of its changes are in the history.")
         }
         if past.isTooOld {
             Failure.note(
