@@ -4,8 +4,9 @@ package import DefaultsCore
 package struct PastValues {
     /// The values, as far as the history tells.
     package private(set) var values: DomainValues
-    /// The keys whose past values may be wrong, because the history lacks some of their changes: made while no agent was
-    /// running, or thinned out.
+    /// The keys whose past values may be wrong, because the history lacks some of their changes.
+    ///
+    /// These were made while no agent was running, or have been thinned out.
     package private(set) var uncertain: Set<String> = []
     /// Whether the history doesn't reach back far enough.
     package private(set) var isTooOld = false
