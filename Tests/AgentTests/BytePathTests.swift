@@ -73,7 +73,7 @@ struct BytePathTests {
     func text(arguments: String) throws {
         try run("echo '(1)' >in; defaults \(arguments)") { outcome, place in
             #expect(outcome.status == 64 && outcome.output == "")
-            let isKnown = arguments == "diff c$e" ? "Missing expected argument" : "\\xe9\" is not UTF-8"
+            let isKnown = arguments == "diff c$e" ? "Give either a second domain or file" : "\\xe9\" is not UTF-8"
             #expect(outcome.errors.contains(isKnown), "\(outcome.errors)")
             #expect(place.files == [] && namesOfFiles(in: place.runtime) == ["in"])
         }
