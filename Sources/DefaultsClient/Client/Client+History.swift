@@ -54,11 +54,13 @@ package final class HistoryStream: Sendable {
 
 extension Client {
     /// Takes back a change set on a thread of its own; see `UndoRun`.
-    package func takeBack(_ changeSet: ChangeSet, at cursor: Cursor) async -> Result<UndoRun.Outcome, DefaultsError> {
+    package func takeBack(
+        _ changeSet: ChangeSet, at cursor: Cursor, isRedo: Bool
+    ) async -> Result<UndoRun.Outcome, DefaultsError> {
         await onThread { [self] in
             Result { () throws(DefaultsError) in
                 let agent = try connectToAgent()
-                var run = UndoRun(agent)
+                var run = UndoRun(agent, isRedo: isRedo)
                 let outcome = try run.takeBack(changeSet, at: cursor)
                 if let failure = try agent.barrier([changeSet.domain]).failures.first { throw failure }
                 return outcome

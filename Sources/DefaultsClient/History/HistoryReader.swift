@@ -15,7 +15,7 @@ package struct HistoryReader {
     /// The revision of the last record returned, or of the first one that wasn't searched.
     private var revision = Revision.max
     /// The epoch of the agent's log, which makes cursors of revisions.
-    package var epoch: Epoch { agent.welcome.cursor.epoch }
+    package var epoch: Epoch { page?.next.epoch ?? agent.welcome.cursor.epoch }
 
     /// Creates a reader.
     ///

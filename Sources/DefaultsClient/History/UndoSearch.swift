@@ -56,7 +56,8 @@ package struct UndoSearch {
             }
             if changeSet.changes.isEmpty { continue }
             let kind = note(changeSet)
-            guard kind == subject || isNamed(record) else { continue }
+            // What isn't an undo can't be redone.
+            guard kind == subject || subject == .changes && isNamed(record) else { continue }
             return Candidate(
                 record: record, cursor: Cursor(epoch: history.epoch, revision: record.revision), changeSet: changeSet)
         }

@@ -24,9 +24,13 @@ struct Profile {
                 throw refuse("expected a dictionary with a string \"Domain\"")
             }
             let domain: Domain
+            var host: String?
+            switch fields["Host"] {
+            case nil: break
+            case .string(let text)?: host = text
+            default: throw refuse("\"Host\" must be a string")
+            }
             do throws(DefaultsError) {
-                var host: String?
-                if case .string(let text)? = fields["Host"] { host = text }
                 domain = Domain(try DomainName(name), host: try DomainHost(identifier: host))
             } catch {
                 throw refuse(error.description)

@@ -49,6 +49,8 @@ struct Apply: ParsableCommand {
         let name = undo ?? name ?? path.map { Self.name(of: $0) } ?? ""
         let backend = try location.open()
         let style = ChangeText(isColored: color.isColored())
+        // Read the history before the first change, so that nothing is changed if it can't be read.
+        let trace = try prune || undo != nil ? trace(of: name) : nil
         var changed: Set<Domain> = []
         for (domain, edit) in profile.edits.sorted(by: { $0.key < $1.key }) {
             let changes = Self.changes(edit, in: try backend.snapshot(of: domain).values)
@@ -59,7 +61,7 @@ struct Apply: ParsableCommand {
             try backend.edit(
                 domain, edit, replacesAll: false, expecting: nil, origin: Origin(purpose: .profile(name)))
         }
-        if prune || undo != nil { changed.formUnion(try reset(name, but: profile, style)) }
+        if let trace { changed.formUnion(try reset(trace, but: profile, style, backend)) }
         if dryRun { return }
         for domain in changed.sorted() { try backend.synchronize(domain) }
         if undo != nil, changed.isEmpty {
@@ -68,10 +70,10 @@ struct Apply: ParsableCommand {
     }
 
     /// Gives keys that a profile has set their former values, except for those that it still mentions.
-    private func reset(_ name: String, but profile: Profile, _ style: ChangeText) throws -> Set<Domain> {
-        var (agent, history) = try location.openHistory(of: SubscriptionFilter())
-        let trace = try ProfileTrace(ofProfile: name, in: &history)
-        var run = UndoRun(agent, isDry: dryRun)
+    private func reset(
+        _ trace: ProfileTrace, but profile: Profile, _ style: ChangeText, _ backend: any Backend
+    ) throws -> Set<Domain> {
+        var run = UndoRun(backend, isDry: dryRun)
         var changed: Set<Domain> = []
         for (domain, keys) in trace.keys.sorted(by: { $0.key < $1.key }) where domain.user == .current {
             let keys = keys.filter { profile.edits[domain]?[$0.key] == nil }
@@ -84,6 +86,11 @@ struct Apply: ParsableCommand {
             changed.insert(domain)
         }
         return changed
+    }
+
+    private func trace(of name: String) throws -> ProfileTrace {
+        var (_, history) = try location.openHistory(of: SubscriptionFilter())
+        return try ProfileTrace(ofProfile: name, in: &history)
     }
 
     private func show(_ changes: [KeyChange], of domain: Domain, _ style: ChangeText) throws {

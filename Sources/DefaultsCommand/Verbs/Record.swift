@@ -39,16 +39,17 @@ struct Record: ParsableCommand {
         option.program = program
         var profile = Profile()
         if isatty(STDERR_FILENO) == 1 { Failure.note("Recording. Press Ctrl-C to stop.") }
-        while let event = try agent.nextEvent(within: -1, whileReading: interruption.descriptor) {
-            switch event {
-            case .record(let record, _):
-                guard case .change(let changeSet) = record.event, record.domain.user == .current,
-                    option.includes(changeSet)
+        do throws(DefaultsError) {
+            while let event = try agent.nextEvent(within: -1, whileReading: interruption.descriptor) {
+                if case .gap = event { Failure.note("Some changes were missed; the profile may be incomplete.") }
+                guard case .record(let record, _) = event, case .change(let changeSet) = record.event,
+                    record.domain.user == .current, option.includes(changeSet)
                 else { continue }
                 profile.add(changeSet)
-            case .gap: Failure.note("Some changes were missed; the profile may be incomplete.")
-            case .initial, .bookmark, .ended: break
             }
+        } catch {
+            if profile.edits.isEmpty { throw error }
+            Failure.note("\(error) These are the changes up to then.")
         }
         if profile.edits.isEmpty { throw Failure("Nothing has changed.", .notFound) }
         try StandardOutput.write(

@@ -22,8 +22,9 @@ extension Origin {
         let subject = try entry.optionalString("of") ?? ""
         switch try entry.optionalString("purpose") {
         case nil: purpose = nil
-        case "undo"?: purpose = .undo(try Cursor(subject))
-        case "redo"?: purpose = .redo(try Cursor(subject))
+        // A purpose that isn't as expected is kept as it is: it must not make a record of the log invalid.
+        case "undo"?: purpose = (try? Cursor(subject)).map { .undo($0) } ?? .other("undo", of: subject)
+        case "redo"?: purpose = (try? Cursor(subject)).map { .redo($0) } ?? .other("redo", of: subject)
         case "profile"?: purpose = .profile(subject)
         case "machine"?: purpose = .machine(subject)
         case let name?: purpose = .other(name, of: subject)

@@ -24,7 +24,7 @@ package struct HistoryArchive: Sendable {
     ///
     /// - Throws: The failure of the system call; the file is then as it was.
     mutating func append(_ entries: [UInt8]) throws(SystemCall.Failure) {
-        if !isChecked { try repair() }
+        try check()
         let file = try FileDescriptor(opening: path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, mode: 0o600)
         let size = try file.status().st_size
         do throws(SystemCall.Failure) {
@@ -33,7 +33,6 @@ package struct HistoryArchive: Sendable {
             ftruncate(file.number, size)
             throw error
         }
-        isChecked = true
     }
 
     /// Appends records.
@@ -52,6 +51,12 @@ package struct HistoryArchive: Sendable {
         var status = stat()
         guard stat(path, &status) == 0 else { return false }
         return Int(status.st_size) > max(limit, thinnedSize) / 4 * 5
+    }
+
+    /// Repairs a damaged file before it is first used.
+    mutating func check() throws(SystemCall.Failure) {
+        if !isChecked { try repair() }
+        isChecked = true
     }
 
     /// Moves a damaged file aside, and keeps the records before the damage.

@@ -62,7 +62,7 @@ package struct HistoryThinning: Hashable, Sendable {
                 kept[candidate.entry, default: []].insert(key.key)
             }
         }
-        return encode(file, kept, others)
+        return encode(file, kept, others, without: exclusions)
     }
 
     /// Returns the largest share that lets keys of the given sizes fit within a total, each cut to the share.
@@ -77,14 +77,16 @@ package struct HistoryThinning: Hashable, Sendable {
         return .max
     }
 
-    private func encode(_ file: HistoryFile, _ kept: [Int: Set<String>], _ others: Set<Int>) -> [UInt8] {
+    private func encode(
+        _ file: HistoryFile, _ kept: [Int: Set<String>], _ others: Set<Int>, without exclusions: HistoryExclusions
+    ) -> [UInt8] {
         var output = HistoryArchive.magic
         for index in 0..<file.count {
             if others.contains(index) { output += file.entry(at: index) }
-            guard let keys = kept[index], let record = file.record(at: index),
-                case .change(var changeSet) = record.event
+            guard let keys = kept[index], let record = file.record(at: index), let allowed = exclusions(record),
+                case .change(var changeSet) = allowed.event
             else { continue }
-            if keys.count == changeSet.changes.count {
+            if keys.count == changeSet.changes.count, allowed == record {
                 output += file.entry(at: index)
                 continue
             }

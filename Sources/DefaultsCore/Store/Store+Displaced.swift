@@ -27,7 +27,12 @@ extension Store {
         // Each displaced file holds a descriptor open. Release a few at a time, since removing all of them would delay
         // this save by tens of milliseconds.
         if savingState.displaced.count > SavingState.capacity {
-            examineDisplaced(savingState.displaced.indices.prefix(Self.releasedPerSave), olderThan: .zero, &savingState)
+            let first = savingState.nextReleased % savingState.displaced.count
+            let last = min(first + Self.releasedPerSave, savingState.displaced.count)
+            let count = savingState.displaced.count
+            examineDisplaced(first..<last, olderThan: .zero, &savingState)
+            // Files that can't be released now are passed over, so that they don't keep others from it.
+            savingState.nextReleased = savingState.displaced.count < count ? first : last
         }
     }
 
@@ -80,8 +85,7 @@ extension Store {
         }
     }
 
-    /// The number of displaced files that a save examines if too many are open; at least two, so that their number
-    /// falls again even if the first is still being written.
+    /// The number of displaced files that a save examines if too many are open; more than it adds.
     private static let releasedPerSave = 2
 
     private func examineDisplaced(_ range: Range<Int>, olderThan age: Duration, _ savingState: inout SavingState) {

@@ -50,7 +50,10 @@ extension Store {
     ///
     /// - Throws: The failure of the system call; the archive is then as it was.
     package func thinArchive(_ thinning: HistoryThinning, now: Timestamp = .now()) throws(SystemCall.Failure) {
-        let (archive, exclusions) = logFile.withLock { ($0.archive, $0.exclusions) }
+        let (archive, exclusions) = try logFile.withLock { keeping throws(SystemCall.Failure) in
+            try keeping.archive?.check()
+            return (keeping.archive, keeping.exclusions)
+        }
         guard let archive, let file = try HistoryFile(reading: archive.path) else { return }
         let kept = thinning.thin(file, without: exclusions, now: now)
         let replacement = try archive.prepare(kept)

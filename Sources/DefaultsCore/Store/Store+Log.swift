@@ -23,7 +23,9 @@ extension Store {
             do throws(DefaultsError) {
                 try create(&keeping, path, sizeLimit)
             } catch {
-                unlink(path)
+                // A later agent must not continue the earlier log, but what is in it isn't lost.
+                var status = stat()
+                if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG { rename(path, "\(path).kept") }
                 state.withLock { $0.beginLog() }
                 throw error
             }

@@ -54,6 +54,8 @@ package final class Store: Sendable {
         /// The number of displaced files above which they are examined and released early, since each holds a
         /// descriptor open.
         static let capacity = 256
+        /// The index of the next displaced file to release if there are more than that.
+        var nextReleased = 0
         /// Whether the search for leftovers of a crash has been made.
         var hasSearchedLeftovers = false
         /// Whether no leftover of a crash remains.

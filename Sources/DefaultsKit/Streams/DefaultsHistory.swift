@@ -89,8 +89,8 @@ extension UserDefaults {
     /// Undoes a change set from a stream of changes or from the history, and returns when the result is durable.
     ///
     /// Its keys get back their former values in one edit, except for those that have been changed again since: a later
-    /// edit is never lost. Undoing the change set of an undo is a redo. The new change set has the purpose `.undo` in
-    /// its `origin`.
+    /// edit is never lost. The new change set has the purpose `.undo` in its `origin`. Undoing the change set
+    /// of an undo is a redo, and has the purpose `.redo`.
     ///
     /// A preferences window can offer undo for the changes that the user has made in it:
     ///
@@ -114,7 +114,8 @@ extension UserDefaults {
     @discardableResult
     public func undo(_ change: DefaultsChange) async throws(DefaultsProblem) -> UndoResult {
         let (changeSet, cursor) = change.parts
-        switch await change.domain.client.takeBack(changeSet, at: cursor) {
+        let isRedo = if case .undo? = change.origin?.purpose { true } else { false }
+        switch await change.domain.client.takeBack(changeSet, at: cursor, isRedo: isRedo) {
         case .success(let outcome):
             return UndoResult(
                 changes: outcome.changes.map { KeyChange(key: $0.key, oldValue: $0.old, newValue: $0.new) },

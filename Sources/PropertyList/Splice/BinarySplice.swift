@@ -1,7 +1,7 @@
 /// An editor that changes keys of a binary property list without reading or encoding the other values.
 ///
 /// New objects and the changed dictionary go to the end, and all other objects keep their bytes. The values replaced
-/// stay in the document, unused, until they make up a quarter of it; then the document must be written as a whole.
+/// leave holes without their contents. When these make up a quarter of the document, it must be written as a whole.
 package struct BinarySplice {
     private let table: BinaryObjectTable
     private let dictionary: BinaryObject
@@ -10,6 +10,10 @@ package struct BinarySplice {
     /// The objects of the changed dictionary.
     private var keys: [Int] = []
     private var values: [Int] = []
+    /// For each object, the number of references to it, up to two.
+    private var uses: [UInt8] = []
+    /// The objects that aren't used anymore.
+    private var unused: [BinaryObject] = []
 
     /// Changes keys of a document's outermost dictionary.
     ///
@@ -51,11 +55,11 @@ package struct BinarySplice {
     }
 
     /// Returns whether no other object overlaps the dictionary, and at most a quarter of the document is unused.
-    private func isSuitable() throws(ReadingFailure) -> Bool {
+    private mutating func isSuitable() throws(ReadingFailure) -> Bool {
         let trailer = table.trailer
-        var isUsed = [Bool](repeating: false, count: trailer.objectCount)
+        uses = [UInt8](repeating: 0, count: trailer.objectCount)
         var open = [trailer.topObject]
-        isUsed[trailer.topObject] = true
+        uses[trailer.topObject] = 1
         var objects = 0
         var size = 0
         while let number = open.popLast() {
@@ -68,9 +72,8 @@ package struct BinarySplice {
             }
             for index in 0..<(object.references ?? 0) {
                 let number = try reference(index, of: object)
-                if isUsed[number] { continue }
-                isUsed[number] = true
-                open.append(number)
+                if uses[number] == 0 { open.append(number) }
+                uses[number] = min(uses[number] + 1, 2)
             }
         }
         return size >= trailer.tableOffset / 4 * 3 && objects >= trailer.objectCount / 4 * 3
@@ -98,7 +101,11 @@ package struct BinarySplice {
                 values.append(value)
                 continue
             }
-            guard let new = rest.remove(at: edit).value else { continue }
+            try discard(value)
+            guard let new = rest.remove(at: edit).value else {
+                try discard(key)
+                continue
+            }
             guard let number = add(new) else { return false }
             keys.append(key)
             values.append(number)
@@ -110,6 +117,14 @@ package struct BinarySplice {
             values.append(number)
         }
         return true
+    }
+
+    /// Notes that a reference to an object is gone.
+    ///
+    /// A container's contents stay in the document.
+    private mutating func discard(_ number: Int) throws(ReadingFailure) {
+        let object = try table.object(number)
+        if uses[number] == 1, object.references == nil { unused.append(object) }
     }
 
     private mutating func add(_ value: PropertyListValue) -> Int? {
@@ -151,6 +166,15 @@ package struct BinarySplice {
         for reference in values { output.append(bigEndian: UInt64(reference), size: trailer.referenceSize) }
         BinaryWriter.finish(
             &output, offsets: offsets, topObject: trailer.topObject, referenceSize: trailer.referenceSize)
-        return [UInt8](output.elements)
+        var result = [UInt8](output.elements)
+        for object in unused {
+            let start = object.offset < end ? object.offset : object.offset - length
+            // A Boolean, in case a reader looks at unused objects.
+            result[start] = 0x08
+            for index in (start + 1)..<max(start + 1, start + self.end(of: object) - object.offset) {
+                result[index] = 0
+            }
+        }
+        return result
     }
 }

@@ -294,8 +294,10 @@ actor Engine: Service {
         let excludesMore = new.historyExclusions != settings.historyExclusions
         settings = new
         if excludesMore {
-            store.exclude(new.historyExclusions)
-            thinArchive()
+            start { engine in
+                await engine.onDisk { $0.exclude(new.historyExclusions) }
+                engine.thinArchive()
+            }
         }
         observers.withLock { $0.subscribers }?.follow(new)
         // The new delays apply to edits that are already pending.

@@ -78,7 +78,8 @@ struct SplicingTests {
             try store.save(fixture.domain)
             for (key, value) in edits { values[key] = value }
             let new = [UInt8](try RawFile.read(fixture.path))
-            #expect(old.prefix(30_000).elementsEqual(new.prefix(30_000)))
+            // One key and two values are gone.
+            #expect(zip(old.prefix(30_000), new).count { $0 != $1 } < 30)
             #expect(try PropertyListValue(parsing: new) == .dictionary(values))
             let whole = try PropertyListValue.dictionary(values).write(as: .binary)
             #expect(!whole.elementsEqual(new))
