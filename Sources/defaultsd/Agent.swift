@@ -150,6 +150,9 @@ struct Agent: Sendable {
         let recovered =
             ChangeLogFile.recover(from: location.log, limits: Frame.messageLimits)
             ?? location.former.flatMap { ChangeLogFile.recover(from: $0, limits: Frame.messageLimits) }
+        if recovered == nil, let copy = ChangeLogFile.moveAside(location.log) {
+            log.logger.warning("The change log can't be read, so a new one begins. The old one was moved to \(copy).")
+        }
         var archive = HistoryArchive(path: location.archive)
         let changeLog = ChangeLog(
             capacity: settings.logCapacity, epoch: recovered?.epoch ?? .random(),
@@ -182,8 +185,9 @@ struct Agent: Sendable {
             try location.makeDirectory()
             return location
         } catch {
+            let reason = SystemCall.message(error.number)
             log.logger.warning(
-                "The history won't survive a reboot: \(Path.directory(of: location.log)) can't be used: \(error)")
+                "The history won't survive a reboot: \(Path.directory(of: location.log)) can't be used: \(reason).")
             return fallback
         }
     }

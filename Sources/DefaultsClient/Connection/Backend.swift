@@ -22,7 +22,7 @@ package protocol Backend: AnyObject {
     ///   - values: The new values, by key; `nil` removes the key.
     ///   - replacesAll: Whether to remove all other keys.
     ///   - expected: The values that keys must hold for the edit to be made; `nil` for no condition.
-    ///   - origin: The reason for the edit, which followers and the history are told.
+    ///   - origin: The reason for the edit, which is recorded in the history and sent to followers.
     /// - Throws: `changed` if keys hold other values. Read them again, and retry.
     func edit(
         _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?, origin: Origin?
@@ -35,7 +35,7 @@ package protocol Backend: AnyObject {
 }
 
 extension Backend {
-    /// Sets and removes keys as one change set, for no reason that others need to know.
+    /// Sets and removes keys as one change set, without an origin.
     package func edit(
         _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference? = nil
     ) throws(DefaultsError) {

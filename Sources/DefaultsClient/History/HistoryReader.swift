@@ -27,8 +27,8 @@ package struct HistoryReader {
         guard agent.welcome.protocolVersion >= 2 else {
             throw DefaultsError(
                 .agentRefused,
-                "The agent (version \(agent.welcome.version ?? "0.1")) is older than this program, and has no history. "
-                    + "Restart it, for example with `systemctl --user restart defaultsd`.")
+                "The agent (version \(agent.welcome.version ?? "0.1")) is older than this program, and has no "
+                    + "history. Restart it, for example with `systemctl --user restart defaultsd`.")
         }
         self.agent = agent
         self.filter = filter

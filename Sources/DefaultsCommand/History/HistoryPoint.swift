@@ -22,7 +22,7 @@ enum HistoryPoint {
             self = .time(time)
         } else {
             throw ValidationError(
-                "It is neither a number from `defaults log` nor a time such as 10m, 2h, 3d, yesterday, 10:15 or "
+                "Give a number from `defaults log`, or a time such as 10m, 2h, 3d, yesterday, 10:15 or "
                     + "\"2026-11-24 10:15\".")
         }
     }
@@ -115,8 +115,7 @@ extension OpenDomain {
         }
         if past.isTooOld {
             Failure.note(
-                "No change to \(location.name) is known from before then. These are the values from before its first "
-                    + "known change.")
+                "The history has no change to \(location.name) from before then. These are its oldest known values.")
         }
         return past.values
     }

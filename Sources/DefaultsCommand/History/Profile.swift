@@ -58,7 +58,8 @@ struct Profile {
     }
 
     private static func wrong(_ document: InputDocument, _ problem: String) -> Failure {
-        Failure("\(document.name) isn't a profile: \(problem). Nothing was applied.", .dataError)
+        let end = problem.hasSuffix(".") ? "" : "."
+        return Failure("\(document.name) isn't a profile: \(problem)\(end) Nothing was applied.", .dataError)
     }
 
     /// Adds the changes of a change set, of which only the last to each key remains.
@@ -79,15 +80,22 @@ struct Profile {
         return ["Domains": .array(domains)]
     }
 
-    /// The commands that make the same edits.
-    func commands() throws(PropertyListError) -> String {
+    /// The commands that make the same edits; values that no command can express are reported and left out.
+    func commands() -> String {
         var text = ""
         for (domain, edit) in edits.sorted(by: { $0.key < $1.key }) {
             let host = domain.host.identifier.map { "-host \(Self.quoted($0)) " } ?? ""
             for (key, value) in edit.sorted(by: { $0.key < $1.key }) {
-                let target = "\(Self.quoted(domain.name.description)) \(Self.quoted(key))"
+                let names = [domain.name.description, key]
+                // Otherwise, a name that begins with a dash would be an option.
+                let separator = names.contains { $0.hasPrefix("-") } ? "-- " : ""
+                let target = separator + names.map(Self.quoted).joined(separator: " ")
                 if let value {
-                    text += "defaults \(host)write \(target) \(try Self.arguments(for: value))\n"
+                    do throws(PropertyListError) {
+                        text += "defaults \(host)write \(target) \(try Self.arguments(for: value))\n"
+                    } catch {
+                        Failure.note("\(domain) \(key.printable) is left out, since no command can set it: \(error)")
+                    }
                 } else {
                     text += "defaults \(host)delete \(target)\n"
                 }

@@ -63,10 +63,10 @@ struct UndoCommand {
 /// The options of `undo` and `redo`.
 struct UndoOptions: ParsableArguments {
     @Option(
-        parsing: .unconditional, help: ArgumentHelp("The number of change sets.", valueName: "count"))
+        parsing: .unconditional, help: ArgumentHelp("Undo or redo this many change sets.", valueName: "count"))
     var last: Int?
     @Option(
-        help: ArgumentHelp("Everything after this time or number.", valueName: "time"),
+        help: ArgumentHelp("Undo or redo everything after this time or number.", valueName: "time"),
         transform: HistoryPoint.init(typed:))
     var since: HistoryPoint?
     @OptionGroup var program: ProgramOption

@@ -36,9 +36,9 @@ struct Apply: ParsableCommand {
 
     func validate() throws {
         guard (path == nil) != (undo == nil) else {
-            throw ValidationError("Give either a profile or --undo with a name.")
+            throw ValidationError("Name a profile's file, or use --undo with a profile's name.")
         }
-        if undo != nil, prune || name != nil { throw ValidationError("--undo needs neither --prune nor --name.") }
+        if undo != nil, prune || name != nil { throw ValidationError("Don't combine --undo with --prune or --name.") }
         if let path, path.isStandard, name == nil {
             throw ValidationError("A profile from standard input needs a --name.")
         }
@@ -65,7 +65,7 @@ struct Apply: ParsableCommand {
         if dryRun { return }
         for domain in changed.sorted() { try backend.synchronize(domain) }
         if undo != nil, changed.isEmpty {
-            throw Failure("The profile \"\(name.printable)\" has set nothing.", .notFound)
+            throw Failure("No key still has the value that a profile \"\(name.printable)\" set.", .notFound)
         }
     }
 

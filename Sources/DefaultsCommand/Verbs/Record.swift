@@ -52,8 +52,10 @@ struct Record: ParsableCommand {
             Failure.note("\(error) These are the changes up to then.")
         }
         if profile.edits.isEmpty { throw Failure("Nothing has changed.", .notFound) }
-        try StandardOutput.write(
-            commands ? Array(try profile.commands().utf8) : try profile.value.write(as: .xml))
+        if commands { return try StandardOutput.write(profile.commands()) }
+        // XML can't represent some characters.
+        let bytes = try (try? profile.value.write(as: .xml)) ?? profile.value.write(as: .binary)
+        try StandardOutput.write(bytes)
     }
 }
 

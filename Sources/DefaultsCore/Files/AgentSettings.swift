@@ -23,7 +23,7 @@ package struct AgentSettings: Hashable, Sendable {
     package var logBytes = 16 << 20
     /// `HistoryDays`, `HistoryChanges` and `HistoryBytes`: what the archive of older change sets keeps.
     package var history = HistoryThinning()
-    /// `HistoryExcludes`: patterns of keys whose values are kept nowhere on disk but in their domains' files.
+    /// `HistoryExcludes`: patterns of keys whose values never get into the change log file or the archive.
     package var historyExclusions = HistoryExclusions()
     /// `MaximumFileSize`, in bytes: a larger file counts as damaged.
     package var maximumFileSize = 64 << 20

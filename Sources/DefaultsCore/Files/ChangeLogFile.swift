@@ -96,6 +96,18 @@ package final class ChangeLogFile {
         }
     }
 
+    /// Moves a file that can't be recovered out of the way of a new one.
+    ///
+    /// - Returns: The new path; `nil` if there is no such file, or it is empty, or it can't be moved.
+    package static func moveAside(_ path: String) -> String? {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return nil }
+        var number = 1
+        while access("\(path).damaged-\(number)", F_OK) == 0 { number += 1 }
+        let copy = "\(path).damaged-\(number)"
+        return rename(path, copy) == 0 ? copy : nil
+    }
+
     /// Appends entries.
     package func append(_ entries: [LogEntry]) throws(SystemCall.Failure) {
         var bytes: [UInt8] = []

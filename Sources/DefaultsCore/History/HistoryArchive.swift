@@ -25,8 +25,12 @@ package struct HistoryArchive: Sendable {
     /// - Throws: The failure of the system call; the file is then as it was.
     mutating func append(_ entries: [UInt8]) throws(SystemCall.Failure) {
         try check()
-        let file = try FileDescriptor(opening: path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, mode: 0o600)
-        let size = try file.status().st_size
+        // Opening a FIFO would block otherwise.
+        let file = try FileDescriptor(
+            opening: path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, mode: 0o600)
+        let status = try file.status()
+        guard status.st_mode & S_IFMT == S_IFREG else { throw SystemCall.Failure(number: EINVAL) }
+        let size = status.st_size
         do throws(SystemCall.Failure) {
             try file.write(size == 0 ? Self.magic + entries : entries)
         } catch {

@@ -1,4 +1,4 @@
-/// The keys whose values are never kept on disk, such as passwords.
+/// The keys whose values never get into the change log file or the archive, such as passwords.
 package struct HistoryExclusions: Hashable, Sendable {
     private struct Pattern: Hashable, Sendable {
         var domain: GlobPattern

@@ -2,15 +2,15 @@ import PropertyList
 
 /// The choice of the records that an archive keeps.
 ///
-/// A change is kept if it is recent, or if it is one of the last changes to its key. If the changes then exceed the
-/// size limit, each key has to make do with an equal share of it. A key that needs less keeps all of its changes, so a
-/// key that changes all the time can't push others out.
+/// A change is kept if it is recent, or if it is one of the last changes to its key. If the remaining changes
+/// exceed the size limit, each key gets an equal share of it. A key that needs less keeps all of its changes, so a key
+/// that changes all the time can't push others out.
 package struct HistoryThinning: Hashable, Sendable {
     /// The number of days for which every change is kept.
     package var days = 30
     /// The number of changes to each key that are kept beyond these days.
     package var changes = 100
-    /// The maximum size of all changes, in bytes.
+    /// The target size of all changes, in bytes; the last change to each key is kept regardless.
     package var bytes = 16 << 20
 
     package init() {}

@@ -1,4 +1,4 @@
-/// The reason for an edit, if it is more than a user's or an app's own decision.
+/// Additional information about an edit: the program that requested it, and its purpose.
 ///
 /// `Writer` is the program that made an edit, as identified by the kernel. The origin is what that program says about
 /// the edit: on whose behalf it was made, and for what purpose.
@@ -14,9 +14,9 @@ package struct Origin: Hashable, Sendable {
 
     /// The purpose of an edit.
     package enum Purpose: Hashable, Sendable {
-        /// Taking back the change set at a position in the log.
+        /// Undoing the change set at a position in the log.
         case undo(Cursor)
-        /// Taking back an undo.
+        /// Redoing: undoing the undo at a position in the log.
         case redo(Cursor)
         /// Applying a profile with some name.
         case profile(String)

@@ -21,7 +21,7 @@ package struct EditRequest: Hashable, Sendable {
     ///
     /// This way, a value computed from an earlier one can't undo changes made in the meantime.
     package var expecting: Difference?
-    /// The reason for the edit, which followers and the history are told.
+    /// The reason for the edit, which is recorded in the history and sent to followers.
     package var origin: Origin?
 
     package init(

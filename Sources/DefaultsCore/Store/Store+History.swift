@@ -5,7 +5,7 @@ package import Linux
 extension Store {
     /// Returns a part of the history in the change log, newest first.
     ///
-    /// Searches a few thousand records at most, so that nobody waits for long.
+    /// Searches at most a few thousand records, to keep the agent responsive.
     ///
     /// - Throws: `invalidCursor` if the request's cursor isn't of this log.
     package func history(_ request: HistoryRequest) throws(DefaultsError) -> HistoryPage {
@@ -44,7 +44,7 @@ extension Store {
         logFile.withLock { $0.archive?.isOversized(thinning.bytes) ?? false }
     }
 
-    /// Removes from the archive what needn't be kept.
+    /// Thins the archive, and removes excluded keys from it.
     ///
     /// Reads and writes the whole archive, which takes about a second; other threads can use the store meanwhile.
     ///
@@ -73,7 +73,7 @@ extension DefaultsError {
     package static func otherLog(_ cursor: Cursor) -> DefaultsError {
         DefaultsError(
             .invalidCursor,
-            "The cursor \(cursor) is of another log: the agent had to begin a new one since. Run `defaults log` for "
-                + "cursors of this one.")
+            "The cursor \(cursor) belongs to an earlier log; the agent has since started a new one. Run "
+                + "`defaults log --json` for current cursors.")
     }
 }

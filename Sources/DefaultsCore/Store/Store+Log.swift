@@ -170,8 +170,8 @@ extension Store {
             keeping.file?.sizeLimit += (keeping.file?.sizeLimit ?? 0) / 2
             keeping.archiveProblem = DefaultsError(
                 .notSaved, errno: error.number,
-                "Older changes can't be moved to \(keeping.archive?.path ?? ""), so the change log grows. "
-                    + "The system says")
+                "Older changes can't be moved to \(keeping.archive?.path ?? ""), so the change log keeps growing. Free "
+                    + "disk space, or check the permissions. The system says")
             return false
         }
     }

@@ -24,31 +24,31 @@ public struct DefaultsChange: Hashable, Sendable {
         /// The purpose of the changes.
         public let purpose: Purpose?
 
-        /// The purpose of a change set.
-        public enum Purpose: Hashable, Sendable {
-            /// Taking back the change set with this cursor.
-            case undo(Cursor)
-            /// Taking back the undo with this cursor.
-            case redo(Cursor)
+        /// The purpose of a change set; later versions may add others.
+        public struct Purpose: Hashable, Sendable {
+            /// The name: `undo`, `redo`, `profile` or `machine`.
+            public let name: String
+            /// A cursor, or the name of a profile or machine.
+            public let subject: String
+
+            /// Undoing the change set with this cursor.
+            public static func undo(_ cursor: Cursor) -> Purpose { Purpose(.undo(cursor.cursor)) }
+
+            /// Redoing: undoing the undo with this cursor.
+            public static func redo(_ cursor: Cursor) -> Purpose { Purpose(.redo(cursor.cursor)) }
+
             /// Applying the profile with this name.
-            case profile(String)
+            public static func profile(_ name: String) -> Purpose { Purpose(.profile(name)) }
+
             /// Repeating a change that was made on this machine.
-            case machine(String)
-            /// A purpose added in a later version, with its subject.
-            case other(String, of: String)
+            public static func machine(_ name: String) -> Purpose { Purpose(.machine(name)) }
+
+            fileprivate init(_ purpose: DefaultsCore.Origin.Purpose) { (name, subject) = purpose.texts }
         }
 
         init(_ origin: DefaultsCore.Origin) {
             program = origin.program
-            purpose =
-                switch origin.purpose {
-                case nil: nil
-                case .undo(let cursor)?: .undo(Cursor(cursor))
-                case .redo(let cursor)?: .redo(Cursor(cursor))
-                case .profile(let name)?: .profile(name)
-                case .machine(let name)?: .machine(name)
-                case .other(let name, let subject)?: .other(name, of: subject)
-                }
+            purpose = origin.purpose.map(Purpose.init)
         }
     }
 

@@ -4,8 +4,8 @@ public import PropertyList
 
 /// The earlier change sets of some domains, newest first, as far back as the agent has kept them.
 ///
-/// Nothing is read until the iteration reaches it, so an iteration may stop at any time. The agent keeps the last
-/// changes exactly, and thins older ones by key; its settings say how much it keeps. Changes made after the iteration
+/// Nothing is read until the iteration reaches it, so an iteration may stop at any time. The agent keeps every
+/// recent change, and fewer of the older ones to each key; its settings say how many. Changes made after the iteration
 /// began aren't part of it. It ends at the beginning of the history, or when its task is canceled.
 public struct DefaultsHistory: AsyncSequence, Sendable {
     /// A change set.
@@ -109,12 +109,13 @@ extension UserDefaults {
     ///
     /// - Parameter change: The change set; it may be another program's, and about any of the user's domains.
     /// - Returns: What was changed, and which keys keep their values.
-    /// - Throws: A `DefaultsProblem` with the code `agent` if there is no agent; `edit` if the domain is read-only; or
-    ///   `saving` if the values have been changed, but aren't durable yet.
+    /// - Throws: A `DefaultsProblem` with the code `agent` if there is no agent or the connection is lost; `edit` if
+    ///   the domain is read-only or its file damaged; or `saving` if the values have been changed, but aren't durable
+    ///   yet.
     @discardableResult
     public func undo(_ change: DefaultsChange) async throws(DefaultsProblem) -> UndoResult {
         let (changeSet, cursor) = change.parts
-        let isRedo = if case .undo? = change.origin?.purpose { true } else { false }
+        let isRedo = change.origin?.purpose?.name == "undo"
         switch await change.domain.client.takeBack(changeSet, at: cursor, isRedo: isRedo) {
         case .success(let outcome):
             return UndoResult(

@@ -250,7 +250,7 @@ actor Engine: Service {
         }
     }
 
-    /// Thins the archive of the history on a thread of its own, since this takes a second.
+    /// Thins the archive on a separate thread, because it takes about a second.
     private func thinArchive() {
         needsThinning = isThinning
         if isThinning { return }
