@@ -147,11 +147,12 @@ struct Agent: Sendable {
         let start = ContinuousClock.now
         var limits = PropertyListLimits.domainFile
         limits.bytes = settings.maximumFileSize
-        let recovered =
-            ChangeLogFile.recover(from: location.log, limits: Frame.messageLimits)
-            ?? location.former.flatMap { ChangeLogFile.recover(from: $0, limits: Frame.messageLimits) }
-        if recovered == nil, let copy = ChangeLogFile.moveAside(location.log) {
-            log.logger.warning("The change log can't be read, so a new one begins. The old one was moved to \(copy).")
+        var recovered = ChangeLogFile.recover(from: location.log, limits: Frame.messageLimits)
+        if recovered == nil {
+            if let copy = ChangeLogFile.moveAside(location.log) {
+                log.logger.warning("The change log can't be read. It was moved to \(copy), and a new one begins.")
+            }
+            recovered = location.former.flatMap { ChangeLogFile.recover(from: $0, limits: Frame.messageLimits) }
         }
         var archive = HistoryArchive(path: location.archive)
         let changeLog = ChangeLog(

@@ -34,7 +34,7 @@ package final class HistoryStream: Sendable {
     /// A record and its position.
     package typealias Item = (record: LogRecord, cursor: Cursor)
 
-    /// Reads the next records; there are no more if there are none.
+    /// Reads the next records; returns an empty array at the beginning of the history.
     package func next() async -> Result<[Item], DefaultsError> {
         await onThread { [self] in
             reader.withLock { reader in

@@ -82,7 +82,7 @@ package struct ChangeLog: Sendable {
         return kept[first..<end].compactMap { $0?.record }
     }
 
-    /// The retained record with a revision; `nil` if there is none.
+    /// The record with a revision; `nil` if it isn't retained.
     subscript(revision: Revision) -> LogRecord? {
         guard revision >= oldest, revision <= head else { return nil }
         return kept[start + Int(revision - oldest)]?.record

@@ -14,7 +14,7 @@ extension Origin {
         return fields
     }
 
-    /// Creates the origin in a message's entry `origin`; `nil` if there is none.
+    /// Creates the origin in a message's entry `origin`; `nil` if the entry is missing.
     package init?(_ fields: Fields) throws(DefaultsError) {
         if fields.values["origin"] == nil { return nil }
         let entry = Fields(try fields.dictionary("origin"))

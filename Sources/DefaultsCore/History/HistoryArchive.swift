@@ -45,7 +45,7 @@ package struct HistoryArchive: Sendable {
         try append(records.flatMap { LogEntry.record($0).encoded })
     }
 
-    /// The revision of the newest record; 0 if there is none.
+    /// The revision of the newest record; 0 if the archive is empty.
     package var newestRevision: Revision {
         ((try? HistoryFile(reading: path)) ?? nil)?.newestRevision ?? 0
     }

@@ -13,7 +13,7 @@ package struct HistoryFile {
     /// The limits of an entry.
     private static let limits = Frame.messageLimits
 
-    /// Reads an archive; `nil` if there is none.
+    /// Reads an archive; `nil` if the file is missing.
     ///
     /// - Throws: The failure of the system call.
     package init?(reading path: String) throws(SystemCall.Failure) {
@@ -66,7 +66,7 @@ package struct HistoryFile {
         return end == 0 ? HistoryArchive.magic : Array(bytes[..<end])
     }
 
-    /// The revision of the newest record; 0 if there is none.
+    /// The revision of the newest record; 0 if the archive is empty.
     package var newestRevision: Revision {
         payloads.indices.reversed().lazy.compactMap { record(at: $0)?.revision }.first ?? 0
     }

@@ -31,7 +31,7 @@ extension Store {
             guard keeping.exclusions != exclusions else { return }
             keeping.exclusions = exclusions
             guard keeping.file != nil, let (path, sizeLimit) = keeping.location else { return }
-            _ = archiveRecords(&keeping)
+            _ = archiveRecords(&keeping, before: state.withLock { $0.log.oldest })
             if (try? create(&keeping, path, sizeLimit)) == nil {
                 _ = keeping.file?.abandon()
                 keeping.file = nil

@@ -128,13 +128,16 @@ extension Store {
                 if entries.isEmpty { return nil }
                 try keeping.file?.append(entries)
                 if keeping.file?.isOversized == true {
-                    guard archiveRecords(&keeping) else { return nil }
-                    let (log, marks, groups) = state.withLock { state in
+                    let (log, marks, groups, more) = state.withLock { state in
                         // The log already includes the entries added to the outbox since it was drained.
-                        state.outbox = []
-                        return (state.log, state.marks(), state.markGroups())
+                        defer { state.outbox = [] }
+                        return (state.log, state.marks(), state.markGroups(), state.outbox ?? [])
                     }
-                    try keeping.file?.rewrite(log: log, marks: marks, groups: groups)
+                    if archiveRecords(&keeping, before: log.oldest) {
+                        try keeping.file?.rewrite(log: log, marks: marks, groups: groups)
+                    } else {
+                        try keeping.file?.append(more)
+                    }
                 }
                 return nil
             } catch {
@@ -153,16 +156,16 @@ extension Store {
         }
     }
 
-    /// Appends the records that the log no longer has to the archive, before the file loses them.
+    /// Appends the records before a revision to the archive, before the file loses them.
     ///
     /// If the system ends before the file is rewritten, some records are in both files, which readers can tell.
     ///
     /// - Returns: Whether the file may be rewritten. If not, it keeps the records, and the next attempt is made when it
     ///   has grown by half.
-    func archiveRecords(_ keeping: inout LogFileState) -> Bool {
+    func archiveRecords(_ keeping: inout LogFileState, before oldest: Revision) -> Bool {
         guard keeping.archive != nil else { return true }
         do throws(SystemCall.Failure) {
-            let bytes = try keeping.file?.records(before: state.withLock { $0.log.oldest }) ?? []
+            let bytes = try keeping.file?.records(before: oldest) ?? []
             if !bytes.isEmpty { try keeping.archive?.append(bytes) }
             keeping.archiveProblem = nil
             return true
