@@ -6,12 +6,11 @@ import DefaultsCore
 struct UndoCommand {
     let location: LocationOptions
     let options: UndoOptions
-    let operands: [String]
     let isRedo: Bool
 
     func run() throws {
-        let named = operands.first.flatMap(HistoryPoint.init(position:))
-        let scope = named == nil ? operands : Array(operands.dropFirst())
+        let named = options.named
+        let scope = named == nil ? options.operands : Array(options.operands.dropFirst())
         let (agent, history) = try location.openHistory(of: try .named(scope.first, Array(scope.dropFirst())))
         try (named ?? options.since)?.check(history)
         var search = UndoSearch(history, isRedo ? .undos : .changes)
@@ -73,11 +72,17 @@ struct UndoOptions: ParsableArguments {
     @Flag(help: "Show what would be changed, but change nothing.") var dryRun = false
     @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
     var color: ColorChoice = .auto
+    @Argument(
+        help: "A number from `defaults log`, or a domain (default: all domains) and keys.",
+        completion: Candidates.domain)
+    var operands: [String] = []
 
-    func validate(_ operands: [String]) throws {
+    /// The change set that the first operand names; `nil` if it names a domain.
+    var named: HistoryPoint? { operands.first.flatMap(HistoryPoint.init(position:)) }
+
+    func validate() throws {
         if let last, last < 1 { throw ValidationError("--last must be at least 1.") }
-        let isNamed = operands.first.flatMap(HistoryPoint.init(position:)) != nil
-        guard [last != nil, since != nil, isNamed].count(where: \.self) <= 1 else {
+        guard [last != nil, since != nil, named != nil].count(where: \.self) <= 1 else {
             throw ValidationError("Use only one of a number, --last and --since.")
         }
     }

@@ -23,15 +23,9 @@ struct Undo: ParsableCommand {
 
     @OptionGroup var location: LocationOptions
     @OptionGroup var options: UndoOptions
-    @Argument(
-        help: "A number from `defaults log`, or a domain (default: all domains) and keys.",
-        completion: Candidates.domain)
-    var operands: [String] = []
-
-    func validate() throws { try options.validate(operands) }
 
     func run() throws {
-        try UndoCommand(location: location, options: options, operands: operands, isRedo: false).run()
+        try UndoCommand(location: location, options: options, isRedo: false).run()
     }
 }
 
@@ -50,14 +44,8 @@ struct Redo: ParsableCommand {
 
     @OptionGroup var location: LocationOptions
     @OptionGroup var options: UndoOptions
-    @Argument(
-        help: "A number from `defaults log`, or a domain (default: all domains) and keys.",
-        completion: Candidates.domain)
-    var operands: [String] = []
-
-    func validate() throws { try options.validate(operands) }
 
     func run() throws {
-        try UndoCommand(location: location, options: options, operands: operands, isRedo: true).run()
+        try UndoCommand(location: location, options: options, isRedo: true).run()
     }
 }

@@ -8,6 +8,19 @@ package enum LogEntry: Sendable {
     /// The end of the log, after which nothing is missing.
     case end
 
+    /// Returns the position of the payload of the entry at a position; `nil` if the entry isn't whole.
+    static func payload(in bytes: [UInt8], at position: Int) -> Range<Int>? {
+        guard bytes.count - position >= 12 else { return nil }
+        let length = Int(Frame.length(bytes, at: position))
+        return length <= bytes.count - position - 12 ? position + 12..<position + 12 + length : nil
+    }
+
+    /// Returns a payload; `nil` if it is damaged.
+    static func intactPayload(_ range: Range<Int>, in bytes: [UInt8]) -> [UInt8]? {
+        let payload = Array(bytes[range])
+        return ContentHash(payload).value == Frame.number(bytes, at: range.lowerBound - 8) ? payload : nil
+    }
+
     /// The bytes of the entry in the file: its length, its hash, and a binary property list.
     var encoded: [UInt8] {
         let fields: DomainValues =

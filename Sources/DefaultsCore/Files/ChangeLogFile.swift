@@ -229,14 +229,10 @@ package final class ChangeLogFile {
         let isOfThisBoot = Frame.number(bytes, at: magic.count + 16) == boot.value
         var recovered = Recovered(epoch: epoch, head: head, records: [], marks: [:])
         var position = headerSize
-        while position < bytes.count {
-            guard bytes.count - position >= 12 else { break }
-            let length = Int(Frame.length(bytes, at: position))
-            let hash = ContentHash(value: Frame.number(bytes, at: position + 4))
-            guard length <= bytes.count - position - 12 else { break }
-            let payload = Array(bytes[position + 12..<position + 12 + length])
-            guard ContentHash(payload) == hash, recovered.append(payload, limits: limits) else { return nil }
-            position += 12 + length
+        while let range = LogEntry.payload(in: bytes, at: position) {
+            guard let payload = LogEntry.intactPayload(range, in: bytes), recovered.append(payload, limits: limits)
+            else { return nil }
+            position = range.upperBound
         }
         if !isOfThisBoot, !recovered.isClosed { recovered.epoch = .random() }
         return recovered

@@ -30,11 +30,9 @@ package struct HistoryFile {
             end = 0
             return
         }
-        while bytes.count - end >= 12 {
-            let length = Int(Frame.length(bytes, at: end))
-            guard length <= bytes.count - end - 12 else { break }
-            payloads.append(end + 12..<end + 12 + length)
-            end += 12 + length
+        while let payload = LogEntry.payload(in: bytes, at: end) {
+            payloads.append(payload)
+            end = payload.upperBound
         }
     }
 
@@ -46,9 +44,7 @@ package struct HistoryFile {
 
     /// Returns the record of an entry; `nil` if the entry is damaged.
     package func record(at index: Int) -> LogRecord? {
-        let range = payloads[index]
-        let payload = Array(bytes[range])
-        guard ContentHash(payload).value == Frame.number(bytes, at: range.lowerBound - 8),
+        guard let payload = LogEntry.intactPayload(payloads[index], in: bytes),
             let value = try? PropertyListValue(parsing: payload, limits: Self.limits),
             let fields = try? Fields(value, of: "An entry")
         else { return nil }
