@@ -86,6 +86,24 @@ package struct FileDescriptor: ~Copyable, Sendable {
         }
     }
 
+    /// Writes all bytes at an offset of a file that wasn't opened for appending.
+    package func write(_ bytes: [UInt8], at offset: Int) throws(SystemCall.Failure) {
+        var written = 0
+        while written < bytes.count {
+            written += try SystemCall.run {
+                bytes.withUnsafeBytes {
+                    pwrite(
+                        number, $0.baseAddress?.advanced(by: written), bytes.count - written, off_t(offset + written))
+                }
+            }
+        }
+    }
+
+    /// Returns another descriptor of the same open file, with close-on-exec.
+    package func duplicate() throws(SystemCall.Failure) -> FileDescriptor {
+        FileDescriptor(owning: try SystemCall.run { fcntl(number, F_DUPFD_CLOEXEC, 0) })
+    }
+
     /// Waits until changes to a name in its directory are on the disk.
     ///
     /// Some file systems can't synchronize directories, which EINVAL indicates (`man 2 fsync`). There is then nothing

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Operations on paths that compare bytes.
 ///
 /// Swift treats a "/" followed by a combining mark as one character, so a search by character misses the separator
@@ -35,5 +37,30 @@ package enum Path {
     /// Returns the names that make up a path, without empty ones.
     package static func names(of path: String) -> [String] {
         path.utf8.split(separator: separator).map { String(Substring($0)) }
+    }
+
+    // MARK: Numbered files
+
+    /// Returns the first unused path that consists of a prefix and a number from 1 on.
+    package static func unused(_ prefix: String) -> String {
+        var status = stat()
+        var number = 1
+        while lstat("\(prefix)\(number)", &status) == 0 { number += 1 }
+        return "\(prefix)\(number)"
+    }
+
+    /// Returns the existing paths that consist of a prefix and a number.
+    package static func numbered(_ prefix: String) -> [String] {
+        let (directory, prefix) = (directory(of: prefix), lastName(of: prefix).utf8)
+        guard let listing = try? DirectoryListing(directory) else { return [] }
+        var paths: [String] = []
+        while let entry = try? listing.next() {
+            guard let name = entry.name, name.utf8.starts(with: prefix) else { continue }
+            let number = name.utf8.dropFirst(prefix.count)
+            if !number.isEmpty, number.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+                paths.append("\(directory)/\(name)")
+            }
+        }
+        return paths
     }
 }

@@ -147,28 +147,19 @@ struct Agent: Sendable {
         let start = ContinuousClock.now
         var limits = PropertyListLimits.domainFile
         limits.bytes = settings.maximumFileSize
-        var recovered = ChangeLogFile.recover(from: location.log, limits: Frame.messageLimits)
-        if recovered == nil {
-            if let copy = ChangeLogFile.moveAside(location.log) {
-                log.logger.warning("The change log can't be read. It was moved to \(copy), and a new one begins.")
-            }
-            recovered = location.former.flatMap { ChangeLogFile.recover(from: $0, limits: Frame.messageLimits) }
-        }
-        var archive = HistoryArchive(path: location.archive)
+        let earlier = location.recover(excluding: settings.historyExclusions)
+        earlier.warnings.forEach { log.logger.warning("\($0)") }
         let changeLog = ChangeLog(
-            capacity: settings.logCapacity, epoch: recovered?.epoch ?? .random(),
-            head: recovered?.head ?? archive.newestRevision, records: recovered?.records ?? [])
-        try? archive.append(recovered?.records.filter { $0.revision < changeLog.oldest } ?? [])
+            capacity: settings.logCapacity, epoch: earlier.log?.epoch ?? .random(), head: earlier.head,
+            records: earlier.log?.records ?? [])
 
         let store = Store(directory: directory, system: system, limits: limits, log: changeLog)
-        let outcome = try store.start(resuming: recovered)
+        let outcome = try store.start(resuming: earlier.log)
         // If this fails, the engine reports the failure and retries.
-        if (try? store.keepLog(at: location.log, archive: location.archive, excluding: settings.historyExclusions))
-            != nil,
-            let former = location.former
-        {
-            unlink(former)
-        }
+        let isKept: ()? = try? store.keepLog(
+            at: location.log, continuing: earlier.log, archive: location.archive,
+            excluding: settings.historyExclusions)
+        if isKept != nil { location.removeFallback() }
         log.logger.debug("\(store.domains().count) domains read in \(ContinuousClock.now - start)")
         return (store, outcome)
     }

@@ -43,7 +43,7 @@ struct AgentFaultTests {
                 let old = ContentHash(try PropertyListValue.dictionary(before).write(as: .xml))
                 // Files that were displaced a moment ago may have the first names.
                 return (0..<16).map { "\(agent.place.preferences)/.defaultsd.\($0).\(name).\(new).\(old)" }
-            case .log: return [try agent.place.log(), try agent.place.log() + ".new-0"]
+            case .log: return [try agent.place.log(), try agent.place.log() + ".new-1"]
             }
         }
     }

@@ -105,10 +105,11 @@ struct UndoModelTests {
                     let history = try HistoryReader(
                         connection, SubscriptionFilter(domains: [GlobPattern.exactly("org.example.model")]))
                     var search = UndoSearch(history, isRedo ? .undos : .changes)
-                    var run = UndoRun(connection, isRedo: isRedo)
+                    var run = UndoRun(connection)
                     for _ in 0..<count {
                         guard let next = try search.next() else { break }
-                        kept += try run.takeBack(next.changeSet, at: next.cursor).kept
+                        let purpose: Origin.Purpose = isRedo ? .redo(next.cursor) : .undo(next.cursor)
+                        kept += try run.takeBack(next.changeSet, for: purpose).kept
                     }
                 default:
                     _ = try connection.barrier()
@@ -154,7 +155,7 @@ struct UndoModelTests {
                 var run = UndoRun(connection)
                 for _ in 0..<(1 + random.below(3)) {
                     guard let next = try search.next() else { break }
-                    for change in try run.takeBack(next.changeSet, at: next.cursor).changes {
+                    for change in try run.takeBack(next.changeSet, for: .undo(next.cursor)).changes {
                         try #require(values[change.key] == change.old, "step \(step)")
                         values[change.key] = change.new
                     }

@@ -45,6 +45,7 @@ package final class HistoryStream: Sendable {
                         items.append((record, Cursor(epoch: current.epoch, revision: record.revision)))
                     }
                     reader = current
+                    if items.isEmpty, let problem = current.problem { throw problem }
                     return items
                 }
             }
@@ -60,8 +61,8 @@ extension Client {
         await onThread { [self] in
             Result { () throws(DefaultsError) in
                 let agent = try connectToAgent()
-                var run = UndoRun(agent, isRedo: isRedo)
-                let outcome = try run.takeBack(changeSet, at: cursor)
+                var run = UndoRun(agent)
+                let outcome = try run.takeBack(changeSet, for: isRedo ? .redo(cursor) : .undo(cursor))
                 if let failure = try agent.barrier([changeSet.domain]).failures.first { throw failure }
                 return outcome
             }

@@ -126,5 +126,6 @@ final class CopyRecorder: StoreObserver {
     func storeNeedsSaving(_ domain: Domain, _ timing: SaveTiming) {}
     func storeReported(_ event: LogRecord.Event) {}
     func storeLostLog(_ error: DefaultsError) {}
+    func storeNeedsMaintenance() {}
     func storeKeptCopy(_ copy: String) { paths.withLock { $0.append(copy) } }
 }

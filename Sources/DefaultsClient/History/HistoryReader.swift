@@ -14,8 +14,13 @@ package struct HistoryReader {
     private var older: AnyIterator<LogRecord>?
     /// The revision of the last record returned, or of the first one that wasn't searched.
     private var revision = Revision.max
+    /// The reason why the history ended early: the agent has older records in a file that can't be read.
+    package private(set) var problem: DefaultsError?
+
+    /// The position of the newest record when the agent was asked first; cursors in the history have its epoch.
+    package var end: Cursor { agent.welcome.cursor }
     /// The epoch of the agent's log, which makes cursors of revisions.
-    package var epoch: Epoch { page?.next.epoch ?? agent.welcome.cursor.epoch }
+    package var epoch: Epoch { page?.next.epoch ?? end.epoch }
 
     /// Creates a reader.
     ///
@@ -34,7 +39,7 @@ package struct HistoryReader {
         self.filter = filter
     }
 
-    /// Returns the next record; `nil` at the beginning of the history.
+    /// Returns the next record; `nil` at the beginning of the history, or if `problem` says why it ended early.
     package mutating func next() throws(DefaultsError) -> LogRecord? {
         while true {
             if let record = records.popFirst() { return record }
@@ -44,13 +49,13 @@ package struct HistoryReader {
                     if let wanted = filter(record) { return wanted }
                 } else if let archive = page?.archive {
                     page?.archive = nil
-                    self.older = try openArchive(archive)
+                    self.older = openArchive(archive)
                 } else {
                     return nil
                 }
             } else if let page, page.isEnd {
                 revision = page.next.revision
-                older = openLog(page.log)
+                older = page.log.map { openLog($0) } ?? AnyIterator { nil }
             } else {
                 let page = try agent.history(HistoryRequest(filter: filter, before: page?.next, limit: 500))
                 records = page.records[...]
@@ -60,20 +65,34 @@ package struct HistoryReader {
     }
 
     /// Returns the records in the change log file before the ones that have been searched.
-    private func openLog(_ path: String?) -> AnyIterator<LogRecord> {
-        let log = path.flatMap { ChangeLogFile.recover(from: $0, limits: Frame.messageLimits) }
-        let older = (log?.records ?? []).prefix { $0.revision < revision }
-        return AnyIterator(older.reversed().makeIterator())
+    private mutating func openLog(_ path: String) -> AnyIterator<LogRecord> {
+        guard let log = ChangeLogFile.recover(from: path, limits: Frame.messageLimits) else {
+            problem = Self.unreadable(path, nil)
+            return AnyIterator { nil }
+        }
+        return AnyIterator(log.records.prefix { $0.revision < revision }.reversed().makeIterator())
     }
 
-    private func openArchive(_ path: String) throws(DefaultsError) -> AnyIterator<LogRecord> {
+    private mutating func openArchive(_ path: String) -> AnyIterator<LogRecord> {
         do throws(SystemCall.Failure) {
-            guard let file = try HistoryFile(reading: path) else { return AnyIterator { nil } }
-            return AnyIterator(file.records(before: revision).makeIterator())
+            if let file = try HistoryFile(reading: path) {
+                return AnyIterator(file.records(before: revision).makeIterator())
+            }
+            problem = Self.unreadable(path, nil)
         } catch {
-            throw DefaultsError(
-                .unreadable, errno: error.number, "The older part of the history, \(path), can't be read")
+            problem = Self.unreadable(path, error.number)
         }
+        return AnyIterator { nil }
+    }
+
+    private static func unreadable(_ path: String, _ number: Int32?) -> DefaultsError {
+        let problem = "The older part of the history, \(path), can't be read"
+        guard let number else {
+            return DefaultsError(
+                .unreadable,
+                "\(problem). The agent may run where paths lead to other files, such as outside of a container.")
+        }
+        return DefaultsError(.unreadable, errno: number, problem)
     }
 }
 

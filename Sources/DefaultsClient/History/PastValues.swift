@@ -8,6 +8,8 @@ package struct PastValues {
     ///
     /// These were made while no agent was running, or have been thinned out.
     package private(set) var uncertain: Set<String> = []
+    /// The keys that have values now, but are excluded from the history.
+    package private(set) var excluded: Set<String> = []
     /// Whether the history doesn't reach back far enough.
     package private(set) var isTooOld = false
 
@@ -16,17 +18,22 @@ package struct PastValues {
     /// - Parameters:
     ///   - present: The present values.
     ///   - history: The history of the domain alone.
+    ///   - exclusions: The keys that are excluded from the history.
     ///   - isPast: A function that returns whether a record is part of the past to return.
     /// - Throws: The errors of the reader.
     package init(
-        from present: DomainSnapshot, _ history: inout HistoryReader, until isPast: (LogRecord) -> Bool
+        from present: DomainSnapshot, _ history: inout HistoryReader, excluding exclusions: HistoryExclusions,
+        until isPast: (LogRecord) -> Bool
     ) throws(DefaultsError) {
         values = present.values
+        for key in values.keys where exclusions.exclude(key, of: present.domain) {
+            excluded.insert(key)
+            values[key] = nil
+        }
         while let record = try history.next() {
             if isPast(record) { return }
             if record.domain != present.domain || record.revision > present.cursor.revision { continue }
-            guard case .change(let changeSet) = record.event else { continue }
-            for change in changeSet.changes {
+            for change in record.changeSet?.changes ?? [] where !exclusions.exclude(change.key, of: present.domain) {
                 if values[change.key] != change.new { uncertain.insert(change.key) }
                 values[change.key] = change.old
             }

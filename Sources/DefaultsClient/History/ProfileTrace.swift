@@ -3,7 +3,8 @@ package import PropertyList
 
 /// The keys that a profile has set, and their values before that.
 ///
-/// A key is the profile's if its last change in the history was made by an application of the profile.
+/// A key is the profile's if an application of the profile made its last change. Changes that were undone don't count,
+/// nor do those of another profile that was reset.
 package struct ProfileTrace {
     /// A key that a profile has set.
     package struct Key: Hashable, Sendable {
@@ -11,40 +12,66 @@ package struct ProfileTrace {
         package var value: PropertyListValue?
         /// The value before the profile first changed the key.
         package var former: PropertyListValue?
-        /// The position of the profile's last change to the key.
-        package var cursor: Cursor
     }
 
     private enum Trace {
+        /// The profile's; while it is open, the next older change may be the profile's, too.
         case own(Key, isOpen: Bool)
-        case foreign
+        /// Changed by another program; `isOwned` if the profile had set it before that.
+        case foreign(LogRecord, isOwned: Bool)
+        /// Reset together with a profile, whose changes don't count.
+        case reset(ofProfile: String)
     }
 
     /// The profile's keys by domain.
     package private(set) var keys: [Domain: [String: Key]] = [:]
+    /// The records that have since changed keys which the profile had set, by domain and key.
+    package private(set) var changed: [Domain: [String: LogRecord]] = [:]
+    /// The reason why the trace may lack keys; see `HistoryReader`.
+    package let problem: DefaultsError?
 
     /// Reads the whole history.
-    package init(ofProfile name: String, in history: inout HistoryReader) throws(DefaultsError) {
+    package init(ofProfile name: String, in history: HistoryReader) throws(DefaultsError) {
+        var standing = StandingChanges(history)
         var traces: [Domain: [String: Trace]] = [:]
-        while let record = try history.next() {
-            guard case .change(let changeSet) = record.event else { continue }
-            let isOwn = changeSet.origin?.purpose == .profile(name)
-            for change in changeSet.changes {
-                switch traces[record.domain]?[change.key] {
-                case nil where isOwn:
-                    let cursor = Cursor(epoch: history.epoch, revision: record.revision)
-                    let key = Key(value: change.new, former: change.old, cursor: cursor)
-                    traces[record.domain, default: [:]][change.key] = .own(key, isOpen: true)
-                case .own(var key, isOpen: true)?:
-                    if isOwn { key.former = change.old }
-                    traces[record.domain]?[change.key] = .own(key, isOpen: isOwn)
-                case nil: traces[record.domain, default: [:]][change.key] = .foreign
-                default: break
+        while let element = try standing.next() {
+            // What an undo took back isn't in the sequence, so neither is the undo; the same with a redo.
+            if element.isUndo || element.isRedo { continue }
+            for change in element.changeSet.changes {
+                let trace = traces[element.record.domain]?[change.key]
+                traces[element.record.domain, default: [:]][change.key] = Self.follow(trace, change, element, name)
+            }
+        }
+        problem = standing.history.problem
+        for (domain, traces) in traces {
+            for (key, trace) in traces {
+                switch trace {
+                case .own(let own, _): keys[domain, default: [:]][key] = own
+                case .foreign(let record, isOwned: true): changed[domain, default: [:]][key] = record
+                case .foreign, .reset: break
                 }
             }
         }
-        keys = traces.mapValues { traces in
-            traces.compactMapValues { if case .own(let key, _) = $0 { key } else { nil } }
-        }.filter { !$1.isEmpty }
+    }
+
+    /// Returns the trace of a key that includes the next older change.
+    private static func follow(
+        _ trace: Trace?, _ change: KeyChange, _ element: StandingChanges.Element, _ name: String
+    ) -> Trace? {
+        let purpose = element.changeSet.origin?.purpose
+        switch (trace, purpose) {
+        case (.own(var key, isOpen: true)?, .profile(name)?):
+            key.former = change.old
+            return .own(key, isOpen: true)
+        case (.own(let key, _)?, _): return .own(key, isOpen: false)
+        case (.foreign(let record, _)?, .profile(name)?): return .foreign(record, isOwned: true)
+        case (.foreign?, _): return trace
+        // Keys that were reset together with this profile aren't its own anymore.
+        case (.reset(ofProfile: name)?, _): return trace
+        case (.reset(ofProfile: let other)?, .profile(let own)?) where own == other: return trace
+        case (_, .reset(ofProfile: let other)?): return .reset(ofProfile: other)
+        case (_, .profile(name)?): return .own(Key(value: change.new, former: change.old), isOpen: true)
+        default: return .foreign(element.record, isOwned: false)
+        }
     }
 }

@@ -1,9 +1,8 @@
 package import DefaultsCore
 
-/// A run of undo or redo, which takes back change sets one after another.
+/// A run of undo, redo or the reset of a profile, which takes back change sets one after another.
 package struct UndoRun {
     private let backend: any Backend
-    private let isRedo: Bool
     private let isDry: Bool
     /// The values that a dry run has reached.
     private var values: [Domain: DomainValues] = [:]
@@ -12,11 +11,9 @@ package struct UndoRun {
     ///
     /// - Parameters:
     ///   - backend: The agent or store that makes the edits.
-    ///   - isRedo: Whether undos are taken back.
     ///   - isDry: Whether nothing is changed.
-    package init(_ backend: any Backend, isRedo: Bool = false, isDry: Bool = false) {
+    package init(_ backend: any Backend, isDry: Bool = false) {
         self.backend = backend
-        self.isRedo = isRedo
         self.isDry = isDry
     }
 
@@ -32,7 +29,15 @@ package struct UndoRun {
     ///
     /// The edit is made on the condition that its keys still hold what the change set gave them, so it can't undo a
     /// later edit.
-    package mutating func takeBack(_ changeSet: ChangeSet, at cursor: Cursor) throws(DefaultsError) -> Outcome {
+    ///
+    /// - Parameters:
+    ///   - changeSet: The change set.
+    ///   - purpose: The purpose of the edit, which the history records.
+    /// - Returns: What was changed, and what wasn't.
+    /// - Throws: `DefaultsError` if the edit is refused, or the agent is gone.
+    package mutating func takeBack(
+        _ changeSet: ChangeSet, for purpose: Origin.Purpose
+    ) throws(DefaultsError) -> Outcome {
         while true {
             let reached = values[changeSet.domain]
             let present = if let reached { reached } else { try backend.snapshot(of: changeSet.domain).values }
@@ -49,7 +54,7 @@ package struct UndoRun {
                 try backend.edit(
                     changeSet.domain, edit, replacesAll: false,
                     expecting: Difference(outcome.changes.map { ($0.key, $0.old) }) { $1 },
-                    origin: Origin(purpose: isRedo ? .redo(cursor) : .undo(cursor)))
+                    origin: Origin(purpose: purpose))
                 return outcome
             } catch {
                 // Somebody was faster.

@@ -40,8 +40,8 @@ struct Examination {
             findings += fileSystem?.findings ?? []
             if !isAnswered { findings += DomainExamination(directory, system).findings }
             findings += Self.settings(directory)
-            findings += Self.runtimeSpace(location.address, besides: directory)
         }
+        findings += location.both.map { HistoryExamination($0.directory, $0.address, environment).findings } ?? []
         findings += SystemExamination.findings(system)
         // The agent reports some of the same errors.
         let known = Set(findings.map(\.message))
@@ -86,15 +86,5 @@ struct Examination {
                 remedy: "To correct or remove it, run `defaults edit \(AgentSettings.domainName)`. `man defaultsd` "
                     + "describes the settings.", path: path)
         }
-    }
-
-    /// Returns a warning if there is almost no space for the change log on its file system, unless that is also the
-    /// directory's.
-    private static func runtimeSpace(_ address: AgentAddress?, besides own: PreferencesDirectory) -> [Finding] {
-        var (runtime, preferences) = (stat(), stat())
-        guard let path = address?.directoryPath, stat(path, &runtime) == 0, stat(own.path, &preferences) == 0,
-            runtime.st_dev != preferences.st_dev
-        else { return [] }
-        return FreeSpace(path)?.findings(path) ?? []
     }
 }

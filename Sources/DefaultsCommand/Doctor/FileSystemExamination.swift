@@ -56,7 +56,7 @@ struct FileSystemExamination {
     var text: String {
         let known = list.compactMap { ability, name in ability.map { $0 ? name : "no \(name)" } }
         let abilities = known.isEmpty ? "" : ": \(known.joined(separator: ", "))"
-        return kind.name + abilities + (space.map { "; \($0.text) free" } ?? "")
+        return kind.name + abilities + (space.map { "; \($0.bytes.byteCount) free" } ?? "")
     }
 
     /// The file system as a JSON object.
@@ -156,15 +156,6 @@ struct FreeSpace: Equatable {
             files: status.f_files == 0 ? nil : UInt64(status.f_favail))
     }
 
-    /// The space, in the largest suitable unit.
-    var text: String {
-        for (unit, name) in [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")] as [(UInt64, String)]
-        where bytes >= unit {
-            return "\(bytes / unit) \(name)"
-        }
-        return "\(bytes) bytes"
-    }
-
     /// The numbers of bytes and files below which saves will soon fail.
     private static let low: (bytes: UInt64, files: UInt64) = (4 << 20, 64)
 
@@ -172,7 +163,7 @@ struct FreeSpace: Equatable {
     func findings(_ path: String) -> [Finding] {
         let lacksBytes = bytes < Self.low.bytes
         guard lacksBytes || files.map({ $0 < Self.low.files }) == true else { return [] }
-        let what = lacksBytes ? text : "room for \(files ?? 0) files"
+        let what = lacksBytes ? bytes.byteCount : "room for \(files ?? 0) files"
         return [
             Finding(
                 .warning, "disk-nearly-full", "The file system of \(path) has only \(what) left; saves will soon fail.",

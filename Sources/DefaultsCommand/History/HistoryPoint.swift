@@ -27,9 +27,20 @@ enum HistoryPoint {
         }
     }
 
-    /// Checks that a cursor is of the agent's log.
-    func check(_ history: HistoryReader) throws(DefaultsError) {
-        if case .cursor(let cursor) = self, cursor.epoch != history.epoch { throw .otherLog(cursor) }
+    /// Checks that a position is in the agent's log.
+    func check(_ history: HistoryReader) throws {
+        let revision: Revision
+        switch self {
+        case .cursor(let cursor):
+            if cursor.epoch != history.end.epoch { throw DefaultsError.otherLog(cursor) }
+            revision = cursor.revision
+        case .revision(let number): revision = number
+        case .time: return
+        }
+        if revision > history.end.revision {
+            throw Failure(
+                "There is no change \(revision) yet; the last one is \(history.end.revision).", .notFound)
+        }
     }
 
     /// Returns whether a record is at this point or before it.
@@ -108,12 +119,23 @@ extension OpenDomain {
         let filter = SubscriptionFilter(domains: [GlobPattern.exactly(domain.name.description)])
         var (agent, history) = try options.openHistory(of: filter)
         try point.check(history)
-        let past = try PastValues(from: try agent.snapshot(of: domain), &history) { point.includes($0) }
-        for key in past.uncertain.sorted() where past.values[key] != nil {
+        var problems: [String] = []
+        let settings = AgentSettings(
+            try AgentSettings.domain.map { domain throws(DefaultsError) in try agent.snapshot(of: domain).values }
+                ?? [:], problems: &problems)
+        let past = try PastValues(
+            from: try agent.snapshot(of: domain), &history, excluding: settings.historyExclusions
+        ) { point.includes($0) }
+        for key in past.uncertain.sorted() {
             Failure.note(
                 "\(key.printable) may have had another value then, since not all of its changes are in the history.")
         }
-        if past.isTooOld {
+        for key in past.excluded.sorted() {
+            Failure.note("\(key.printable) is left out: the setting HistoryExcludes excludes it from the history.")
+        }
+        if let problem = history.problem {
+            Failure.note("\(problem) These are the oldest known values.")
+        } else if past.isTooOld {
             Failure.note(
                 "The history has no change to \(location.name) from before then. These are its oldest known values.")
         }

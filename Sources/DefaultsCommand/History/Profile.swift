@@ -35,7 +35,8 @@ struct Profile {
             } catch {
                 throw refuse(error.description)
             }
-            var edit = edits[domain] ?? [:]
+            if edits[domain] != nil { throw refuse("the profile already has the domain \(domain)") }
+            var edit: Difference = [:]
             switch fields["Remove"] {
             case nil: break
             case .array(let keys)?:
@@ -47,7 +48,11 @@ struct Profile {
             }
             switch fields["Set"] {
             case nil: break
-            case .dictionary(let values)?: for (key, value) in values { edit[key] = .some(value) }
+            case .dictionary(let values)?:
+                if let key = values.keys.sorted().first(where: { edit[$0] != nil }) {
+                    throw refuse("\"\(key.printable)\" is in both \"Set\" and \"Remove\"")
+                }
+                for (key, value) in values { edit[key] = .some(value) }
             default: throw refuse("\"Set\" must be a dictionary")
             }
             if let unknown = fields.keys.sorted().first(where: { !["Domain", "Host", "Set", "Remove"].contains($0) }) {

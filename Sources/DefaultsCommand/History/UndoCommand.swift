@@ -10,11 +10,10 @@ struct UndoCommand {
 
     func run() throws {
         let named = options.named
-        let scope = named == nil ? options.operands : Array(options.operands.dropFirst())
-        let (agent, history) = try location.openHistory(of: try .named(scope.first, Array(scope.dropFirst())))
+        let (agent, history) = try location.openHistory(of: try options.filter())
         try (named ?? options.since)?.check(history)
         var search = UndoSearch(history, isRedo ? .undos : .changes)
-        var run = UndoRun(agent, isRedo: isRedo, isDry: options.dryRun)
+        var run = UndoRun(agent, isDry: options.dryRun)
         let style = ChangeText(isColored: options.color.isColored())
         var domains: Set<Domain> = []
         var found = 0
@@ -26,9 +25,19 @@ struct UndoCommand {
                 continue
             }
             if options.since?.includes(next.record) == true { break }
+            if isRedo, !next.isUndo {
+                throw Failure(
+                    "Number \(next.record.revision) isn't an undo, so it can't be redone. `defaults log` lists undos.",
+                    .notFound)
+            }
+            if next.changeSet.changes.isEmpty, let other = next.takenBackBy {
+                let undone = isRedo ? "redone" : "undone"
+                throw Failure(
+                    "Number \(next.record.revision) has already been \(undone), by number \(other).", .notFound)
+            }
             if !options.program.includes(next.changeSet) { continue }
             found += 1
-            let outcome = try run.takeBack(next.changeSet, at: next.cursor)
+            let outcome = try run.takeBack(next.changeSet, for: isRedo ? .redo(next.cursor) : .undo(next.cursor))
             if !outcome.changes.isEmpty { domains.insert(next.changeSet.domain) }
             for change in outcome.changes {
                 try StandardOutput.write("\(style.name(next.changeSet.domain)) \(style.text(change))\n")
@@ -40,6 +49,7 @@ struct UndoCommand {
                     "\(next.changeSet.domain) \(key.printable) was changed later\(since), and keeps its value.")
             }
         }
+        if let problem = search.problem { Failure.note("\(problem)") }
         if !options.dryRun, !domains.isEmpty, let failure = try agent.barrier(domains).failures.first { throw failure }
         if found == 0 { throw Failure(nothing(named), .notFound) }
         if kept > 0 { throw ExitCode(1) }
@@ -73,18 +83,24 @@ struct UndoOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Use colors: auto, always or never.", valueName: "when"))
     var color: ColorChoice = .auto
     @Argument(
-        help: "A number from `defaults log`, or a domain (default: all domains) and keys.",
-        completion: Candidates.domain)
-    var operands: [String] = []
+        help: "The domain, or a number from `defaults log` (default: all domains).", completion: Candidates.domain)
+    var domain: String?
+    @Argument(help: "Keys, or patterns of keys (default: all keys).", completion: Candidates.key)
+    var keys: [String] = []
 
-    /// The change set that the first operand names; `nil` if it names a domain.
-    var named: HistoryPoint? { operands.first.flatMap(HistoryPoint.init(position:)) }
+    /// The change set that the first operand names; `nil` if it names a domain, as always with --last and --since.
+    var named: HistoryPoint? {
+        last == nil && since == nil ? domain.flatMap(HistoryPoint.init(position:)) : nil
+    }
+
+    /// Returns the filter of domains and keys; after a number, the next operand is the domain.
+    func filter() throws(DefaultsError) -> SubscriptionFilter {
+        named == nil ? try .named(domain, keys) : try .named(keys.first, Array(keys.dropFirst()))
+    }
 
     func validate() throws {
         if let last, last < 1 { throw ValidationError("--last must be at least 1.") }
-        guard [last != nil, since != nil, named != nil].count(where: \.self) <= 1 else {
-            throw ValidationError("Use only one of a number, --last and --since.")
-        }
+        if last != nil, since != nil { throw ValidationError("Use only one of --last and --since.") }
     }
 }
 

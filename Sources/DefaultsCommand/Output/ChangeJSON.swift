@@ -42,25 +42,27 @@ enum ChangeJSON {
     private static func line(_ record: LogRecord, _ cursor: Cursor) -> String {
         let start = [("time", JSONText.string(date(record.time)))] + location(record.domain)
         switch record.event {
-        case .change(let changeSet):
-            var entries = start
-            entries.append(("source", source(changeSet.source)))
-            if let origin = changeSet.origin { entries.append(("origin", JSONText.of(.dictionary(origin.fields)))) }
-            entries.append(("changes", list(changeSet.changes)))
-            if !changeSet.overruled.isEmpty {
-                entries.append(("overruled", list(changeSet.overruled.map(overruled))))
-            }
-            return line("change", cursor, entries)
+        case .change(let changeSet): return line("change", cursor, start + entries(changeSet))
         case .damaged(_, let reason):
             return line("damaged", cursor, start + [("reason", JSONText.string(reason))])
         case .unsaved(_, let reason):
             return line("unsaved", cursor, start + [("reason", JSONText.string(reason))])
         case .recovered:
             return line("recovered", cursor, start)
-        case .unknown:
-            let reason = "The file changed while no agent was running."
-            return line("gap", cursor, start + [("reason", JSONText.string(reason))])
+        case .unknown(_, let rest):
+            let reason =
+                rest == nil
+                ? "The file changed while no agent was running." : "Keys excluded from the history changed."
+            return line("gap", cursor, start + [("reason", JSONText.string(reason))] + (rest.map(entries) ?? []))
         }
+    }
+
+    private static func entries(_ changeSet: ChangeSet) -> [(String, String)] {
+        var entries = [("source", source(changeSet.source))]
+        if let origin = changeSet.origin { entries.append(("origin", JSONText.of(.dictionary(origin.fields)))) }
+        entries.append(("changes", list(changeSet.changes)))
+        if !changeSet.overruled.isEmpty { entries.append(("overruled", list(changeSet.overruled.map(overruled)))) }
+        return entries
     }
 
     private static func line(_ type: String, _ cursor: Cursor, _ entries: [(String, String)]) -> String {

@@ -52,7 +52,7 @@ struct ChangeText {
 
     /// Returns the part of a sentence that says when a change was made, and by which program.
     func explanation(_ record: LogRecord) -> String {
-        guard case .change(let changeSet) = record.event else { return "" }
+        guard let changeSet = record.changeSet else { return "" }
         return ", at \(Self.day(record.time)) \(Self.clock(record.time)) (\(describe(changeSet)))"
     }
 
@@ -63,17 +63,7 @@ struct ChangeText {
     private func lines(_ record: LogRecord, _ beginning: String) -> [String] {
         let start = "\(beginning) \(name(record.domain))"
         switch record.event {
-        case .change(let changeSet):
-            let source = colored("(\(describe(changeSet)))", .dim)
-            let changes = changeSet.changes.map { change in
-                "\(start) \(text(change))  \(source)"
-            }
-            return changes
-                + changeSet.overruled.map { lost in
-                    let what = lost.value.map { "\(shown($0)), set" } ?? "removed"
-                    return "\(start) \(shownKey(lost.key))  "
-                        + colored("overruled: \(what) by \(describe(lost.writer))", .yellow)
-                }
+        case .change(let changeSet): return lines(changeSet, start)
         case .damaged(_, let reason):
             let reason = reason.printable
             // This doesn't apply to a managed file that a user other than root may have written.
@@ -83,9 +73,22 @@ struct ChangeText {
             return ["\(start) \(colored("not saved: \(reason.printable)", .yellow))"]
         case .recovered:
             return ["\(start) \(colored("recovered", .green))"]
-        case .unknown:
+        case .unknown(_, nil):
             return ["\(start) \(colored("changed while no agent was running", .yellow))"]
+        case .unknown(_, let rest?):
+            return lines(rest, start) + ["\(start) \(colored("keys excluded from the history changed", .yellow))"]
         }
+    }
+
+    private func lines(_ changeSet: ChangeSet, _ start: String) -> [String] {
+        let source = colored("(\(describe(changeSet)))", .dim)
+        let changes = changeSet.changes.map { change in "\(start) \(text(change))  \(source)" }
+        return changes
+            + changeSet.overruled.map { lost in
+                let what = lost.value.map { "\(shown($0)), set" } ?? "removed"
+                return "\(start) \(shownKey(lost.key))  "
+                    + colored("overruled: \(what) by \(describe(lost.writer))", .yellow)
+            }
     }
 
     /// Returns a key for display; an empty one as a pair of quotes.
@@ -106,6 +109,7 @@ struct ChangeText {
         case .undo(let cursor): "undo of \(cursor.revision)"
         case .redo(let cursor): "redo of \(cursor.revision)"
         case .profile: "profile \(subject.printable)"
+        case .reset: "reset of profile \(subject.printable)"
         case .machine: "from \(subject.printable)"
         case .other: "\(name.printable) \(subject.printable)"
         }

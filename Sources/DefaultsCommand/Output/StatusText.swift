@@ -27,6 +27,9 @@ enum StatusText {
             "revision     \(text(status, "revision")) (cursor \(text(status, "cursor")))",
             "connections  \(text(status, "connections"))",
         ]
+        lines += section("history", status, "history") {
+            "\(text($0, "path")), \(((try? $0.unsigned("bytes")) ?? 0).byteCount)"
+        }
         lines += section("subscribers", status, "subscribers") {
             "pid \(text($0, "pid")) \(text($0, "executable")): \(text($0, "mode")), \(text($0, "lag")) behind"
         }
@@ -75,5 +78,16 @@ enum StatusText {
             let whole = Int(exactly: seconds.rounded(.towardZero))
         else { return "?" }
         return whole < 120 ? "\(whole) s" : "\(whole / 3_600) h \(whole / 60 % 60) min"
+    }
+}
+
+extension UInt64 {
+    /// A number of bytes as text, in the largest suitable unit.
+    var byteCount: String {
+        for (unit, name) in [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")] as [(UInt64, String)]
+        where self >= unit {
+            return "\(self / unit) \(name)"
+        }
+        return "\(self) bytes"
     }
 }

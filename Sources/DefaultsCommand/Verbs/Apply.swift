@@ -14,8 +14,9 @@ struct Apply: ParsableCommand {
             domain, and prints what changes. Applying a profile again changes nothing.
 
             The agent remembers the changes under the profile's name, which is the file's name unless --name is \
-            given. --prune also resets keys that the profile set before but no longer mentions, and that nobody has \
-            changed since: they get back their former values. --undo resets all keys of the profile in this way.
+            given. --prune also resets keys that the profile set before but no longer mentions: they get back their \
+            former values. --undo resets all keys of the profile in this way. Keys that others have changed since are \
+            listed, and keep their values; the exit status of --undo is then 1.
 
             EXAMPLES
               defaults apply dark.plist --dry-run
@@ -61,36 +62,55 @@ struct Apply: ParsableCommand {
             try backend.edit(
                 domain, edit, replacesAll: false, expecting: nil, origin: Origin(purpose: .profile(name)))
         }
-        if let trace { changed.formUnion(try reset(trace, but: profile, style, backend)) }
-        if dryRun { return }
-        for domain in changed.sorted() { try backend.synchronize(domain) }
+        if !dryRun, !changed.isEmpty, !(backend is AgentConnection) {
+            Failure.note(
+                "No agent is running, so the history doesn't have these changes, and --prune and --undo won't find "
+                    + "them. Start the agent with `defaultsd`.")
+        }
+        let hasKept = try trace.map { try reset($0, of: name, but: profile, style, backend, &changed) } ?? false
+        if !dryRun {
+            for domain in changed.sorted() { try backend.synchronize(domain) }
+        }
+        if undo != nil, hasKept { throw ExitCode(1) }
         if undo != nil, changed.isEmpty {
             throw Failure("No key still has the value that a profile \"\(name.printable)\" set.", .notFound)
         }
     }
 
     /// Gives keys that a profile has set their former values, except for those that it still mentions.
+    ///
+    /// - Returns: Whether keys keep their values because they have been changed since.
     private func reset(
-        _ trace: ProfileTrace, but profile: Profile, _ style: ChangeText, _ backend: any Backend
-    ) throws -> Set<Domain> {
+        _ trace: ProfileTrace, of name: String, but profile: Profile, _ style: ChangeText, _ backend: any Backend,
+        _ changed: inout Set<Domain>
+    ) throws -> Bool {
         var run = UndoRun(backend, isDry: dryRun)
-        var changed: Set<Domain> = []
-        for (domain, keys) in trace.keys.sorted(by: { $0.key < $1.key }) where domain.user == .current {
-            let keys = keys.filter { profile.edits[domain]?[$0.key] == nil }
-            guard let cursor = keys.values.map(\.cursor).max(by: { $0.revision < $1.revision }) else { continue }
-            let changes = keys.map { KeyChange(key: $0, old: $1.former, new: $1.value) }
+        var kept: [String] = []
+        func keep(_ key: String, of domain: Domain, _ explanation: String = "") {
+            kept.append("\(style.name(domain)) \(key.printable) was changed later\(explanation), and keeps its value.")
+        }
+        for (domain, keys) in trace.keys.sorted(by: { $0.key < $1.key }) {
+            let changes = keys.filter { profile.edits[domain]?[$0.key] == nil }
+                .map { KeyChange(key: $0, old: $1.former, new: $1.value) }
             let outcome = try run.takeBack(
-                ChangeSet(domain: domain, source: .app(.current), changes: changes), at: cursor)
+                ChangeSet(domain: domain, source: .app(.current), changes: changes), for: .reset(ofProfile: name))
+            for key in outcome.kept { keep(key, of: domain) }
             if outcome.changes.isEmpty { continue }
             try show(outcome.changes, of: domain, style)
             changed.insert(domain)
         }
-        return changed
+        for (domain, keys) in trace.changed {
+            for (key, record) in keys where profile.edits[domain]?[key] == nil {
+                keep(key, of: domain, style.explanation(record))
+            }
+        }
+        for note in kept.sorted() { Failure.note(note) }
+        if let problem = trace.problem { Failure.note("\(problem)") }
+        return !kept.isEmpty
     }
 
     private func trace(of name: String) throws -> ProfileTrace {
-        var (_, history) = try location.openHistory(of: SubscriptionFilter())
-        return try ProfileTrace(ofProfile: name, in: &history)
+        try ProfileTrace(ofProfile: name, in: try location.openHistory(of: SubscriptionFilter()).1)
     }
 
     private func show(_ changes: [KeyChange], of domain: Domain, _ style: ChangeText) throws {

@@ -51,7 +51,7 @@ struct Log: ParsableCommand {
         try Pager.write {
             while count.map({ shown < $0 }) ?? true, let record = try history.next() {
                 if since?.includes(record) == true { return nil }
-                if case .change(let changeSet) = record.event {
+                if let changeSet = record.changeSet {
                     if !program.includes(changeSet) { continue }
                 } else if program.program != nil {
                     continue
@@ -64,5 +64,6 @@ struct Log: ParsableCommand {
             }
             return nil
         }
+        if let problem = history.problem { throw problem }
     }
 }

@@ -8,11 +8,15 @@ package enum LogEntry: Sendable {
     /// The end of the log, after which nothing is missing.
     case end
 
+    /// The size of the length and the hash before a payload, in bytes.
+    static let prefixSize = 12
+
     /// Returns the position of the payload of the entry at a position; `nil` if the entry isn't whole.
     static func payload(in bytes: [UInt8], at position: Int) -> Range<Int>? {
-        guard bytes.count - position >= 12 else { return nil }
+        let start = position + prefixSize
+        guard bytes.count >= start else { return nil }
         let length = Int(Frame.length(bytes, at: position))
-        return length <= bytes.count - position - 12 ? position + 12..<position + 12 + length : nil
+        return length <= bytes.count - start ? start..<start + length : nil
     }
 
     /// Returns a payload; `nil` if it is damaged.

@@ -10,13 +10,7 @@ extension LogRecord {
         switch event {
         case .change(let changeSet):
             fields["type"] = "change"
-            fields["source"] = .dictionary(changeSet.source.fields)
-            fields["changes"] = .array(changeSet.changes.map { .dictionary($0.fields) })
-            changeSet.edit?.add(to: &fields)
-            fields["origin"] = changeSet.origin.map { .dictionary($0.fields) }
-            if !changeSet.overruled.isEmpty {
-                fields["overruled"] = .array(changeSet.overruled.map { .dictionary($0.fields) })
-            }
+            changeSet.add(to: &fields)
         case .damaged(_, let reason):
             fields["type"] = "damaged"
             fields["reason"] = .string(reason)
@@ -25,8 +19,9 @@ extension LogRecord {
             fields["reason"] = .string(reason)
         case .recovered:
             fields["type"] = "recovered"
-        case .unknown:
+        case .unknown(_, let rest):
             fields["type"] = "unknown"
+            rest?.add(to: &fields)
         }
         return fields
     }
@@ -36,26 +31,39 @@ extension LogRecord {
         let event: Event
         switch try fields.string("type") {
         case "change":
-            event = .change(
-                ChangeSet(
-                    domain: domain,
-                    source: try Writer(Fields(.dictionary(fields.dictionary("source")), of: "A source")),
-                    changes: try fields.array("changes").map { value throws(DefaultsError) in
-                        try KeyChange(Fields(value, of: "A change"))
-                    },
-                    overruled: try fields.array("overruled").map { value throws(DefaultsError) in
-                        try Overruled(Fields(value, of: "An overruled value"))
-                    }, edit: try EditIdentity(fields), origin: try Origin(fields)))
+            event = .change(try ChangeSet(fields, of: domain))
         case "damaged": event = .damaged(domain, reason: try fields.string("reason"))
         case "unsaved": event = .unsaved(domain, reason: try fields.string("reason"))
         case "recovered": event = .recovered(domain)
-        case "unknown": event = .unknown(domain)
+        case "unknown":
+            event = .unknown(domain, rest: fields.values["changes"] == nil ? nil : try ChangeSet(fields, of: domain))
         default:
             throw Fields.wrong("type", "\"change\", \"damaged\", \"unsaved\", \"recovered\" or \"unknown\"")
         }
         self.init(
             revision: try fields.unsigned("revision"), time: Timestamp(nanoseconds: try fields.integer("time")),
             event: event)
+    }
+}
+
+extension ChangeSet {
+    fileprivate func add(to fields: inout DomainValues) {
+        fields["source"] = .dictionary(source.fields)
+        fields["changes"] = .array(changes.map { .dictionary($0.fields) })
+        edit?.add(to: &fields)
+        fields["origin"] = origin.map { .dictionary($0.fields) }
+        if !overruled.isEmpty { fields["overruled"] = .array(overruled.map { .dictionary($0.fields) }) }
+    }
+
+    fileprivate init(_ fields: Fields, of domain: Domain) throws(DefaultsError) {
+        self.init(
+            domain: domain, source: try Writer(Fields(.dictionary(fields.dictionary("source")), of: "A source")),
+            changes: try fields.array("changes").map { value throws(DefaultsError) in
+                try KeyChange(Fields(value, of: "A change"))
+            },
+            overruled: try fields.array("overruled").map { value throws(DefaultsError) in
+                try Overruled(Fields(value, of: "An overruled value"))
+            }, edit: try EditIdentity(fields), origin: try Origin(fields))
     }
 }
 

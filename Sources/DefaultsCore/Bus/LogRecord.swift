@@ -23,16 +23,42 @@ package struct LogRecord: Hashable, Sendable {
         case unsaved(Domain, reason: String)
         /// The domain is no longer damaged or unsaved.
         case recovered(Domain)
-        /// The file changed while no agent was running; how the keys changed since the last record isn't known.
-        case unknown(Domain)
+        /// Not all changes are known.
+        ///
+        /// Either the file changed while no agent was running, or there is a `rest` of a change set, some of whose keys
+        /// are excluded from the history.
+        case unknown(Domain, rest: ChangeSet? = nil)
     }
 
     /// The domain that the record is about.
     package var domain: Domain {
         switch event {
         case .change(let changeSet): changeSet.domain
-        case .damaged(let domain, _), .unsaved(let domain, _), .recovered(let domain), .unknown(let domain): domain
+        case .damaged(let domain, _), .unsaved(let domain, _), .recovered(let domain), .unknown(let domain, _): domain
         }
+    }
+
+    /// The changes, as far as they are known; `nil` if none are.
+    package var changeSet: ChangeSet? {
+        switch event {
+        case .change(let changeSet): changeSet
+        case .unknown(_, let rest): rest
+        case .damaged, .unsaved, .recovered: nil
+        }
+    }
+
+    /// Returns the record with the changes to some keys only.
+    func filter(_ isWanted: (_ key: String) -> Bool) -> LogRecord {
+        guard var changeSet else { return self }
+        changeSet.changes.removeAll { !isWanted($0.key) }
+        changeSet.overruled.removeAll { !isWanted($0.key) }
+        var filtered = self
+        if case .unknown(let domain, _) = event {
+            filtered.event = .unknown(domain, rest: changeSet)
+        } else {
+            filtered.event = .change(changeSet)
+        }
+        return filtered
     }
 }
 
@@ -40,7 +66,7 @@ extension LogRecord {
     /// The approximate size of the record in memory, in bytes.
     var estimatedSize: Int {
         switch event {
-        case .change(let changeSet):
+        case .change(let changeSet), .unknown(_, let changeSet?):
             let changes = changeSet.changes.reduce(0) {
                 $0 + $1.key.utf8.count + ($1.old?.estimatedSize ?? 8) + ($1.new?.estimatedSize ?? 8) + 64
             }

@@ -53,11 +53,10 @@ package struct SubscriptionFilter: Hashable, Sendable {
     /// A record is never split; it may only lose keys.
     package func callAsFunction(_ record: LogRecord) -> LogRecord? {
         guard includes(record.domain) else { return nil }
-        guard case .change(var changeSet) = record.event, !keys.isEmpty else { return record }
-        changeSet.changes.removeAll { !includes(key: $0.key) }
-        changeSet.overruled.removeAll { !includes(key: $0.key) }
-        if changeSet.isEmpty { return nil }
-        return LogRecord(revision: record.revision, time: record.time, event: .change(changeSet))
+        if keys.isEmpty { return record }
+        let filtered = record.filter { includes(key: $0) }
+        if case .change(let changeSet) = filtered.event, changeSet.isEmpty { return nil }
+        return filtered
     }
 
     /// Returns the part of a snapshot that passes the filter; `nil` if nothing does.

@@ -26,6 +26,7 @@ extension Origin {
         case "undo"?: purpose = (try? Cursor(subject)).map { .undo($0) } ?? .other("undo", of: subject)
         case "redo"?: purpose = (try? Cursor(subject)).map { .redo($0) } ?? .other("redo", of: subject)
         case "profile"?: purpose = .profile(subject)
+        case "reset"?: purpose = .reset(ofProfile: subject)
         case "machine"?: purpose = .machine(subject)
         case let name?: purpose = .other(name, of: subject)
         }

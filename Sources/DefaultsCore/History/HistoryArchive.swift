@@ -13,17 +13,20 @@ package struct HistoryArchive: Sendable {
     private var thinnedSize = 0
 
     static let magic = Array("defaultsd arc 1\n".utf8)
+    /// The end of the names of files that were damaged, before their number.
+    package static let damagedSuffix = ".damaged-"
 
     package init(path: String) {
         self.path = path
     }
 
-    /// Appends encoded entries.
+    /// Appends encoded entries, and waits until they are on the disk.
     ///
     /// A record that is already in the file may be appended again; readers ignore it.
     ///
     /// - Throws: The failure of the system call; the file is then as it was.
     mutating func append(_ entries: [UInt8]) throws(SystemCall.Failure) {
+        if entries.isEmpty { return }
         try check()
         // Opening a FIFO would block otherwise.
         let file = try FileDescriptor(
@@ -33,16 +36,19 @@ package struct HistoryArchive: Sendable {
         let size = status.st_size
         do throws(SystemCall.Failure) {
             try file.write(size == 0 ? Self.magic + entries : entries)
+            try file.synchronize()
         } catch {
             ftruncate(file.number, size)
             throw error
         }
+        if size == 0 { try? FileDescriptor.synchronizeDirectory(of: path) }
     }
 
-    /// Appends records.
-    package mutating func append(_ records: [LogRecord]) throws(SystemCall.Failure) {
-        if records.isEmpty { return }
-        try append(records.flatMap { LogEntry.record($0).encoded })
+    /// Appends records, without the values of excluded keys.
+    package mutating func append(
+        _ records: [LogRecord], excluding exclusions: HistoryExclusions = HistoryExclusions()
+    ) throws(SystemCall.Failure) {
+        try append(records.flatMap { exclusions.redact(.record($0)).encoded })
     }
 
     /// The revision of the newest record; 0 if the archive is empty.
@@ -50,60 +56,58 @@ package struct HistoryArchive: Sendable {
         ((try? HistoryFile(reading: path)) ?? nil)?.newestRevision ?? 0
     }
 
-    /// Returns whether the file has grown a quarter beyond a size, or beyond what thinning left of it.
+    /// Returns whether the file has grown a quarter beyond a size, or beyond the size that thinning left.
     func isOversized(_ limit: Int) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0 else { return false }
         return Int(status.st_size) > max(limit, thinnedSize) / 4 * 5
     }
 
+    /// Thins the file, and removes excluded keys from it.
+    ///
+    /// Reads and writes the whole file, which takes about a second.
+    ///
+    /// - Throws: The failure of the system call; the file is then as it was.
+    mutating func thin(
+        _ thinning: HistoryThinning, without exclusions: HistoryExclusions, now: Timestamp
+    ) throws(SystemCall.Failure) {
+        try check()
+        guard let file = try HistoryFile(reading: path) else { return }
+        let kept = thinning.thin(file, without: exclusions, now: now)
+        thinnedSize = kept.count
+        if kept != file.bytes { try replace(with: kept) }
+    }
+
     /// Repairs a damaged file before it is first used.
-    mutating func check() throws(SystemCall.Failure) {
+    private mutating func check() throws(SystemCall.Failure) {
         if !isChecked { try repair() }
         isChecked = true
     }
 
     /// Moves a damaged file aside, and keeps the records before the damage.
-    private mutating func repair() throws(SystemCall.Failure) {
+    private func repair() throws(SystemCall.Failure) {
         guard let contents = try HistoryFile(reading: path), let bytes = contents.bytesBeforeDamage else { return }
-        var number = 1
-        while access("\(path).damaged-\(number)", F_OK) == 0 { number += 1 }
-        let replacement = try prepare(bytes)
-        try SystemCall.run { rename(path, "\(path).damaged-\(number)") }
-        try SystemCall.run { rename(replacement, path) }
+        try replace(with: bytes, movingTo: Path.unused("\(path)\(Self.damagedSuffix)"))
     }
 
-    /// Writes a new version of the file beside it, and makes it durable.
+    /// Replaces the file with a version that is durable.
     ///
-    /// - Returns: The new version's path.
-    func prepare(_ bytes: [UInt8]) throws(SystemCall.Failure) -> String {
+    /// - Parameters:
+    ///   - bytes: The new contents.
+    ///   - copy: The path to which the file is moved; `nil` if it isn't kept.
+    /// - Throws: The failure of the system call.
+    private func replace(with bytes: [UInt8], movingTo copy: String? = nil) throws(SystemCall.Failure) {
         let temporary = "\(path).new"
         unlink(temporary)
         do throws(SystemCall.Failure) {
             let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
             try file.write(bytes)
             try file.synchronize()
+            if let copy { try SystemCall.run { rename(path, copy) } }
+            try SystemCall.run { rename(temporary, path) }
         } catch {
             unlink(temporary)
             throw error
         }
-        return temporary
-    }
-
-    /// Replaces the file with a prepared version, to which it adds what has been appended in the meantime.
-    ///
-    /// - Parameters:
-    ///   - old: The contents from which the version was made.
-    ///   - replacement: The path of the version.
-    /// - Throws: The failure of the system call; the file is then as it was.
-    mutating func replace(_ old: HistoryFile, with replacement: String) throws(SystemCall.Failure) {
-        let file = try FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW)
-        let more = Int(try file.status().st_size) - old.size
-        if more > 0 {
-            let target = try FileDescriptor(opening: replacement, O_WRONLY | O_APPEND | O_NOFOLLOW)
-            try target.write(try file.read(upTo: more, from: old.size))
-        }
-        thinnedSize = (try? FileDescriptor(opening: replacement, O_RDONLY).status()).map { Int($0.st_size) } ?? 0
-        try SystemCall.run { rename(replacement, path) }
     }
 }

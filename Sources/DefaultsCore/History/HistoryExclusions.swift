@@ -13,11 +13,12 @@ package struct HistoryExclusions: Hashable, Sendable {
     /// Creates exclusions from patterns.
     ///
     /// - Parameter texts: Patterns with `*` and `?`: of a domain's name, or of a name and a key, with a slash between
-    ///   them.
+    ///   them. The global domain may also be named `-g`.
     package init(_ texts: [String]) {
         patterns = texts.map { text in
             let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            return Pattern(domain: GlobPattern(parts[0]), key: parts.count > 1 ? GlobPattern(parts[1]) : nil)
+            let domain = parts[0] == "-g" ? DomainName.global.description : parts[0]
+            return Pattern(domain: GlobPattern(domain), key: parts.count > 1 ? GlobPattern(parts[1]) : nil)
         }
     }
 
@@ -32,15 +33,11 @@ package struct HistoryExclusions: Hashable, Sendable {
 
     /// Returns what may be kept of an entry of the change log.
     ///
-    /// A change set with an excluded key becomes an unknown change, so that a follower that resumes from the file reads
-    /// the values again. A mark loses the unsaved edits of excluded keys.
+    /// A mark loses the unsaved edits of excluded keys.
     func redact(_ entry: LogEntry) -> LogEntry {
         if patterns.isEmpty { return entry }
         switch entry {
-        case .record(let record):
-            guard case .change(let changeSet) = record.event, excludeAny(of: changeSet) else { return entry }
-            return .record(
-                LogRecord(revision: record.revision, time: record.time, event: .unknown(changeSet.domain)))
+        case .record(let record): return .record(redact(record))
         case .mark(var mark):
             mark.pending = mark.pending.filter { !exclude($0.key, of: mark.domain) }
             return .mark(mark)
@@ -48,19 +45,18 @@ package struct HistoryExclusions: Hashable, Sendable {
         }
     }
 
-    private func excludeAny(of changeSet: ChangeSet) -> Bool {
-        changeSet.changes.contains { exclude($0.key, of: changeSet.domain) }
+    /// Returns what may be kept of a record, and shown in the history.
+    ///
+    /// A change set with an excluded key becomes an unknown change, so that a follower that resumes from the file reads
+    /// the values again. The rest of the change set stays with it, for the history.
+    func redact(_ record: LogRecord) -> LogRecord {
+        guard !patterns.isEmpty, let changeSet = record.changeSet else { return record }
+        let isAffected =
+            changeSet.changes.contains { exclude($0.key, of: changeSet.domain) }
             || changeSet.overruled.contains { exclude($0.key, of: changeSet.domain) }
-    }
-
-    /// Returns the part of a record that may be shown in the history; `nil` if nothing may.
-    func callAsFunction(_ record: LogRecord) -> LogRecord? {
-        guard !patterns.isEmpty, case .change(var changeSet) = record.event, excludeAny(of: changeSet) else {
-            return record
-        }
-        changeSet.changes.removeAll { exclude($0.key, of: changeSet.domain) }
-        changeSet.overruled.removeAll { exclude($0.key, of: changeSet.domain) }
-        if changeSet.isEmpty { return nil }
-        return LogRecord(revision: record.revision, time: record.time, event: .change(changeSet))
+        if !isAffected { return record }
+        var rest = record.filter { !exclude($0, of: changeSet.domain) }
+        rest.event = .unknown(record.domain, rest: rest.changeSet)
+        return rest
     }
 }

@@ -4,7 +4,7 @@ import PropertyList
 
 /// The contents of an archive, whose records are decoded one by one.
 package struct HistoryFile {
-    private let bytes: [UInt8]
+    let bytes: [UInt8]
     /// The positions of the payloads, oldest first, up to any damage.
     private var payloads: [Range<Int>] = []
     /// The position after the last whole entry.
@@ -36,9 +36,6 @@ package struct HistoryFile {
         }
     }
 
-    /// The size of the file, in bytes.
-    var size: Int { bytes.count }
-
     /// The number of entries.
     package var count: Int { payloads.count }
 
@@ -53,7 +50,7 @@ package struct HistoryFile {
 
     /// The encoded bytes of an entry.
     func entry(at index: Int) -> ArraySlice<UInt8> {
-        bytes[(payloads[index].lowerBound - 12)..<payloads[index].upperBound]
+        bytes[(payloads[index].lowerBound - LogEntry.prefixSize)..<payloads[index].upperBound]
     }
 
     /// The bytes before the damage; `nil` if there is no damage.

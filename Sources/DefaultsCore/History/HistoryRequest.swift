@@ -15,7 +15,7 @@ package struct HistoryRequest: Hashable, Sendable {
 
 /// A part of the history.
 package struct HistoryPage: Hashable, Sendable {
-    /// The records, newest first; only those that pass the filter, and without excluded keys.
+    /// The records, newest first: those that pass the filter, without excluded keys.
     package var records: [LogRecord]
     /// The position before which to continue.
     ///
@@ -23,9 +23,9 @@ package struct HistoryPage: Hashable, Sendable {
     package var next: Cursor
     /// Whether `next` is the oldest record of the change log.
     package var isEnd: Bool
-    /// The path of the change log file, which may have older records; `nil` if there is none.
+    /// The path of the change log file, which may have older records; `nil` if the agent has none.
     package var log: String?
-    /// The path of the archive, which has still older ones; `nil` if there is none.
+    /// The path of the archive, which has still older ones; `nil` if the agent has none.
     package var archive: String?
 }
 
@@ -49,7 +49,7 @@ extension ChangeLog {
         while revision > last, page.records.count < request.limit, size < Self.pageSize {
             revision -= 1
             guard let record = self[revision] else { break }
-            guard let wanted = exclusions(record).flatMap({ request.filter($0) }) else { continue }
+            guard let wanted = request.filter(exclusions.redact(record)) else { continue }
             page.records.append(wanted)
             size += wanted.estimatedSize
         }

@@ -2,49 +2,63 @@ import PropertyList
 
 /// The choice of the records that an archive keeps.
 ///
-/// A change is kept if it is recent, or if it is one of the last changes to its key. If the remaining changes
-/// exceed the size limit, each key gets an equal share of it. A key that needs less keeps all of its changes, so a key
-/// that changes all the time can't push others out.
+/// A change is kept if it is recent, or if it is one of the last changes to its key. If the remaining changes exceed
+/// the size limit, each key gets an equal share of it. A key that needs less keeps all of its changes, so a key that
+/// changes all the time can't push others out. If even the last changes to all keys exceed the limit, the oldest are
+/// dropped. Records other than changes are treated as changes to a key of their own in each domain.
 package struct HistoryThinning: Hashable, Sendable {
     /// The number of days for which every change is kept.
     package var days = 30
     /// The number of changes to each key that are kept beyond these days.
     package var changes = 100
-    /// The target size of all changes, in bytes; the last change to each key is kept regardless.
+    /// The maximum size of all records, in bytes.
     package var bytes = 16 << 20
 
     package init() {}
 
     private struct ChangeKey: Hashable {
         var domain: Domain
-        var key: String
+        /// The key; `nil` for records other than changes.
+        var key: String?
     }
 
+    /// A change to a key, in an entry of the file.
     private struct Candidate {
         var entry: Int
+        /// The entry's size, divided by the number of its keys.
         var size: Int
         var isRecent: Bool
+    }
+
+    /// The parts of an entry to keep.
+    private struct Selection {
+        /// Whether the entry may be copied if all of its keys are kept: it has nothing to remove.
+        var isWhole = true
+        /// The number of keys in the entry.
+        var count = 0
+        var kept: Set<String> = []
+        /// Whether a record without keys is kept.
+        var isKept = false
     }
 
     /// Returns the encoded entries to keep, oldest first.
     func thin(_ file: HistoryFile, without exclusions: HistoryExclusions, now: Timestamp) -> [UInt8] {
         let limit = now.nanoseconds - Int64(days) * 86_400_000_000_000
+        var selections = [Selection](repeating: Selection(), count: file.count)
         var candidates: [ChangeKey: [Candidate]] = [:]
-        var others: Set<Int> = []
         var last: Revision = 0
         for index in 0..<file.count {
             // A record that was archived twice is dropped.
             guard let record = file.record(at: index), record.revision > last else { continue }
             last = record.revision
-            let isRecent = record.time.nanoseconds >= limit
-            guard case .change(let changeSet) = record.event else {
-                if isRecent { others.insert(index) }
-                continue
-            }
-            let size = file.entry(at: index).count / max(1, changeSet.changes.count)
-            for change in changeSet.changes where !exclusions.exclude(change.key, of: changeSet.domain) {
-                candidates[ChangeKey(domain: changeSet.domain, key: change.key), default: []].append(
-                    Candidate(entry: index, size: size, isRecent: isRecent))
+            let allowed = exclusions.redact(record)
+            let keys = allowed.changeSet?.changes.map(\.key) ?? []
+            selections[index].isWhole = allowed == record
+            selections[index].count = keys.count
+            let size = file.entry(at: index).count / max(1, keys.count)
+            let candidate = Candidate(entry: index, size: size, isRecent: record.time.nanoseconds >= limit)
+            for key in keys.isEmpty ? [nil] : keys.map(Optional.some) {
+                candidates[ChangeKey(domain: record.domain, key: key), default: []].append(candidate)
             }
         }
         for (key, all) in candidates {
@@ -52,17 +66,20 @@ package struct HistoryThinning: Hashable, Sendable {
             candidates[key] = all.enumerated().filter { $0 >= first || $1.isRecent }.map(\.element)
         }
         let share = Self.share(of: candidates.values.map { $0.reduce(0) { $0 + $1.size } }, within: bytes)
-        var kept: [Int: Set<String>] = [:]
         for (key, all) in candidates {
             var size = 0
             for candidate in all.reversed() {
                 size += candidate.size
-                // Every key keeps its last change.
+                // For now, every key keeps its last change.
                 if size > share, size > candidate.size { break }
-                kept[candidate.entry, default: []].insert(key.key)
+                if let key = key.key {
+                    selections[candidate.entry].kept.insert(key)
+                } else {
+                    selections[candidate.entry].isKept = true
+                }
             }
         }
-        return encode(file, kept, others, without: exclusions)
+        return encode(file, selections, without: exclusions)
     }
 
     /// Returns the largest share that lets keys of the given sizes fit within a total, each cut to the share.
@@ -77,24 +94,28 @@ package struct HistoryThinning: Hashable, Sendable {
         return .max
     }
 
+    /// Encodes the selected records, the newest first, until they reach the size limit.
     private func encode(
-        _ file: HistoryFile, _ kept: [Int: Set<String>], _ others: Set<Int>, without exclusions: HistoryExclusions
+        _ file: HistoryFile, _ selections: [Selection], without exclusions: HistoryExclusions
     ) -> [UInt8] {
-        var output = HistoryArchive.magic
-        for index in 0..<file.count {
-            if others.contains(index) { output += file.entry(at: index) }
-            guard let keys = kept[index], let record = file.record(at: index), let allowed = exclusions(record),
-                case .change(var changeSet) = allowed.event
-            else { continue }
-            if keys.count == changeSet.changes.count, allowed == record {
-                output += file.entry(at: index)
-                continue
-            }
-            changeSet.changes.removeAll { !keys.contains($0.key) }
-            changeSet.overruled.removeAll { !keys.contains($0.key) }
-            let thinned = LogRecord(revision: record.revision, time: record.time, event: .change(changeSet))
-            output += LogEntry.record(thinned).encoded
+        var entries: [[UInt8]] = []
+        var size = 0
+        for (index, selection) in selections.enumerated().reversed() {
+            guard let entry = encode(file, index, selection, without: exclusions) else { continue }
+            size += entry.count
+            if size > bytes { break }
+            entries.append(entry)
         }
-        return output
+        return HistoryArchive.magic + entries.reversed().joined()
+    }
+
+    private func encode(
+        _ file: HistoryFile, _ index: Int, _ selection: Selection, without exclusions: HistoryExclusions
+    ) -> [UInt8]? {
+        guard selection.isKept || !selection.kept.isEmpty else { return nil }
+        if selection.isWhole, selection.kept.count == selection.count { return Array(file.entry(at: index)) }
+        guard let record = file.record(at: index) else { return nil }
+        let thinned = exclusions.redact(record).filter { selection.kept.contains($0) }
+        return LogEntry.record(thinned).encoded
     }
 }

@@ -20,6 +20,8 @@ package struct Origin: Hashable, Sendable {
         case redo(Cursor)
         /// Applying a profile with some name.
         case profile(String)
+        /// Giving keys that a profile had set their former values.
+        case reset(ofProfile: String)
         /// Repeating an edit that was made on another machine.
         case machine(String)
         /// A purpose that this version doesn't know, with its subject.
@@ -37,6 +39,7 @@ extension Origin.Purpose {
         case .undo(let cursor): ("undo", cursor.description)
         case .redo(let cursor): ("redo", cursor.description)
         case .profile(let name): ("profile", name)
+        case .reset(let name): ("reset", name)
         case .machine(let name): ("machine", name)
         case .other(let name, let subject): (name, subject)
         }

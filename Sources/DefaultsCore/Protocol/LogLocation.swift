@@ -11,8 +11,8 @@ package struct LogLocation: Hashable, Sendable {
     package let log: String
     /// The path of the archive.
     package var archive: String { "\(log.dropLast(Self.suffix.count)).archive" }
-    /// The path at which earlier versions kept the change log; `nil` if it is the same.
-    package let former: String?
+    /// The path beside the socket, where earlier versions kept the change log; `nil` if it is the same.
+    private let former: String?
     private static let suffix = ".log"
 
     /// Finds the location for the agent of a directory.

@@ -27,7 +27,7 @@ struct LoggedHistory {
     /// Reconstructs a domain's history from records, skipping those of other domains.
     init(of records: some Sequence<LogRecord>, in domain: Domain) {
         for record in records {
-            guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
+            guard let changeSet = record.changeSet, changeSet.domain == domain else { continue }
             let isForeign = changeSet.source == .file
             var back: Difference = [:]
             var overruled: Difference = [:]

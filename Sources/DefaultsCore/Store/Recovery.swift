@@ -48,9 +48,10 @@ struct Recovery {
     ///   - oldest: The revision of the first record in the log, of any domain.
     ///   - reading: The file's current state.
     ///   - lastSequence: The last sequence number given to an edit of any other domain.
+    ///   - isOutdated: Whether the log continued without the file from which it was recovered.
     init(
         of domain: Domain, marks: [FileMark], records: [LogRecord], since oldest: Revision, reading: FileReading,
-        lastSequence: UInt64
+        lastSequence: UInt64, isOutdated: Bool = false
     ) {
         (self.domain, self.reading, self.records, self.lastSequence) = (domain, reading, records, lastSequence)
         // The earlier agent knew every domain that had a file, so a domain without marks had none.
@@ -67,6 +68,8 @@ struct Recovery {
         replaced = marks.filter { $0.hash != nil && $0.revision + 1 >= oldest }
         versions = logged.totals(of: replaced)
         findUnsavedEdits(since: mark)
+        // Edits may have been saved, and others made, after the log's end. So the times decide.
+        if isOutdated, case .contents(let contents) = reading { unsaved = unsaved.filter { $1.time >= contents.time } }
     }
 
     private static func find(
@@ -86,7 +89,7 @@ struct Recovery {
         unsaved = mark.pending
         lastSequence = unsaved.values.reduce(lastSequence) { max($0, $1.sequence) }
         for record in records where record.revision > mark.revision {
-            guard case .change(let changeSet) = record.event, changeSet.domain == domain else { continue }
+            guard let changeSet = record.changeSet, changeSet.domain == domain else { continue }
             for change in changeSet.changes {
                 guard case .app = changeSet.source else {
                     unsaved[change.key] = nil
@@ -103,7 +106,7 @@ struct Recovery {
 
     /// The identities of the edits in the log.
     var appliedEdits: [EditIdentity] {
-        records.compactMap { if case .change(let changeSet) = $0.event { changeSet.edit } else { nil } }
+        records.compactMap { $0.changeSet?.edit }
     }
 
     /// Whether the file's contents are known.

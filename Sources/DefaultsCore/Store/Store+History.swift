@@ -1,5 +1,5 @@
 import Glibc
-package import Linux
+import Linux
 
 /// The history: the records of the change log, and those that it has lost to the archive.
 extension Store {
@@ -9,9 +9,7 @@ extension Store {
     ///
     /// - Throws: `invalidCursor` if the request's cursor isn't of this log.
     package func history(_ request: HistoryRequest) throws(DefaultsError) -> HistoryPage {
-        let (exclusions, log, archive) = logFile.withLock { keeping in
-            (keeping.exclusions, keeping.file == nil ? nil : keeping.location?.path, keeping.archive?.path)
-        }
+        let (exclusions, log, archive) = logFile.withLock { ($0.exclusions, $0.file?.path, $0.archivePath) }
         let result: Result<HistoryPage, DefaultsError> = withWrittenLog { state in
             if let before = request.before, before.epoch != state.log.epoch || before.revision > state.log.head + 1 {
                 return .failure(.otherLog(before))
@@ -19,51 +17,190 @@ extension Store {
             return .success(state.log.page(request, without: exclusions))
         }
         var page = try result.get()
-        (page.log, page.archive) = (log, archive)
+        // A client that doesn't find these files must report that.
+        page.log = log.flatMap { access($0, F_OK) == 0 ? $0 : nil }
+        page.archive = archive.flatMap { access($0, F_OK) == 0 ? $0 : nil }
         return page
     }
 
-    /// Sets the keys whose values are never kept on disk, and removes them from the change log file.
+    /// Sets the keys whose values are never kept on disk.
     ///
-    /// `thinArchive` removes them from the archive.
+    /// `maintainHistory` removes them from the files.
     package func exclude(_ exclusions: HistoryExclusions) {
         logFile.withLock { keeping in
-            guard keeping.exclusions != exclusions else { return }
+            keeping.mustRedact = keeping.exclusions != exclusions || keeping.mustRedact
             keeping.exclusions = exclusions
-            guard keeping.file != nil, let (path, sizeLimit) = keeping.location else { return }
-            _ = archiveRecords(&keeping, before: state.withLock { $0.log.oldest })
-            if (try? create(&keeping, path, sizeLimit)) == nil {
-                _ = keeping.file?.abandon()
-                keeping.file = nil
+            keeping.file?.exclusions = exclusions
+        }
+    }
+
+    /// The sizes in bytes of the files with the history, by path.
+    package var historyFiles: [(path: String, bytes: Int)] {
+        let paths = logFile.withLock { [$0.file?.path, $0.archivePath] }.compactMap(\.self)
+        return paths.compactMap { path in
+            var status = stat()
+            return stat(path, &status) == 0 ? (path, Int(status.st_size)) : nil
+        }
+    }
+
+    /// The reason why older records aren't being moved to the archive; `nil` if they are.
+    package var archiveProblem: DefaultsError? { logFile.withLock { $0.archiveProblem } }
+
+    // MARK: Maintenance
+
+    /// Brings the files with the history into their proper state.
+    ///
+    /// Moves records to the archive if the change log file is too large, and thins the archive if that is too large.
+    /// Writes the log to its file again if that had failed. Removes excluded keys from both files, and with them any
+    /// damaged copies of the files. Failures are in `logProblem` and `archiveProblem`.
+    ///
+    /// Waits for the disk, and takes up to a few seconds; other threads can use the store meanwhile.
+    package func maintainHistory(_ thinning: HistoryThinning, now: Timestamp = .now()) {
+        archive.withLock { archive in
+            let mustRedact = logFile.withLock { keeping in
+                keeping.isMaintenanceRequested = false
+                return keeping.mustRedact
+            }
+            let isLogClean = replaceLogFile(&archive, thinning)
+            do throws(SystemCall.Failure) {
+                let exclusions = logFile.withLock { $0.exclusions }
+                if mustRedact || archive?.isOversized(thinning.bytes) == true {
+                    try archive?.thin(thinning, without: exclusions, now: now)
+                }
+                if mustRedact {
+                    removeDamagedCopies()
+                    logFile.withLock { if $0.exclusions == exclusions, isLogClean { $0.mustRedact = false } }
+                }
+            } catch {
+                let problem = DefaultsError(
+                    .notSaved, errno: error.number,
+                    "The archive \(archive?.path ?? "") can't be thinned. Free disk space, or check the permissions. "
+                        + "The system says")
+                logFile.withLock { $0.archiveProblem = problem }
             }
         }
     }
 
-    /// Returns whether the archive has grown so much that it should be thinned.
-    package func isArchiveOversized(_ thinning: HistoryThinning) -> Bool {
-        logFile.withLock { $0.archive?.isOversized(thinning.bytes) ?? false }
+    /// The preparation of a new version of the log file.
+    private struct LogReplacement {
+        /// The old version.
+        let old: ObjectIdentifier?
+        var contents: ChangeLogFile.Contents
+        /// The records in the old version.
+        let records: ChangeLogFile.RecordReader?
+        let path: String
+        let sizeLimit: Int
+        let exclusions: HistoryExclusions
+        /// Whether the old version has become so large that records are dropped if they can't be archived.
+        let isUrgent: Bool
     }
 
-    /// Thins the archive, and removes excluded keys from it.
+    /// Writes a new version of the log file, if it needs one.
     ///
-    /// Reads and writes the whole archive, which takes about a second; other threads can use the store meanwhile.
-    ///
-    /// - Throws: The failure of the system call; the archive is then as it was.
-    package func thinArchive(_ thinning: HistoryThinning, now: Timestamp = .now()) throws(SystemCall.Failure) {
-        let (archive, exclusions) = try logFile.withLock { keeping throws(SystemCall.Failure) in
-            try keeping.archive?.check()
-            return (keeping.archive, keeping.exclusions)
-        }
-        guard let archive, let file = try HistoryFile(reading: archive.path) else { return }
-        let kept = thinning.thin(file, without: exclusions, now: now)
-        let replacement = try archive.prepare(kept)
+    /// - Returns: False if the file needs one, but couldn't be replaced.
+    private func replaceLogFile(_ archive: inout HistoryArchive?, _ thinning: HistoryThinning) -> Bool {
         do throws(SystemCall.Failure) {
-            try logFile.withLock { keeping throws(SystemCall.Failure) in
-                try keeping.archive?.replace(file, with: replacement)
-            }
+            guard var replacement = try prepareReplacement(thinning) else { return true }
+            try moveRecords(&replacement, to: &archive)
+            let copied = try replacement.records?.read(replacement.contents.copied) ?? []
+            let new = try ChangeLogFile(
+                drafting: replacement.contents, copying: copied, for: replacement.path,
+                sizeLimit: replacement.sizeLimit, replacement.exclusions)
+            try logFile.withLock { keeping throws(SystemCall.Failure) in try finish(replacement, new, &keeping) }
+            return true
         } catch {
-            unlink(replacement)
+            return false
+        }
+    }
+
+    /// Determines the contents of a new version of the log file; `nil` if the file needs none.
+    private func prepareReplacement(
+        _ thinning: HistoryThinning
+    ) throws(SystemCall.Failure) -> LogReplacement? {
+        try logFile.withLock { keeping throws(SystemCall.Failure) in
+            guard let (path, sizeLimit) = keeping.location else { return nil }
+            guard keeping.problem != nil || keeping.mustRedact || keeping.file?.isOversized == true else { return nil }
+            let ((log, marks, groups), _) = withWrittenLog(&keeping) { ($0.log, $0.marks(), $0.markGroups()) }
+            let contents =
+                keeping.file?.contents(log: log, marks: marks, groups: groups, copies: !keeping.mustRedact)
+                ?? ChangeLogFile.Contents(of: log, marks, groups)
+            return LogReplacement(
+                old: keeping.file.map { ObjectIdentifier($0) }, contents: contents, records: try keeping.file?.reader(),
+                path: path, sizeLimit: sizeLimit, exclusions: keeping.exclusions,
+                isUrgent: contents.end > sizeLimit + thinning.bytes)
+        }
+    }
+
+    /// Appends the records that the new version of the log file lacks to the archive.
+    ///
+    /// If the system ends before the file is replaced, some records are in both files, which readers can tell.
+    private func moveRecords(
+        _ replacement: inout LogReplacement, to archive: inout HistoryArchive?
+    ) throws(SystemCall.Failure) {
+        do throws(SystemCall.Failure) {
+            if archive != nil, let records = replacement.records {
+                try archive?.append(try records.read(replacement.contents.lost))
+            }
+            logFile.withLock { $0.archiveProblem = nil }
+        } catch {
+            let path = archive?.path ?? ""
+            let consequence =
+                replacement.isUrgent
+                ? "so they have been dropped from the history" : "so the change log keeps growing"
+            let isSuspended = logFile.withLock { keeping in
+                keeping.archiveProblem = DefaultsError(
+                    .notSaved, errno: error.number,
+                    "Older changes can't be moved to \(path), \(consequence). Free disk space, or check the "
+                        + "permissions. The system says")
+                // The next attempt is made when the file has grown by half.
+                keeping.file?.sizeLimit += (keeping.file?.sizeLimit ?? 0) / 2
+                return keeping.problem != nil
+            }
+            // A log that isn't being written needs a new version all the same.
+            guard replacement.isUrgent || isSuspended && replacement.contents.keepLost() else { throw error }
+        }
+    }
+
+    /// Completes the new version of the log file with the latest entries, and replaces the old one.
+    private func finish(
+        _ replacement: LogReplacement, _ new: ChangeLogFile, _ keeping: inout LogFileState
+    ) throws(SystemCall.Failure) {
+        do throws(SystemCall.Failure) {
+            // The agent has closed the log, or the exclusions have changed again.
+            guard keeping.file.map({ ObjectIdentifier($0) }) == replacement.old,
+                keeping.exclusions == replacement.exclusions
+            else {
+                throw SystemCall.Failure(number: ECANCELED)
+            }
+            if keeping.problem == nil, let old = keeping.file {
+                try new.copyEntries(of: old, after: replacement.contents.end)
+            } else {
+                // While the old version couldn't be written, the latest entries were only in memory.
+                let head = replacement.contents.head
+                let entries: [LogEntry]? = state.withLock { state in
+                    guard let records = state.log.records(after: head) else { return nil }
+                    state.outbox = []
+                    return records.map { .record($0) } + state.marks().map { .mark($0) }
+                        + state.markGroups().map { .marks($0) }
+                }
+                guard let entries else { throw SystemCall.Failure(number: EAGAIN) }
+                try new.append(entries)
+            }
+            try new.publish(at: replacement.path)
+        } catch {
+            new.discard()
+            if keeping.problem != nil { state.withLock { $0.outbox = nil } }
             throw error
+        }
+        keeping.file = new
+        keeping.problem = nil
+    }
+
+    /// Removes damaged copies of the files, which may have excluded keys.
+    private func removeDamagedCopies() {
+        let paths = logFile.withLock { [$0.location?.path, $0.archivePath] }.compactMap(\.self)
+        for path in paths {
+            for copy in Path.numbered("\(path)\(HistoryArchive.damagedSuffix)") { unlink(copy) }
         }
     }
 }

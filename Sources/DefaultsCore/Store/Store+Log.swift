@@ -1,44 +1,48 @@
 import Glibc
 import Linux
 
+/// The file of the change log.
 extension Store {
-    /// Writes the log to a file from now on, replacing any file that an earlier agent left there.
+    /// Writes the log to a file from now on.
     ///
     /// - Parameters:
     ///   - path: The file's path.
-    ///   - sizeLimit: The size above which the file is rewritten; twice the log's capacity by default.
+    ///   - earlier: The log that the store has resumed. If it is in the same file, that file is continued; any other
+    ///     file is replaced.
+    ///   - sizeLimit: The size above which the file is replaced; twice the log's capacity by default.
     ///   - archive: The path of the archive for the records that the file loses; `nil` if they are dropped.
     ///   - exclusions: The keys whose values are never kept in either file.
-    /// - Throws: The failure of the system call. A new log then begins, in memory only, since it can't continue the one
-    ///   in the file.
+    /// - Throws: The failure of the system call. The log then continues in memory only, until `maintainHistory`
+    ///   succeeds.
     package func keepLog(
-        at path: String, sizeLimit: Int? = nil, archive: String? = nil,
-        excluding exclusions: HistoryExclusions = HistoryExclusions()
+        at path: String, continuing earlier: ChangeLogFile.Recovered? = nil, sizeLimit: Int? = nil,
+        archive: String? = nil, excluding exclusions: HistoryExclusions = HistoryExclusions()
     ) throws(DefaultsError) {
+        self.archive.withLock { $0 = archive.map { HistoryArchive(path: $0) } }
         try logFile.withLock { keeping throws(DefaultsError) in
-            keeping.location = (path, sizeLimit)
-            keeping.archive = archive.map { HistoryArchive(path: $0) }
-            keeping.exclusions = exclusions
+            (keeping.archivePath, keeping.exclusions) = (archive, exclusions)
+            keeping.mustRedact = !exclusions.isEmpty
             ChangeLogFile.removeLeftovers(of: path)
-            do throws(DefaultsError) {
-                try create(&keeping, path, sizeLimit)
-            } catch {
-                // A later agent must not continue the earlier log, but what is in it isn't lost.
-                var status = stat()
-                if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG { rename(path, "\(path).kept") }
-                state.withLock { $0.beginLog() }
-                throw error
+            let (log, marks, groups) = state.withLock { state in
+                state.outbox = []
+                return (state.log, state.marks(), state.markGroups())
             }
-        }
-    }
-
-    /// Resumes writing the log to its file after a failure.
-    ///
-    /// - Throws: The failure of the system call; the log stays in memory.
-    package func keepLogAgain() throws(DefaultsError) {
-        try logFile.withLock { keeping throws(DefaultsError) in
-            guard keeping.problem != nil, let (path, sizeLimit) = keeping.location else { return }
-            try create(&keeping, path, sizeLimit)
+            let limit = sizeLimit ?? 2 * log.capacity.bytes
+            keeping.location = (path, limit)
+            do throws(SystemCall.Failure) {
+                if let earlier, earlier.path == path {
+                    let file = try ChangeLogFile(continuing: earlier, epoch: log.epoch, sizeLimit: limit, exclusions)
+                    keeping.file = file
+                    try file.append(
+                        (log.records(after: file.head) ?? []).map { .record($0) } + marks.map { .mark($0) }
+                            + groups.map { .marks($0) })
+                } else {
+                    keeping.file = try ChangeLogFile.create(
+                        at: path, log: log, marks: marks, groups: groups, sizeLimit: limit, excluding: exclusions)
+                }
+            } catch {
+                throw suspend(&keeping, earlier?.path ?? path, error)
+            }
         }
     }
 
@@ -47,135 +51,105 @@ extension Store {
     /// Waits for the disk. Nothing may be published afterwards.
     package func closeLog() {
         writeLog()
-        logFile.withLock { keeping in
-            if keeping.file?.isInPlace == false, let (path, sizeLimit) = keeping.location {
-                try? create(&keeping, path, sizeLimit)
+        // Wait until a new version of the file is complete.
+        archive.withLock { _ in
+            logFile.withLock { keeping in
+                if keeping.file?.isInPlace == false { try? recreateFile(&keeping) }
+                try? keeping.file?.close()
+                keeping.file = nil
             }
-            try? keeping.file?.close()
         }
     }
 
-    /// The reason why older records aren't being moved to the archive; `nil` if they are.
-    package var archiveProblem: DefaultsError? { logFile.withLock { $0.archiveProblem } }
+    /// Creates the file again after somebody has removed it.
+    private func recreateFile(_ keeping: inout LogFileState) throws(SystemCall.Failure) {
+        guard let (path, sizeLimit) = keeping.location else { return }
+        let (log, marks, groups) = state.withLock { ($0.log, $0.marks(), $0.markGroups()) }
+        keeping.file = try ChangeLogFile.create(
+            at: path, log: log, marks: marks, groups: groups, sizeLimit: sizeLimit, excluding: keeping.exclusions)
+    }
 
     /// The reason why the log isn't being written to its file; `nil` if it is, or if it has no file.
     package var logProblem: DefaultsError? { logFile.withLock { $0.problem } }
 
-    /// Creates the file with the whole log.
-    func create(_ keeping: inout LogFileState, _ path: String, _ sizeLimit: Int?) throws(DefaultsError) {
-        let (log, marks, groups) = state.withLock { state in
-            state.outbox = []
-            return (state.log, state.marks(), state.markGroups())
-        }
-        do throws(SystemCall.Failure) {
-            keeping.file = try ChangeLogFile.create(
-                at: path, log: log, marks: marks, groups: groups, sizeLimit: sizeLimit ?? 2 * log.capacity.bytes,
-                excluding: keeping.exclusions)
-            keeping.problem = nil
-        } catch {
-            state.withLock { $0.outbox = nil }
-            let problem = Self.problem(of: path, error)
-            keeping.problem = problem
-            throw problem
-        }
-    }
-
-    private static func problem(of path: String, _ failure: SystemCall.Failure) -> DefaultsError {
-        DefaultsError(
+    /// Stops writing to the file after a failure.
+    ///
+    /// Its records stay there, for the history. But a later agent must not continue its epoch, since the log continues
+    /// in memory: every cursor then meets an explicit gap.
+    ///
+    /// - Parameters:
+    ///   - keeping: The state of the file.
+    ///   - path: The path of the file that a later agent may recover.
+    ///   - failure: The reason.
+    /// - Returns: The problem to report.
+    private func suspend(
+        _ keeping: inout LogFileState, _ path: String, _ failure: SystemCall.Failure
+    ) -> DefaultsError {
+        let isMarked = ChangeLogHeader.markOutdated(path)
+        let problem = DefaultsError(
             .notSaved, errno: failure.number,
-            "The change log can't be written to \(path), so followers will see a gap if the agent ends. "
-                + "The system says")
+            "The change log can't be written to \(keeping.location?.path ?? path), so followers will see a gap if the "
+                + "agent ends. The system says")
+        keeping.problem = problem
+        state.withLock { state in
+            state.outbox = nil
+            if !isMarked { state.log.beginEpoch() }
+        }
+        return problem
     }
 
     /// Writes to the log file all entries that it lacks.
     ///
-    /// A file that can't be written is abandoned. The log continues in memory, and a later agent begins a new epoch, so
-    /// that every cursor meets an explicit gap.
+    /// If the file can't be written, the log continues in memory, until `maintainHistory` succeeds.
     func writeLog() {
-        if let lost = logFile.withLock({ writeLog(to: &$0) }) { reportLostLog(lost) }
+        let (lost, needsMaintenance) = logFile.withLock { keeping in
+            (writeLog(to: &keeping), keeping.requestsMaintenance())
+        }
+        if let lost { reportLostLog(lost) }
+        if needsMaintenance { requestMaintenance() }
     }
 
     /// Runs a closure on the state while the log file is complete.
     ///
     /// This way, a crash can't lose a record that was already handed out, whose revision would then be used again.
-    func withWrittenLog<Value>(_ body: (inout StoreState) -> Value) -> Value {
-        let (value, lost) = logFile.withLock { keeping in
-            var lost: DefaultsError?
-            while true {
-                lost = writeLog(to: &keeping) ?? lost
-                // New entries may have been added in the meantime.
-                let value = state.withLock { state in
-                    state.outbox?.isEmpty ?? true ? body(&state) : nil
-                }
-                if let value { return (value, lost) }
-            }
-        }
+    func withWrittenLog<Value: Sendable>(_ body: (inout StoreState) -> Value) -> Value {
+        let (value, lost) = logFile.withLock { keeping in withWrittenLog(&keeping, body) }
         if let lost { reportLostLog(lost) }
         return value
     }
 
-    /// Writes to the log file all entries that it lacks.
+    /// Runs a closure on the state while the log file is complete.
     ///
-    /// - Returns: The reason why the file was abandoned, if it was.
-    private func writeLog(to keeping: inout LogFileState) -> DefaultsError? {
-        do {
-            guard keeping.file != nil, let location = keeping.location else { return nil }
-            let entries = state.withLock { state in
-                defer { state.outbox = [] }
-                return state.outbox ?? []
+    /// - Returns: The closure's result, and the reason why the file can't be written anymore, if it can't.
+    func withWrittenLog<Value: Sendable>(
+        _ keeping: inout LogFileState, _ body: (inout StoreState) -> Value
+    ) -> (Value, lost: DefaultsError?) {
+        var lost: DefaultsError?
+        while true {
+            lost = writeLog(to: &keeping) ?? lost
+            // New entries may have been added in the meantime.
+            let value = state.withLock { state in
+                state.outbox?.isEmpty ?? true ? body(&state) : nil
             }
-            do throws(SystemCall.Failure) {
-                if entries.isEmpty { return nil }
-                try keeping.file?.append(entries)
-                if keeping.file?.isOversized == true {
-                    let (log, marks, groups, more) = state.withLock { state in
-                        // The log already includes the entries added to the outbox since it was drained.
-                        defer { state.outbox = [] }
-                        return (state.log, state.marks(), state.markGroups(), state.outbox ?? [])
-                    }
-                    if archiveRecords(&keeping, before: log.oldest) {
-                        try keeping.file?.rewrite(log: log, marks: marks, groups: groups)
-                    } else {
-                        try keeping.file?.append(more)
-                    }
-                }
-                return nil
-            } catch {
-                let isGone = keeping.file?.abandon() ?? true
-                keeping.file = nil
-                let problem = Self.problem(of: location.path, error)
-                keeping.problem = problem
-                state.withLock { state in
-                    state.outbox = nil
-                    // A later agent may recover the file's remaining contents. A new epoch sets them apart from what is
-                    // published from now on.
-                    if !isGone { state.log.beginEpoch() }
-                }
-                return problem
-            }
+            if let value { return (value, lost) }
         }
     }
 
-    /// Appends the records before a revision to the archive, before the file loses them.
+    /// Writes to the log file all entries that it lacks.
     ///
-    /// If the system ends before the file is rewritten, some records are in both files, which readers can tell.
-    ///
-    /// - Returns: Whether the file may be rewritten. If not, it keeps the records, and the next attempt is made when it
-    ///   has grown by half.
-    func archiveRecords(_ keeping: inout LogFileState, before oldest: Revision) -> Bool {
-        guard keeping.archive != nil else { return true }
+    /// - Returns: The reason why the file can't be written anymore, if it can't.
+    private func writeLog(to keeping: inout LogFileState) -> DefaultsError? {
+        guard let file = keeping.file, keeping.problem == nil else { return nil }
+        let entries = state.withLock { state in
+            defer { if state.outbox != nil { state.outbox = [] } }
+            return state.outbox ?? []
+        }
+        if entries.isEmpty { return nil }
         do throws(SystemCall.Failure) {
-            let bytes = try keeping.file?.records(before: oldest) ?? []
-            if !bytes.isEmpty { try keeping.archive?.append(bytes) }
-            keeping.archiveProblem = nil
-            return true
+            try file.append(entries)
+            return nil
         } catch {
-            keeping.file?.sizeLimit += (keeping.file?.sizeLimit ?? 0) / 2
-            keeping.archiveProblem = DefaultsError(
-                .notSaved, errno: error.number,
-                "Older changes can't be moved to \(keeping.archive?.path ?? ""), so the change log keeps growing. Free "
-                    + "disk space, or check the permissions. The system says")
-            return false
+            return suspend(&keeping, file.path, error)
         }
     }
 }

@@ -55,7 +55,7 @@ extension Store {
             transition { state in
                 let actions = state.resume(
                     domain, marks: recovered.marks[domain] ?? [], records: records[domain] ?? [], since: oldest,
-                    reading: reading, now: .now())
+                    reading: reading, isOutdated: recovered.isOutdated, now: .now())
                 return ((), actions)
             }
         }

@@ -10,8 +10,8 @@ package import PropertyList
 /// The agent has one store, and so does a process that works without an agent. All methods are synchronous and may be
 /// called from any thread; those that wait for the disk say so.
 ///
-/// The lock order is `saving`, then one of `fileLocks`, then `logFile`, then `state`. Only the first two may be held
-/// while the observer is called.
+/// The lock order is `saving`, then one of `fileLocks`, then `logFile`, then `state`; only the first two may be held
+/// while the observer is called. `archive` comes before `logFile`, and isn't held together with the first two.
 package final class Store: Sendable {
     package let directory: PreferencesDirectory
     /// The directories of the domains that aren't the current user's.
@@ -40,6 +40,10 @@ package final class Store: Sendable {
     ///
     /// Held while the file is written, so that entries reach it in order.
     let logFile = ForkSafeMutex(LogFileState())
+    /// The archive for the records that the log file loses, if there is one.
+    ///
+    /// Held during I/O, for up to a few seconds, so only threads that may wait for the disk acquire it.
+    let archive = ForkSafeMutex<HistoryArchive?>(nil)
     /// The object that is notified of records and of edits to save.
     ///
     /// Set once, before several threads use the store.
@@ -87,18 +91,29 @@ package final class Store: Sendable {
     }
 
     /// The state of the log file.
-    struct LogFileState {
+    struct LogFileState: Sendable {
         var file: ChangeLogFile?
         /// The file's path and maximum size, once `keepLog` has set them.
-        var location: (path: String, sizeLimit: Int?)?
-        /// The archive for the records that the file loses.
-        var archive: HistoryArchive?
+        var location: (path: String, sizeLimit: Int)?
+        /// The path of the archive, if there is one.
+        var archivePath: String?
         /// The reason why records aren't being moved to the archive; they stay in the file.
         var archiveProblem: DefaultsError?
         /// The keys whose values are kept neither in the file nor in the archive.
         var exclusions = HistoryExclusions()
+        /// Whether the file or the archive may have values of excluded keys.
+        var mustRedact = false
         /// The reason why the log isn't being written to the file.
         var problem: DefaultsError?
+        /// Whether the observer has been asked to maintain the history.
+        var isMaintenanceRequested = false
+
+        /// Returns whether the observer must be asked to maintain the history.
+        mutating func requestsMaintenance() -> Bool {
+            guard !isMaintenanceRequested, problem == nil, file?.isOversized == true else { return false }
+            isMaintenanceRequested = true
+            return true
+        }
     }
 
     private struct WeakObserver {
@@ -142,9 +157,14 @@ package final class Store: Sendable {
         }
     }
 
-    /// Reports that the log file was abandoned.
+    /// Reports that the log file can't be written anymore.
     func reportLostLog(_ error: DefaultsError) {
         observer.withLock { $0.object }?.storeLostLog(error)
+    }
+
+    /// Requests a call of `maintainHistory`.
+    func requestMaintenance() {
+        observer.withLock { $0.object }?.storeNeedsMaintenance()
     }
 
     /// Reports a backup copy.

@@ -7,14 +7,16 @@ extension StoreState {
     ///   - records: The domain's records in the log.
     ///   - oldest: The revision of the first record in the log, of any domain.
     ///   - reading: The file's current state.
+    ///   - isOutdated: Whether the log continued without the file from which it was recovered.
     ///   - now: The current time.
     /// - Returns: The actions to perform.
     mutating func resume(
         _ domain: Domain, marks: [FileMark], records: [LogRecord], since oldest: Revision, reading: FileReading,
-        now: Timestamp
+        isOutdated: Bool = false, now: Timestamp
     ) -> [StoreAction] {
         let recovery = Recovery(
-            of: domain, marks: marks, records: records, since: oldest, reading: reading, lastSequence: lastSequence)
+            of: domain, marks: marks, records: records, since: oldest, reading: reading, lastSequence: lastSequence,
+            isOutdated: isOutdated)
         for edit in recovery.appliedEdits { appliedEdits.note(edit) }
         lastSequence = recovery.lastSequence
         var actions: [StoreAction]

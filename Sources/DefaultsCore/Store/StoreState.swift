@@ -10,7 +10,7 @@ struct StoreState {
     /// The marks of displaced files whose writers may still be at work, for the next agent.
     var replaced: [Domain: [FileMark]] = [:]
     /// The head of the log when it was resumed.
-    private var firstHead: Revision
+    private let firstHead: Revision
     /// The sequence number of the last edit.
     var lastSequence: UInt64 = 0
     /// The edits that have been applied and must not be applied again.
@@ -52,15 +52,6 @@ struct StoreState {
     }
 
     // MARK: Marks
-
-    /// Begins a new log, to which no earlier marks apply.
-    mutating func beginLog() {
-        // A revision is never used twice, since the archive may have records of the earlier log.
-        log = ChangeLog(capacity: log.capacity, head: log.head)
-        firstHead = log.head
-        replaced = [:]
-        for domain in domains.inUse.keys { domains[domain]?.earlierVersions = [:] }
-    }
 
     /// Returns the marks of displaced files, followed by those of each domain's file that isn't in `markGroups()`.
     func marks() -> [FileMark] {

@@ -35,7 +35,8 @@ public struct DefaultsHistory: AsyncSequence, Sendable {
         /// Returns the next older change set; `nil` at the beginning of the history, or if the task is canceled.
         ///
         /// - Throws: A `DefaultsProblem` with the code `agent` if there is no agent, or one without a history; with the
-        ///   code `name` if the scope's name can't be a domain's.
+        ///   code `name` if the scope's name can't be a domain's; with the code `agent`, after all others, if older
+        ///   change sets can't be read.
         public mutating func next() async throws(DefaultsProblem) -> DefaultsChange? {
             let source = try source.get()
             let stream =
@@ -61,7 +62,7 @@ public struct DefaultsHistory: AsyncSequence, Sendable {
 extension DefaultsChange {
     /// Creates a change set from a record; `nil` if nothing changed in it.
     fileprivate init?(_ item: HistoryStream.Item, _ source: DefaultsChanges.Source) {
-        guard case .change(let changeSet) = item.record.event, !changeSet.changes.isEmpty else { return nil }
+        guard let changeSet = item.record.changeSet, !changeSet.changes.isEmpty else { return nil }
         self.init(
             changeSet, at: item.record.time, item.cursor, isOwn: changeSet.source == .app(.current),
             domain: source.domain(changeSet.domain))

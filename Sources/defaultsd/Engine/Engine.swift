@@ -63,9 +63,9 @@ actor Engine: Service {
     var systemProblems: [DefaultsError] = []
     /// The last reported problems of the settings.
     private var settingsProblems: [String] = []
-    /// Whether a thread thins the archive, and whether it must be thinned once more afterwards.
-    private var isThinning = false
-    private var needsThinning = false
+    /// Whether a thread maintains the history, and whether that must be done once more afterwards.
+    private var isMaintaining = false
+    private var needsMaintenance = false
     /// The last reported reason why the archive can't be written.
     private var archiveProblem: DefaultsError?
     /// The parts of the agent that the engine notifies; set before the first event is read.
@@ -112,8 +112,8 @@ actor Engine: Service {
         revisit(outcome)
         // A crash may have left displaced files.
         plan(.examineDisplaced, in: .zero)
-        // The settings may have changed while no agent was running.
-        if !settings.historyExclusions.isEmpty { thinArchive() }
+        // The settings may have changed while no agent was running, and the last agent may have left a large log.
+        maintainHistory()
         // A damaged file is left alone until it is repaired or edited again.
         for (domain, _) in store.pending() where store.snapshot(of: domain).damage == nil {
             storeNeedsSaving(domain, .immediate)
@@ -220,7 +220,7 @@ actor Engine: Service {
             case .save(let domain): start { await $0.saveIfDue(domain) }
             case .reloadAll: postpone(.init(isAll: true))
             case .readEvents: readDueEvents()
-            case .keepLog: keepLog()
+            case .keepLog: if store.logProblem != nil { maintainHistory() }
             case .examineDisplaced: start { await $0.examineDisplaced() }
             }
         }
@@ -241,43 +241,35 @@ actor Engine: Service {
         // A program may keep a displaced file open indefinitely.
         let isLeft = await onDisk { $0.examineDisplaced(olderThan: age) }
         if isLeft { fail(.examineDisplaced) } else { schedule.succeed(.examineDisplaced) }
-        // The archive grows only when something has been saved.
-        if store.isArchiveOversized(settings.history) { thinArchive() }
+    }
+
+    /// Maintains the files with the history on a separate thread, because it may take a few seconds.
+    private func maintainHistory() {
+        needsMaintenance = isMaintaining
+        if isMaintaining { return }
+        let (store, settings, eventLoop) = (store, settings, eventLoop)
+        let wasLost = store.logProblem != nil
+        isMaintaining = DetachedThread.start {
+            store.maintainHistory(settings.history)
+            eventLoop.execute { self.assumeIsolated { $0.finishMaintenance(wasLost: wasLost) } }
+        }
+        if !isMaintaining { fail(.keepLog) }
+    }
+
+    private func finishMaintenance(wasLost: Bool) {
+        isMaintaining = false
+        if store.logProblem != nil {
+            fail(.keepLog)
+        } else if wasLost {
+            logKeptAt = .now()
+            log.logger.notice("The change log is saved to its file again.")
+        }
         let problem = store.archiveProblem
         if problem != archiveProblem {
             archiveProblem = problem
             if let problem { log.logger.warning("\(problem)") }
         }
-    }
-
-    /// Thins the archive on a separate thread, because it takes about a second.
-    private func thinArchive() {
-        needsThinning = isThinning
-        if isThinning { return }
-        isThinning = true
-        let (store, settings, log, eventLoop) = (store, settings, log, eventLoop)
-        let isStarted = DetachedThread.start {
-            do throws(SystemCall.Failure) {
-                try store.thinArchive(settings.history)
-            } catch {
-                log.logger.warning("The archive of the history can't be thinned: \(error)")
-            }
-            eventLoop.execute {
-                self.assumeIsolated { engine in
-                    engine.isThinning = false
-                    if engine.needsThinning { engine.thinArchive() }
-                }
-            }
-        }
-        if !isStarted { isThinning = false }
-    }
-
-    /// Starts a new change log file, or plans another attempt if that fails.
-    private func keepLog() {
-        guard store.logProblem != nil else { return }
-        guard (try? store.keepLogAgain()) != nil else { return fail(.keepLog) }
-        logKeptAt = .now()
-        log.logger.notice("The change log is saved to its file again.")
+        if needsMaintenance { maintainHistory() }
     }
 
     // MARK: Settings
@@ -294,10 +286,8 @@ actor Engine: Service {
         let excludesMore = new.historyExclusions != settings.historyExclusions
         settings = new
         if excludesMore {
-            start { engine in
-                await engine.onDisk { $0.exclude(new.historyExclusions) }
-                engine.thinArchive()
-            }
+            store.exclude(new.historyExclusions)
+            maintainHistory()
         }
         observers.withLock { $0.subscribers }?.follow(new)
         // The new delays apply to edits that are already pending.
@@ -350,11 +340,13 @@ extension Engine: StoreObserver {
     nonisolated func storeLostLog(_ error: DefaultsError) {
         log.logger.warning("\(error)")
         onLoop { engine in
-            // On an almost full disk, the log may repeatedly be started and soon abandoned.
+            // On an almost full disk, the log may repeatedly be written for a while, and then fail again.
             if NIODeadline.now() - engine.logKeptAt > .minutes(1) { engine.schedule.succeed(.keepLog) }
             engine.fail(.keepLog)
         }
     }
+
+    nonisolated func storeNeedsMaintenance() { onLoop { $0.maintainHistory() } }
 
     nonisolated func storeKeptCopy(_ copy: String) {
         log.logger.warning("Content that could not be merged was saved to \(copy).")

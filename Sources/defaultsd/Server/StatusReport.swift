@@ -36,6 +36,10 @@ enum StatusReport {
                 store.pending().map { domain, edits in
                     .dictionary(domain.fields.merging(["edits": .integer(Int64(edits))]) { $1 })
                 }),
+            "history": .array(
+                store.historyFiles.map { file in
+                    ["path": .string(file.path), "bytes": .integer(Int64(file.bytes))]
+                }),
             "errors": .array(errors(of: store)),
         ]) { $1 }
     }

@@ -86,7 +86,7 @@ final class Follower {
             case .damaged(let domain, _): return "\(domain.name): damaged"
             case .unsaved(let domain, _): return "\(domain.name): unsaved"
             case .recovered(let domain): return "\(domain.name): recovered"
-            case .unknown(let domain): return "\(domain.name): unknown"
+            case .unknown(let domain, _): return "\(domain.name): unknown"
             }
         case .initial(let snapshot): return "\(snapshot.domain.name): initial"
         case .gap: return "gap"

@@ -34,7 +34,10 @@ struct HistoryTests {
             defer { unlink(archive) }
             try store.keepLog(at: fixture.logPath, sizeLimit: 8_192, archive: archive)
             _ = try store.start(resuming: nil)
-            for number in 0..<500 { fixture.edit(store, ["key": .integer(Int64(number))]) }
+            for number in 0..<500 {
+                fixture.edit(store, ["key": .integer(Int64(number))])
+                if number % 50 == 0 { store.maintainHistory(HistoryThinning()) }
+            }
             var revisions: [Revision] = []
             var request = HistoryRequest(limit: 7)
             while true {
@@ -94,7 +97,9 @@ struct HistoryTests {
             func kept() throws -> [String] {
                 let file = try #require(try HistoryFile(reading: archive.path))
                 let path = directory + "/thin"
-                try RawFile.write(thinning.thin(file, without: HistoryExclusions(), now: now), to: path)
+                let bytes = thinning.thin(file, without: HistoryExclusions(), now: now)
+                #expect(bytes.count <= thinning.bytes + HistoryArchive.magic.count)
+                try RawFile.write(bytes, to: path)
                 return try Self.keys(try HistoryFile(reading: path))
             }
             thinning.changes = 150
@@ -110,17 +115,35 @@ struct HistoryTests {
         }
     }
 
-    @Test("Thinning keeps what is appended in the meantime")
-    func appendedMeanwhile() throws {
+    @Test("An archive stays within its limit even if the last changes to all keys don't fit, and loses the oldest")
+    func limit() throws {
         try withTemporaryDirectory { directory in
             var archive = HistoryArchive(path: directory + "/archive")
-            try archive.append([try Self.record(1, "old", "x"), try Self.record(2, "kept", "x")])
+            let records = try (1...200).map { number in
+                try Self.record(Revision(number), "key\(number)", "x", at: Int64(number), in: "a.b\(number % 7)")
+            }
+            try archive.append(records)
+            var thinning = HistoryThinning()
+            thinning.bytes = 5_000
+            try archive.thin(thinning, without: HistoryExclusions(), now: .now())
+            #expect(try RawFile.read(archive.path).count <= 5_000 + HistoryArchive.magic.count)
+            let kept = try Self.keys(try HistoryFile(reading: archive.path))
+            #expect(kept.count > 5 && kept == (201 - kept.count...200).map { "key\($0)" })
+        }
+    }
+
+    @Test("Records without keys are thinned, too")
+    func otherRecords() throws {
+        try withTemporaryDirectory { directory in
+            var archive = HistoryArchive(path: directory + "/archive")
+            let domain = Domain(try DomainName("a.b"))
+            try archive.append(
+                (1...300).map { LogRecord(revision: $0, time: Timestamp(nanoseconds: 0), event: .recovered(domain)) })
+            var thinning = HistoryThinning()
+            thinning.changes = 10
+            try archive.thin(thinning, without: HistoryExclusions(), now: .now())
             let file = try #require(try HistoryFile(reading: archive.path))
-            let exclusions = HistoryExclusions(["a.b/old"])
-            let replacement = try archive.prepare(HistoryThinning().thin(file, without: exclusions, now: .now()))
-            try archive.append([try Self.record(3, "new", "x")])
-            try archive.replace(file, with: replacement)
-            #expect(try Self.keys(try HistoryFile(reading: archive.path)) == ["kept", "new"])
+            #expect(file.records(before: .max).map(\.revision) == Array((291...300).reversed()))
         }
     }
 
@@ -181,9 +204,18 @@ struct HistoryTests {
             #expect(shown.count == 2)
             #expect(!"\(shown)".contains("hunter2"))
             let recovered = try #require(ChangeLogFile.recover(from: fixture.logPath, limits: PropertyListLimits()))
-            #expect(recovered.records.first?.event == .unknown(fixture.domain))
+            let first = try #require(recovered.records.first)
+            guard case .unknown(fixture.domain, let rest?) = first.event else {
+                Issue.record("\(first)")
+                return
+            }
+            #expect(rest.changes.map(\.key) == ["user"], "The other keys of the change set stay in the history.")
+            #expect(shown.last == first)
             // A key that is excluded later disappears from the file.
+            try RawFile.write("ada", to: fixture.logPath + ".damaged-1")
             store.exclude(HistoryExclusions(["*/user"]))
+            store.maintainHistory(HistoryThinning())
+            #expect(!RawFile.exists(fixture.logPath + ".damaged-1"))
             let again = String(decoding: try RawFile.read(fixture.logPath), as: UTF8.self)
             #expect(!again.contains("grace") && !again.contains("ada"))
         }
@@ -198,13 +230,19 @@ struct HistoryTests {
             try RawFile.makeDirectory(archive)
             try store.keepLog(at: fixture.logPath, sizeLimit: 8_192, archive: archive)
             _ = try store.start(resuming: nil)
-            for number in 0..<100 { fixture.edit(store, ["key": .integer(Int64(number))]) }
+            func edit(_ numbers: Range<Int>) {
+                for number in numbers {
+                    fixture.edit(store, ["key": .integer(Int64(number))])
+                    if number % 10 == 0 { store.maintainHistory(HistoryThinning()) }
+                }
+            }
+            edit(0..<100)
             #expect(store.logProblem == nil && store.archiveProblem?.errno == EISDIR)
             let recovered = try #require(ChangeLogFile.recover(from: fixture.logPath, limits: PropertyListLimits()))
             #expect(recovered.records.map(\.revision) == Array(1...100))
             rmdir(archive)
             defer { unlink(archive) }
-            for number in 100..<500 { fixture.edit(store, ["key": .integer(Int64(number))]) }
+            edit(100..<500)
             #expect(store.archiveProblem == nil)
             #expect(try HistoryFile(reading: archive)?.records(before: .max).map(\.revision).last == 1)
         }

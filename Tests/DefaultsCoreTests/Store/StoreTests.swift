@@ -304,6 +304,7 @@ struct StoreTests {
                 told.withLock { $0.append("\(domain) \(timing) \(store.pending().count)") }
             }
             func storeReported(_ event: LogRecord.Event) { told.withLock { $0.append("\(event)") } }
+            func storeNeedsMaintenance() {}
             func storeLostLog(_ error: DefaultsError) { told.withLock { $0.append("\(error)") } }
             func storeKeptCopy(_ copy: String) { told.withLock { $0.append("kept \(copy)") } }
         }

@@ -42,7 +42,7 @@ struct StoreFixture {
         let log = ChangeLog(epoch: recovered.epoch, head: recovered.head, records: recovered.records)
         let store = Store(directory: PreferencesDirectory(path: directory), log: log)
         _ = try store.start(resuming: recovered)
-        try store.keepLog(at: logPath)
+        try store.keepLog(at: logPath, continuing: recovered)
         return store
     }
 

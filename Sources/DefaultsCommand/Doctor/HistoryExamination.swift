@@ -1,0 +1,34 @@
+import DefaultsCore
+import Glibc
+import Linux
+
+/// The files in which the agent keeps its change log and the archive of older changes.
+struct HistoryExamination {
+    private let files: LogLocation
+    private let preferences: String
+
+    init(_ directory: PreferencesDirectory, _ address: AgentAddress, _ environment: Environment) {
+        files = LogLocation(for: directory, address, environment: environment)
+        preferences = directory.path
+    }
+
+    /// Returns warnings about damaged files, and about a file system that is almost full.
+    var findings: [Finding] {
+        let damaged = [files.log, files.archive].flatMap { Path.numbered("\($0)\(HistoryArchive.damagedSuffix)") }
+        return damaged.sorted().map { path in
+            Finding(
+                .note, "history-damaged",
+                "A file of the history was damaged, and was moved to \(path). Its intact changes are in the history.",
+                remedy: "Check the disk. If you don't need the file, remove it.", path: path)
+        } + space
+    }
+
+    /// A warning if there is almost no space left, unless the preferences directory is on the same file system, and is
+    /// examined anyway.
+    private var space: [Finding] {
+        let path = Path.directory(of: files.log)
+        var (own, other) = (stat(), stat())
+        guard stat(path, &own) == 0, stat(preferences, &other) == 0, own.st_dev != other.st_dev else { return [] }
+        return FreeSpace(path)?.findings(path) ?? []
+    }
+}

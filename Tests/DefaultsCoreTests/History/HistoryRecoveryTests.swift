@@ -1,0 +1,166 @@
+import Glibc
+import Linux
+import PropertyList
+import TestSupport
+import Testing
+
+@testable import DefaultsCore
+
+@Suite("The recovery of the history")
+struct HistoryRecoveryTests {
+    private let domain = Domain(.global)
+
+    /// Runs a test with a location that has a fallback, as for the default directory.
+    private func withLocation(_ body: (_ root: String, LogLocation, _ fallback: LogLocation) throws -> Void) throws {
+        try withTemporaryDirectory { root in
+            let environment = Environment(["HOME": root, "XDG_STATE_HOME": "\(root)/state", "XDG_RUNTIME_DIR": root])
+            let directory = try PreferencesDirectory(option: nil, environment: environment)
+            let address = try AgentAddress(option: nil, for: directory, environment: environment)
+            let location = LogLocation(for: directory, address, environment: environment)
+            let fallback = try #require(location.fallback)
+            try location.makeDirectory()
+            try fallback.makeDirectory()
+            try body(root, location, fallback)
+        }
+    }
+
+    /// Writes a log with the keys "<prefix>1", "<prefix>2" and so on, one in each change set.
+    @discardableResult
+    private func write(
+        _ path: String, _ prefix: String, _ count: Int, from head: Revision = 0, at time: Int64,
+        purpose: Origin.Purpose? = nil, pending: [String: Edit] = [:]
+    ) throws -> ChangeLog {
+        var log = ChangeLog(head: head)
+        for number in 0..<count {
+            let change = KeyChange(key: "\(prefix)\(number + 1)", old: nil, new: "x")
+            var changeSet = ChangeSet(domain: domain, source: .testApp, changes: [change])
+            changeSet.origin = number == count - 1 ? purpose.map { Origin(purpose: $0) } : nil
+            log.append(.change(changeSet), at: Timestamp(nanoseconds: time + Int64(number)))
+        }
+        let mark = FileMark(domain: domain, hash: nil, revision: log.head, pending: pending)
+        _ = try ChangeLogFile.create(at: path, log: log, marks: [mark], sizeLimit: 1 << 20)
+        return log
+    }
+
+    private func keys(_ records: some Sequence<LogRecord>) -> [String] {
+        records.flatMap { $0.changeSet?.changes.map(\.key) ?? [] }
+    }
+
+    private func archived(_ location: LogLocation) throws -> [LogRecord] {
+        try HistoryFile(reading: location.archive)?.records(before: .max).reversed() ?? []
+    }
+
+    @Test("The records of an agent that used the fallback follow those in the usual place, under new numbers")
+    func fallback() throws {
+        try withLocation { _, location, fallback in
+            let edit = Edit(value: "x", time: Timestamp(nanoseconds: 1), writer: .testApp, sequence: 1)
+            let first = try write(location.log, "a", 3, at: 0, pending: ["a3": edit])
+            let other = Cursor(epoch: Epoch(value: 7), revision: 12)
+            let second = try write(
+                fallback.log, "b", 3, from: 10, at: 100, purpose: .undo(other), pending: ["b3": edit])
+            var archive = HistoryArchive(path: fallback.archive)
+            try archive.append([LogRecord(revision: 4, time: Timestamp(nanoseconds: 50), event: .recovered(domain))])
+
+            let recovered = location.recover(excluding: HistoryExclusions())
+            let log = try #require(recovered.log)
+            #expect(log.records.map(\.revision) == Array(1...7) && recovered.head == 7 && log.head == 7)
+            #expect(keys(log.records) == ["a1", "a2", "a3", "b1", "b2", "b3"])
+            #expect(log.epoch != first.epoch && log.epoch != second.epoch)
+            #expect(log.marks[domain]?.map(\.revision) == [7])
+            #expect(log.marks[domain]?.first?.pending.keys.sorted() == ["b3"])
+            let purpose = log.records.last?.changeSet?.origin?.purpose
+            #expect(purpose == .undo(Cursor(epoch: other.epoch, revision: 6)), "The undone record has a new number.")
+
+            // The agent continues the file in the usual place.
+            let store = Store(
+                directory: PreferencesDirectory(path: "/nonexistent"),
+                log: ChangeLog(epoch: log.epoch, head: log.head, records: log.records))
+            try store.keepLog(at: location.log, continuing: log)
+            location.removeFallback()
+            #expect(!RawFile.exists(fallback.log) && !RawFile.exists(fallback.archive))
+            let again = try #require(location.recover(excluding: HistoryExclusions()).log)
+            #expect(again.records == log.records && again.epoch == log.epoch)
+        }
+    }
+
+    @Test("A log in the fallback that was added before isn't added again")
+    func leftover() throws {
+        try withLocation { _, location, fallback in
+            try write(location.log, "a", 3, at: 100)
+            try write(fallback.log, "b", 2, at: 0)
+            let log = try #require(location.recover(excluding: HistoryExclusions()).log)
+            #expect(keys(log.records) == ["a1", "a2", "a3"])
+        }
+    }
+
+    @Test("The intact records of a log that is damaged at any byte are in the archive, and the numbers skip ahead")
+    func damaged() throws {
+        try withLocation { root, location, _ in
+            try write(location.log, "key", 4, at: 0)
+            let bytes = try RawFile.read(location.log)
+            for position in stride(from: 0, to: bytes.count, by: 7) {
+                var damaged = Array(bytes)
+                damaged[position] ^= 0x10
+                try RawFile.write(damaged, to: location.log)
+                unlink(location.archive)
+                let recovered = location.recover(excluding: HistoryExclusions(["*/key2"]))
+                let all = try archived(location) + (recovered.log?.records ?? [])
+                let found = keys(all)
+                // A damaged length ends the file, so the rest of it is lost.
+                #expect(found == ["key1", "key2", "key3", "key4"].filter(found.contains), "byte \(position)")
+                if recovered.log == nil {
+                    #expect(!found.contains("key2"), "byte \(position): an excluded key is in the archive")
+                    #expect(recovered.warnings.count == 1 && RawFile.exists(location.log + ".damaged-1"))
+                    #expect(found.isEmpty || recovered.head > 1_000_000, "byte \(position)")
+                }
+                for copy in Path.numbered(location.log + ".damaged-") { unlink(copy) }
+            }
+        }
+    }
+
+    @Test("A log that continued without its file gets a new epoch, and an older edit doesn't replace a later save")
+    func outdated() throws {
+        try withStoreFixture { fixture in
+            for isSaved in [false, true] {
+                unlink(fixture.path)
+                unlink(fixture.logPath)
+                try fixture.writeLater(["a": 0])
+                let first = try fixture.storeWithLog()
+                letTimePass()
+                fixture.edit(first, ["a": 1])
+                #expect(ChangeLogHeader.markOutdated(fixture.logPath))
+                // The edit is saved, and then the value is set back, neither of which is in the log.
+                if isSaved { try fixture.writeLater(["a": 0]) }
+                let recovered = try #require(
+                    ChangeLogFile.recover(from: fixture.logPath, limits: PropertyListLimits()))
+                #expect(recovered.isOutdated && recovered.epoch != first.cursor.epoch)
+                #expect(recovered.records.count == 1, "The history stays.")
+                let second = try fixture.resumedStore()
+                #expect(fixture.values(second) == (isSaved ? ["a": 0] : ["a": 1]))
+                let again = try #require(ChangeLogFile.recover(from: fixture.logPath, limits: PropertyListLimits()))
+                #expect(!again.isOutdated && again.epoch == second.cursor.epoch)
+            }
+        }
+    }
+
+    @Test("While entries are appended, a new version of the log file loses none of them")
+    func concurrentReplacement() throws {
+        try withStoreFixture { fixture in
+            let log = ChangeLog(capacity: ChangeLog.Capacity(records: 100))
+            let store = Store(directory: PreferencesDirectory(path: fixture.directory), log: log)
+            let archive = fixture.directory + ".archive"
+            defer { unlink(archive) }
+            try store.keepLog(at: fixture.logPath, sizeLimit: 16_384, archive: archive)
+            _ = try store.start(resuming: nil)
+            withBackgroundThread { mayGoOn in
+                while mayGoOn() { store.maintainHistory(HistoryThinning()) }
+            } while: {
+                for number in 0..<5_000 { fixture.edit(store, ["key": .integer(Int64(number))]) }
+            }
+            let recovered = try #require(ChangeLogFile.recover(from: fixture.logPath, limits: PropertyListLimits()))
+            #expect(recovered.head == 5_000)
+            let older = try HistoryFile(reading: archive)?.records(before: recovered.first).map(\.revision) ?? []
+            #expect(older.reversed() + recovered.records.map(\.revision) == Array(1...5_000))
+        }
+    }
+}
