@@ -884,8 +884,12 @@ _defaults_undo() {
 
     # Offer positional completions
     case "${positional_number}" in
-    *)
+    1)
         __defaults_add_completions -W "$(__defaults_custom_complete ---completion undo -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    *)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion undo -- positional@1 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
         return
         ;;
     esac
@@ -932,8 +936,12 @@ _defaults_redo() {
 
     # Offer positional completions
     case "${positional_number}" in
-    *)
+    1)
         __defaults_add_completions -W "$(__defaults_custom_complete ---completion redo -- positional@0 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
+        return
+        ;;
+    *)
+        __defaults_add_completions -W "$(__defaults_custom_complete ---completion redo -- positional@1 "${COMP_CWORD}" "$(__defaults_cursor_index_in_current_word)")"
         return
         ;;
     esac

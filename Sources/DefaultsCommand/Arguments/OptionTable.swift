@@ -79,14 +79,14 @@ enum OptionTable {
             Option(name: "--json", hasValue: false),
             Option(name: "--color", hasValue: true),
         ]),
-        Verb(names: ["undo"], domains: .none, isPassthrough: false, options: [
+        Verb(names: ["undo"], domains: .one, isPassthrough: false, options: [
             Option(name: "--last", hasValue: true),
             Option(name: "--since", hasValue: true),
             Option(name: "--by", hasValue: true),
             Option(name: "--dry-run", hasValue: false),
             Option(name: "--color", hasValue: true),
         ]),
-        Verb(names: ["redo"], domains: .none, isPassthrough: false, options: [
+        Verb(names: ["redo"], domains: .one, isPassthrough: false, options: [
             Option(name: "--last", hasValue: true),
             Option(name: "--since", hasValue: true),
             Option(name: "--by", hasValue: true),

@@ -64,8 +64,8 @@ struct Apply: ParsableCommand {
         }
         if !dryRun, !changed.isEmpty, !(backend is AgentConnection) {
             Failure.note(
-                "No agent is running, so the history doesn't have these changes, and --prune and --undo won't find "
-                    + "them. Start the agent with `defaultsd`.")
+                "Without an agent, these changes aren't in the history, so --prune and --undo won't find them. To start "
+                    + "an agent, run `defaultsd`.")
         }
         let hasKept = try trace.map { try reset($0, of: name, but: profile, style, backend, &changed) } ?? false
         if !dryRun {

@@ -1,0 +1,128 @@
+import DefaultsClient
+import DefaultsCore
+import Foundation
+import ProgramSupport
+import PropertyList
+import TestSupport
+import Testing
+
+@Suite("Undo, redo and past values, as people type them")
+struct UndoTests {
+    private func write(_ agent: AgentProcess, _ arguments: String...) throws {
+        let outcome = try agent.run(["write"] + arguments)
+        #expect(outcome.status == 0, "\(outcome.errors)")
+    }
+
+    @Test("Change sets that can't be undone or redone are named, with the reason")
+    func refusals() throws {
+        try AgentProcess.withAgent { agent in
+            for value in ["1", "2"] { try write(agent, "org.a", "key", value) }
+            #expect(try agent.defaults("undo", "2").status == 0)
+            let cases: [([String], String)] = [
+                (["undo", "2"], "Number 2 has already been undone, by number 3."),
+                (["redo", "1"], "Number 1 isn't an undo, so it can't be redone."),
+                (["undo", "9"], "There is no change 9 yet; the last one is 3."),
+                (["log", "--since", "9"], "There is no change 9 yet; the last one is 3."),
+                (["read", "org.a", "--at", "9"], "There is no change 9 yet; the last one is 3."),
+                (["redo", "--last", "1", "org.none"], "There is nothing to redo."),
+            ]
+            for (arguments, message) in cases {
+                let outcome = try agent.run(arguments)
+                #expect(outcome.status == 1 && outcome.errors.hasPrefix("defaults: \(message)"), "\(outcome.errors)")
+            }
+            #expect(try agent.defaults("redo", "3").status == 0)
+            let again = try agent.defaults("redo", "3")
+            #expect(again.errors == "defaults: Number 3 has already been redone, by number 4.\n")
+            #expect(try agent.defaults("undo", "2").status == 0, "A change that was redone can be undone again.")
+            #expect(try agent.defaults("read", "org.a", "key").output == "1\n")
+        }
+    }
+
+    @Test("The global domain, and a domain whose name is a number, can be undone")
+    func domains() throws {
+        try AgentProcess.withAgent { agent in
+            try write(agent, "-g", "key", "1")
+            try write(agent, "4711", "key", "2")
+            #expect(try agent.defaults("undo", "-g").output == "NSGlobalDomain key  \"1\" → (none)\n")
+            #expect(try agent.defaults("undo", "--last", "1", "4711").output == "4711 key  \"2\" → (none)\n")
+            #expect(try agent.defaults("log", "-g", "-n", "1").output.contains("undo of 1"))
+        }
+    }
+
+    @Test("Past values leave out keys that are excluded from the history, and say so")
+    func excluded() throws {
+        try AgentProcess.withAgent { agent in
+            try write(agent, "org.defaultsd.agent", "HistoryExcludes", "-array", "-g/secret", "org.a/pass*")
+            try agent.synchronize()
+            try write(agent, "org.a", "password", "old")
+            try write(agent, "org.a", "user", "ada")
+            let connection = try agent.connect()
+            let domain = Domain(try DomainName("org.a"))
+            try connection.edit(domain, ["password": "new", "user": "grace"], replacesAll: false)
+            let log = try agent.defaults("log", "org.a", "-n", "1").output
+            #expect(log.contains("user  \"ada\" → \"grace\"") && log.contains("keys excluded from the history changed"))
+            let past = try agent.defaults("read", "org.a", "--at", "0s")
+            #expect(past.output == "{\n    user = grace;\n}\n")
+            #expect(past.errors.contains("password is left out: the setting HistoryExcludes excludes it"))
+            let revision = try #require(log.split(separator: " ").first.flatMap { Int($0) })
+            let before = try agent.defaults("read", "org.a", "user", "--at", "\(revision - 1)")
+            #expect(before.output == "ada\n")
+            try write(agent, "-g", "secret", "hunter2")
+            #expect(try !agent.defaults("log", "-g").output.contains("hunter2"))
+            // The undo of a change set restores the keys that the history has.
+            #expect(try agent.defaults("undo", "org.a").output == "org.a user  \"grace\" → \"ada\"\n")
+            #expect(try agent.defaults("read", "org.a", "password").output == "new\n")
+        }
+    }
+
+    @Test("A part of the history that can't be read is reported, and doesn't keep newer changes from being undone")
+    func unreadable() throws {
+        try AgentProcess.withPlace { place in
+            try RawFile.replace(
+                place.path("org.defaultsd.agent"),
+                with: try PropertyListValue.dictionary(["LogRecords": 4, "LogBytes": 1_024]).write(as: .xml))
+            let agent = try AgentProcess(place)
+            defer { agent.kill() }
+            for value in 1...40 { try write(agent, "org.a", "key", "\(value)") }
+            let archive = String(try place.log().dropLast(4)) + ".archive"
+            let isThere = try eventually {
+                try write(agent, "org.a", "other", "\(Int.random(in: 0..<1_000))")
+                return RawFile.exists(archive)
+            }
+            #expect(isThere)
+            let whole = try agent.defaults("log", "org.a", "key").output
+            #expect(whole.contains("(none) → \"1\""))
+            // The archive leads elsewhere, as it may in a container.
+            try FileManager.default.moveItem(atPath: archive, toPath: archive + ".moved")
+            try FileManager.default.createSymbolicLink(atPath: archive, withDestinationPath: archive + ".moved")
+            let log = try agent.defaults("log", "org.a", "key")
+            #expect(log.status != 0 && log.errors.contains("The older part of the history, \(archive)"))
+            #expect(whole.hasPrefix(log.output), "What can be read is shown.")
+            let undo = try agent.defaults("undo", "--since", "1d", "org.a", "key")
+            #expect(undo.errors.contains("The older part of the history"), "\(undo.errors)")
+            #expect(undo.output.hasPrefix("org.a key  \"40\" → \"39\"\n"))
+            let past = try agent.defaults("read", "org.a", "--at", "1d")
+            #expect(past.errors.contains("These are the oldest known values."), "\(past.errors)")
+        }
+    }
+
+    @Test("`status` and `doctor` show the files of the history, and damaged ones")
+    func status() throws {
+        try AgentProcess.withPlace { place in
+            let first = try AgentProcess(place)
+            try write(first, "org.a", "key", "1")
+            first.terminate()
+            let log = try place.log()
+            var bytes = try RawFile.read(log)
+            bytes[60] ^= 1
+            try RawFile.write(bytes, to: log)
+            let second = try AgentProcess(place)
+            defer { second.kill() }
+            #expect(try second.defaults("status").output.contains("history      \(log), "))
+            let doctor = try second.defaults("doctor").output
+            #expect(doctor.contains("A file of the history was damaged, and was moved to \(log).damaged-1."), "\(doctor)")
+            second.terminate()
+            #expect(second.complaints().contains("The change log is damaged, so a new one begins."))
+        }
+    }
+}
