@@ -5,21 +5,22 @@ import Testing
 
 /// The promise of the page *Compatibility* that every later agent understands today's clients.
 ///
-/// If this test fails, don't change the fixture: apps that are in use send exactly these bytes.
-@Suite("Clients of version 0.2.0")
+/// If this test fails, don't change the fixtures: apps that are in use send exactly these bytes.
+@Suite("Clients of each version of the protocol")
 struct ProtocolCompatibilityTests {
     private static let fixtures = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("Fixtures")
 
     @Test(
-        "The agent answers the bytes of protocol 1 as version 0.2.0 did", .enabled(if: ForeignProcess.hasPython))
-    func protocol1() throws {
+        "The agent answers recorded bytes as it always has", .enabled(if: ForeignProcess.hasPython),
+        arguments: ["protocol1.json", "protocol2.json"])
+    func conversation(_ name: String) throws {
         try AgentProcess.withAgent { agent in
             let outcome = try Programs.run(
                 "/usr/bin/env",
                 [
-                    "python3", Self.fixtures.appendingPathComponent("protocol1.py").path, agent.place.socket,
-                    Self.fixtures.appendingPathComponent("protocol1.json").path,
+                    "python3", Self.fixtures.appendingPathComponent("conversation.py").path, agent.place.socket,
+                    Self.fixtures.appendingPathComponent(name).path,
                 ])
             #expect(outcome.status == 0, "\(outcome.errors)")
         }

@@ -1,6 +1,7 @@
-"""Sends the frames of protocol1.json to an agent, and compares its messages with those of version 0.2.0.
+"""Sends the frames of a recorded conversation to an agent, and compares its messages with the recorded ones.
 
-The frames are bytes that a client of that version sent. In the messages, "*" stands for any value, and an agent may add
+protocol1.json has the bytes that a client of version 0.2.0 sent in version 1 of the protocol; protocol2.json those of
+Python's plistlib in version 2. In the messages, "*" stands for any value, and an agent may add
 entries.
 """
 import json
