@@ -106,6 +106,39 @@ struct FullDiskTests {
         }
     }
 
+    @Test("An agent that is killed while its log's disk is full leaves the history, and the edits up to then")
+    func killedWithFullDisk() throws {
+        try AgentProcess.withPlace { root in
+            try RawFile.makeDirectory(root.state)
+            let disk = try SmallFileSystem(at: root.state, bytes: 128 << 10)
+            let place = AgentProcess.Place(preferences: root.preferences, runtime: root.runtime, state: disk.path)
+            let agent = try AgentProcess(place)
+            for value in ["one", "two"] { try agent.defaults("write", "a.b", "key", value) }
+            let follower = try agent.follow()
+            _ = try follower.changes()
+            try fill(disk)
+            let long = String(repeating: "x", count: 8_000)
+            try agent.defaults("write", "a.b", "key", long)
+            try agent.defaults("write", "a.b", "key", "three")
+            agent.kill()
+            // The disk is still full.
+            let next = try AgentProcess(place)
+            let log = try next.defaults("log", "a.b").output
+            #expect(log.contains("\"one\" → \"two\""), "\(log)")
+            #expect(try next.defaults("read", "a.b", "key").output == "three\n")
+            #expect(try next.follow(.after(follower.cursor)).changes().first == "gap")
+            unlink(disk.path + "/fill")
+            let isKept = try eventually(within: 60) { try next.status()["errors"] == [] }
+            #expect(isKept)
+            try next.defaults("write", "a.b", "key", "four")
+            next.kill()
+            let last = try AgentProcess(place)
+            defer { last.kill() }
+            let whole = try last.defaults("log", "a.b").output
+            #expect(whole.contains("\"three\" → \"four\"") && whole.contains("\"one\" → \"two\""), "\(whole)")
+        }
+    }
+
     @Test(
         "An app's failed save reports the full disk with its errno, with and without an agent",
         arguments: [true, false])

@@ -2,7 +2,7 @@ import DefaultsCore
 import Glibc
 import PropertyList
 
-/// A check that the records recovered from a change log are in order, whatever the file contains.
+/// A check that the records recovered or salvaged from a change log are in order, whatever the file contains.
 ///
 /// If the first byte is "=", the rest is the file as it is. If not, the rest is one property list per line, which
 /// become the entries of a valid file: the hashes would otherwise refuse nearly every mutated entry.
@@ -22,7 +22,14 @@ enum ChangeLogCheck {
             return
         }
         let limits = PropertyListLimits(depth: 64, bytes: 1 << 20, objects: 10_000)
+        let salvaged = ChangeLogFile.salvage(from: path, limits: limits)
+        for (record, next) in zip(salvaged, salvaged.dropFirst()) where next.revision <= record.revision {
+            throw FuzzTarget.Finding(description: "Salvaged revision \(next.revision) follows \(record.revision).")
+        }
         guard let recovered = ChangeLogFile.recover(from: path, limits: limits) else { return }
+        if recovered.records.count > salvaged.count {
+            throw FuzzTarget.Finding(description: "A record of an intact log can't be salvaged.")
+        }
         if let last = recovered.records.last, last.revision != recovered.head {
             throw FuzzTarget.Finding(
                 description: "The head is \(recovered.head), but the last record is \(last.revision).")
