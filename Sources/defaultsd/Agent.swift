@@ -159,7 +159,7 @@ struct Agent: Sendable {
         let isKept: ()? = try? store.keepLog(
             at: location.log, continuing: earlier.log, archive: location.archive,
             excluding: settings.historyExclusions)
-        if isKept != nil { location.removeFallback() }
+        if isKept != nil, earlier.hasWholeFallback { location.removeFallback() }
         log.logger.debug("\(store.domains().count) domains read in \(ContinuousClock.now - start)")
         return (store, outcome)
     }

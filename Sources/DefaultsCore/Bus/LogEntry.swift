@@ -25,6 +25,21 @@ package enum LogEntry: Sendable {
         return ContentHash(payload).value == Frame.number(bytes, at: range.lowerBound - 8) ? payload : nil
     }
 
+    /// Returns the position of the first intact entry after a position; `nil` if none is found.
+    ///
+    /// The next entry usually follows immediately. If a length is damaged, every byte may be the beginning of the next
+    /// entry, so the search ends after hashing as many bytes as a large log has.
+    static func nextIntact(in bytes: [UInt8], after position: Int) -> Int? {
+        var budget = 64 << 20
+        for start in (position + 1)..<max(position + 1, bytes.count) {
+            guard let range = payload(in: bytes, at: start) else { continue }
+            budget -= range.count
+            if budget < 0 { return nil }
+            if !range.isEmpty, intactPayload(range, in: bytes) != nil { return start }
+        }
+        return nil
+    }
+
     /// The bytes of the entry in the file: its length, its hash, and a binary property list.
     var encoded: [UInt8] {
         let fields: DomainValues =

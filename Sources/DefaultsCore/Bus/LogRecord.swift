@@ -30,6 +30,11 @@ package struct LogRecord: Hashable, Sendable {
         case unknown(Domain, rest: ChangeSet? = nil)
     }
 
+    /// The maximum revision that is accepted from a file.
+    ///
+    /// A corrupt file may contain any revision, but a genuine revision never comes near the maximum.
+    static let maximumRevision = Revision(Int64.max)
+
     /// The domain that the record is about.
     package var domain: Domain {
         switch event {

@@ -9,11 +9,6 @@ extension ChangeLogFile {
     package static let boot = ContentHash(
         (try? FileDescriptor(opening: "/proc/sys/kernel/random/boot_id", O_RDONLY).read(upTo: 64)) ?? [])
 
-    /// The maximum revision that is accepted from a file.
-    ///
-    /// A corrupt file may contain any revision, but a genuine revision never comes near the maximum.
-    fileprivate static let maximumRevision = Revision(Int64.max)
-
     /// The contents of a file that an earlier agent left.
     package struct Recovered: Sendable {
         package let path: String
@@ -28,14 +23,14 @@ extension ChangeLogFile {
         package internal(set) var isOutdated: Bool
         /// The revision of the first record in the file.
         let first: Revision
-        /// The size of the file without an incomplete entry at its end.
+        /// The size of the file without the end of the log, or an incomplete entry.
         fileprivate(set) var size = ChangeLogHeader.size
         /// The position of each record in the file.
         fileprivate(set) var ranges: [Range<Int>] = []
         /// Whether the last entry is the end of the log.
-        fileprivate var isClosed = false
+        fileprivate(set) var isClosed = false
 
-        fileprivate init(_ path: String, _ header: ChangeLogHeader) {
+        init(_ path: String, _ header: ChangeLogHeader) {
             (self.path, epoch, head) = (path, header.epoch, header.start)
             (isOutdated, first) = (header.isOutdated, header.start + 1)
         }
@@ -50,14 +45,19 @@ extension ChangeLogFile {
     package static func recover(
         from path: String, limits: PropertyListLimits, boot: ContentHash = ChangeLogFile.boot
     ) -> Recovered? {
-        guard let bytes = contents(of: path), let header = ChangeLogHeader(bytes), header.start <= maximumRevision
+        guard let bytes = contents(of: path), let header = ChangeLogHeader(bytes),
+            header.start <= LogRecord.maximumRevision
         else { return nil }
         var recovered = Recovered(path, header)
-        while let range = LogEntry.payload(in: bytes, at: recovered.size) {
+        var position = ChangeLogHeader.size
+        while let range = LogEntry.payload(in: bytes, at: position) {
             guard let payload = LogEntry.intactPayload(range, in: bytes),
                 recovered.append(payload, at: range, limits: limits)
             else { return nil }
+            position = range.upperBound
         }
+        // A crash leaves nothing after an incomplete entry.
+        if LogEntry.nextIntact(in: bytes, after: position) != nil { return nil }
         if header.isOutdated || header.boot != boot && !recovered.isClosed { recovered.epoch = .random() }
         return recovered
     }
@@ -66,13 +66,13 @@ extension ChangeLogFile {
     package static func salvage(from path: String, limits: PropertyListLimits) -> [LogRecord] {
         guard let bytes = contents(of: path) else { return [] }
         var records: [LogRecord] = []
-        var position = ChangeLogHeader.size
-        while let range = LogEntry.payload(in: bytes, at: position) {
-            position = range.upperBound
+        var start = LogEntry.nextIntact(in: bytes, after: ChangeLogHeader.size - 1)
+        while let position = start, let range = LogEntry.payload(in: bytes, at: position) {
+            start = LogEntry.nextIntact(in: bytes, after: range.upperBound - 1)
             guard let payload = LogEntry.intactPayload(range, in: bytes),
                 let (value, _) = try? PropertyListValue.read(payload, limits: limits),
                 let fields = try? Fields(value, of: "An entry"), let record = try? LogRecord(fields),
-                record.revision > records.last?.revision ?? 0, record.revision < maximumRevision
+                record.revision > records.last?.revision ?? 0, record.revision < LogRecord.maximumRevision
             else { continue }
             records.append(record)
         }
@@ -94,20 +94,20 @@ extension ChangeLogFile.Recovered {
         guard let (value, _) = try? PropertyListValue.read(payload, limits: limits),
             let fields = try? Fields(value, of: "An entry")
         else { return false }
-        defer { size = range.upperBound }
         isClosed = fields.values["type"] == "end"
         if isClosed { return true }
+        defer { size = range.upperBound }
         if fields.values["type"] == "mark" {
             guard let mark = try? FileMark(fields), mark.revision <= head else { return false }
-            marks[mark.domain, default: []].append(mark)
+            note(mark)
             return true
         }
         if fields.values["type"] == .string(FileMarkGroup.type) {
             guard let group = try? FileMarkGroup(fields), group.revision <= head else { return false }
-            for mark in group.marks { marks[mark.domain, default: []].append(mark) }
+            for mark in group.marks { note(mark) }
             return true
         }
-        guard head < ChangeLogFile.maximumRevision, let record = try? LogRecord(fields), record.revision == head + 1
+        guard head < LogRecord.maximumRevision, let record = try? LogRecord(fields), record.revision == head + 1
         else {
             return false
         }
@@ -115,6 +115,14 @@ extension ChangeLogFile.Recovered {
         records.append(record)
         ranges.append((range.lowerBound - LogEntry.prefixSize)..<range.upperBound)
         return true
+    }
+
+    /// Adds a mark; one that only confirms the previous mark replaces it.
+    private mutating func note(_ mark: FileMark) {
+        if let last = marks[mark.domain]?.last, last.isComplete, mark.isComplete, last.hash == mark.hash {
+            marks[mark.domain]?.removeLast()
+        }
+        marks[mark.domain, default: []].append(mark)
     }
 
     /// Appends the records and marks of another log, which a later agent kept elsewhere.

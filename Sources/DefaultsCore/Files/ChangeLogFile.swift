@@ -23,6 +23,8 @@ package final class ChangeLogFile: @unchecked Sendable {
 
     /// The size in bytes above which the file should be replaced: at least twice the size of a new version.
     package var sizeLimit: Int
+    /// The size limit before it was raised because the file couldn't be replaced.
+    private(set) var firstSizeLimit: Int
 
     /// Whether the file should be replaced by a version without the records that the log has discarded.
     package var isOversized: Bool { size > sizeLimit }
@@ -51,10 +53,12 @@ package final class ChangeLogFile: @unchecked Sendable {
     ) throws(SystemCall.Failure) {
         (path, size, first) = (recovered.path, recovered.size, recovered.first)
         (ranges, self.sizeLimit, self.exclusions) = (recovered.ranges, sizeLimit, exclusions)
+        firstSizeLimit = sizeLimit
         file = try FileDescriptor(opening: path, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK)
-        // A crash may have left an incomplete entry.
+        // Otherwise, a log that was closed would still count as closed after a power failure.
         try SystemCall.run { ftruncate(file.number, off_t(size)) }
         try ChangeLogHeader(epoch: epoch, start: first - 1).write(to: path)
+        if recovered.isClosed { try file.synchronize() }
     }
 
     /// The revision of the last record in the file.
@@ -200,6 +204,7 @@ package final class ChangeLogFile: @unchecked Sendable {
     ) throws(SystemCall.Failure) {
         let temporary = Path.unused("\(path)\(Self.draftSuffix)")
         (self.path, first, self.sizeLimit, self.exclusions) = (temporary, contents.first, sizeLimit, exclusions)
+        firstSizeLimit = sizeLimit
         size = ChangeLogHeader.size + copied.count
         file = try FileDescriptor(opening: temporary, O_RDWR | O_CREAT | O_EXCL | O_APPEND, mode: 0o600)
         var position = ChangeLogHeader.size
@@ -217,6 +222,7 @@ package final class ChangeLogFile: @unchecked Sendable {
             throw error
         }
         self.sizeLimit = max(sizeLimit, size * 2)
+        firstSizeLimit = self.sizeLimit
     }
 
     private static let draftSuffix = ".new-"
@@ -242,6 +248,9 @@ package final class ChangeLogFile: @unchecked Sendable {
         }
         self.path = path
     }
+
+    /// Waits until the version is on the disk, so that it doesn't replace a durable file with less.
+    func synchronize() throws(SystemCall.Failure) { try file.synchronize() }
 
     /// Removes a version that can't be completed.
     func discard() { unlink(path) }

@@ -55,8 +55,10 @@ package struct HistoryExclusions: Hashable, Sendable {
             changeSet.changes.contains { exclude($0.key, of: changeSet.domain) }
             || changeSet.overruled.contains { exclude($0.key, of: changeSet.domain) }
         if !isAffected { return record }
-        var rest = record.filter { !exclude($0, of: changeSet.domain) }
-        rest.event = .unknown(record.domain, rest: rest.changeSet)
-        return rest
+        let filtered = record.filter { !exclude($0, of: changeSet.domain) }
+        var rest = filtered.changeSet
+        // After a crash, the excluded values are only in the edit that the client sends again.
+        if rest?.changes.count != changeSet.changes.count { rest?.edit = nil }
+        return LogRecord(revision: record.revision, time: record.time, event: .unknown(record.domain, rest: rest))
     }
 }

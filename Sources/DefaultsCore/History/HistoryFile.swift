@@ -43,9 +43,10 @@ package struct HistoryFile {
     package func record(at index: Int) -> LogRecord? {
         guard let payload = LogEntry.intactPayload(payloads[index], in: bytes),
             let value = try? PropertyListValue(parsing: payload, limits: Self.limits),
-            let fields = try? Fields(value, of: "An entry")
+            let fields = try? Fields(value, of: "An entry"), let record = try? LogRecord(fields),
+            record.revision < LogRecord.maximumRevision
         else { return nil }
-        return try? LogRecord(fields)
+        return record
     }
 
     /// The encoded bytes of an entry.

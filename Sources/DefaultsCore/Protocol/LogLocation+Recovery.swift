@@ -8,6 +8,8 @@ extension LogLocation {
         package fileprivate(set) var log: ChangeLogFile.Recovered?
         /// The revision of the last record.
         package fileprivate(set) var head: Revision = 0
+        /// Whether the fallback's files have nothing that isn't in the usual place.
+        package fileprivate(set) var hasWholeFallback = true
         /// Sentences about damage.
         package fileprivate(set) var warnings: [String] = []
     }
@@ -26,43 +28,61 @@ extension LogLocation {
     /// - Returns: The log to continue, and sentences about damage.
     package func recover(excluding exclusions: HistoryExclusions) -> Recovered {
         var recovered = Recovered()
-        recovered.log = recover(log, exclusions, &recovered.warnings)
-        if let fallback, let later = fallback.recover(fallback.log, exclusions, &recovered.warnings) {
-            add(later, fallback, to: &recovered)
-        }
-        if let log = recovered.log {
-            recovered.head = log.head
-        } else {
+        var isThere = false
+        recovered.log = recover(log, exclusions, &recovered.warnings, &isThere)
+        if recovered.log == nil {
             let newest = HistoryArchive(path: archive).newestRevision
-            recovered.head = newest == 0 ? 0 : newest + Self.skippedRevisions
+            recovered.head = newest > 0 || isThere ? newest + Self.skippedRevisions : 0
         }
+        if let fallback {
+            var isDamaged = false
+            let later = fallback.recover(fallback.log, exclusions, &recovered.warnings, &isDamaged)
+            if let later { add(later, fallback, exclusions, to: &recovered) }
+            recovered.hasWholeFallback = recovered.hasWholeFallback && (later != nil || !isDamaged)
+        }
+        if let log = recovered.log { recovered.head = log.head }
         return recovered
     }
 
     /// Adds the log of an agent that used the fallback.
-    private func add(_ later: ChangeLogFile.Recovered, _ fallback: LogLocation, to recovered: inout Recovered) {
-        let archived = (((try? HistoryFile(reading: fallback.archive)) ?? nil)?.records(before: .max)).map { Array($0) }
-        guard var log = recovered.log else {
-            recovered.log = later
+    private func add(
+        _ later: ChangeLogFile.Recovered, _ fallback: LogLocation, _ exclusions: HistoryExclusions,
+        to recovered: inout Recovered
+    ) {
+        let file = (try? HistoryFile(reading: fallback.archive)) ?? nil
+        let archived = file.map { Array($0.records(before: .max)) } ?? []
+        if var log = recovered.log {
+            // An older log has been added before, but couldn't be removed.
+            guard let newest = later.records.last, newest.time > log.records.last?.time ?? Timestamp(nanoseconds: .min)
+            else { return }
+            log.append(later, archived: archived.reversed())
+            recovered.log = log
+        } else if recovered.head > 0 {
+            // The records in the usual archive may have the same numbers.
+            var log = ChangeLogFile.Recovered(
+                fallback.log, ChangeLogHeader(epoch: .random(), start: recovered.head))
+            log.append(later, archived: archived.reversed())
+            recovered.log = log
+        } else {
             // An earlier version kept the whole history there.
-            var archive = HistoryArchive(path: archive)
-            if archive.newestRevision == 0 { try? archive.append((archived ?? []).reversed()) }
-            return
+            recovered.log = later
+            do throws(SystemCall.Failure) {
+                var archive = HistoryArchive(path: archive)
+                try archive.append(archived.reversed(), excluding: exclusions)
+            } catch {
+                recovered.hasWholeFallback = false
+            }
         }
-        // An older log has been added before, but couldn't be removed.
-        guard let newest = later.records.last, newest.time > log.records.last?.time ?? Timestamp(nanoseconds: .min)
-        else { return }
-        log.append(later, archived: (archived ?? []).reversed())
-        recovered.log = log
     }
 
     /// Recovers a log, and moves a damaged one aside.
     private func recover(
-        _ path: String, _ exclusions: HistoryExclusions, _ warnings: inout [String]
+        _ path: String, _ exclusions: HistoryExclusions, _ warnings: inout [String], _ isThere: inout Bool
     ) -> ChangeLogFile.Recovered? {
         if let log = ChangeLogFile.recover(from: path, limits: Frame.messageLimits) { return log }
         var status = stat()
-        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return nil }
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        isThere = true
         let records = ChangeLogFile.salvage(from: path, limits: Frame.messageLimits)
         var archive = HistoryArchive(path: archive)
         let newest = archive.newestRevision
@@ -78,7 +98,8 @@ extension LogLocation {
         let isMoved = rename(path, copy) == 0
         warnings.append(
             "The change log is damaged, so a new one begins. \(outcome). "
-                + (isMoved ? "It was moved to \(copy)." : "It can't be moved from \(path)."))
+                + (isMoved ? "The damaged file was moved to \(copy)." : "The damaged file can't be moved from \(path).")
+        )
         return nil
     }
 

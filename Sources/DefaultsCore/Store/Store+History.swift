@@ -57,27 +57,36 @@ extension Store {
     /// Waits for the disk, and takes up to a few seconds; other threads can use the store meanwhile.
     package func maintainHistory(_ thinning: HistoryThinning, now: Timestamp = .now()) {
         archive.withLock { archive in
-            let mustRedact = logFile.withLock { keeping in
+            let (mustRedact, exclusions) = logFile.withLock { keeping in
                 keeping.isMaintenanceRequested = false
-                return keeping.mustRedact
+                return (keeping.mustRedact, keeping.exclusions)
             }
             let isLogClean = replaceLogFile(&archive, thinning)
             do throws(SystemCall.Failure) {
-                let exclusions = logFile.withLock { $0.exclusions }
                 if mustRedact || archive?.isOversized(thinning.bytes) == true {
                     try archive?.thin(thinning, without: exclusions, now: now)
                 }
-                if mustRedact {
+                if mustRedact, isLogClean {
                     removeDamagedCopies()
-                    logFile.withLock { if $0.exclusions == exclusions, isLogClean { $0.mustRedact = false } }
+                    logFile.withLock { if $0.exclusions == exclusions { $0.mustRedact = false } }
                 }
             } catch {
-                let problem = DefaultsError(
-                    .notSaved, errno: error.number,
-                    "The archive \(archive?.path ?? "") can't be thinned. Free disk space, or check the permissions. "
-                        + "The system says")
-                logFile.withLock { $0.archiveProblem = problem }
+                report(error, "The archive \(archive?.path ?? "") can't be thinned")
             }
+        }
+    }
+
+    /// Whether the files with the history aren't as they should be, so that maintaining them must be tried again.
+    package var needsMaintenance: Bool {
+        logFile.withLock { $0.location != nil && ($0.problem != nil || $0.mustRedact || $0.file?.isOversized == true) }
+    }
+
+    /// Sets `archiveProblem`.
+    private func report(_ failure: SystemCall.Failure, _ problem: String) {
+        logFile.withLock {
+            $0.archiveProblem = DefaultsError(
+                .notSaved, errno: failure.number,
+                "\(problem). Free disk space, or check the permissions. The system says")
         }
     }
 
@@ -91,6 +100,8 @@ extension Store {
         let path: String
         let sizeLimit: Int
         let exclusions: HistoryExclusions
+        /// Whether the old version isn't being written.
+        let isSuspended: Bool
         /// Whether the old version has become so large that records are dropped if they can't be archived.
         let isUrgent: Bool
     }
@@ -101,15 +112,47 @@ extension Store {
     private func replaceLogFile(_ archive: inout HistoryArchive?, _ thinning: HistoryThinning) -> Bool {
         do throws(SystemCall.Failure) {
             guard var replacement = try prepareReplacement(thinning) else { return true }
-            try moveRecords(&replacement, to: &archive)
-            let copied = try replacement.records?.read(replacement.contents.copied) ?? []
-            let new = try ChangeLogFile(
-                drafting: replacement.contents, copying: copied, for: replacement.path,
-                sizeLimit: replacement.sizeLimit, replacement.exclusions)
+            // Write the version first: if this fails, nothing has been added to the archive.
+            var new = try draft(replacement)
+            do throws(SystemCall.Failure) {
+                try moveRecords(replacement, to: &archive)
+            } catch {
+                new.discard()
+                // A log that isn't being written needs a new version all the same.
+                let mayKeep = replacement.isSuspended && replacement.exclusions.isEmpty
+                guard replacement.isUrgent || mayKeep && replacement.contents.keepLost() else { throw error }
+                new = try draft(replacement)
+            }
             try logFile.withLock { keeping throws(SystemCall.Failure) in try finish(replacement, new, &keeping) }
             return true
         } catch {
+            logFile.withLock { keeping in
+                // The next attempt is made when the file has grown by half.
+                keeping.file?.sizeLimit += (keeping.file?.sizeLimit ?? 0) / 2
+                // The log was closed, or its exclusions have changed, and this is called again.
+                if error.number == ECANCELED { return }
+                guard keeping.problem == nil, keeping.archiveProblem == nil else { return }
+                keeping.archiveProblem = DefaultsError(
+                    .notSaved, errno: error.number,
+                    "The change log \(keeping.location?.path ?? "") can't be replaced, so it keeps growing. Free disk "
+                        + "space, or check the permissions. The system says")
+            }
             return false
+        }
+    }
+
+    /// Writes a new version of the log file beside it.
+    private func draft(_ replacement: LogReplacement) throws(SystemCall.Failure) -> ChangeLogFile {
+        let new = try ChangeLogFile(
+            drafting: replacement.contents,
+            copying: try replacement.records?.read(replacement.contents.copied) ?? [], for: replacement.path,
+            sizeLimit: replacement.sizeLimit, replacement.exclusions)
+        do throws(SystemCall.Failure) {
+            try new.synchronize()
+            return new
+        } catch {
+            new.discard()
+            throw error
         }
     }
 
@@ -127,7 +170,8 @@ extension Store {
             return LogReplacement(
                 old: keeping.file.map { ObjectIdentifier($0) }, contents: contents, records: try keeping.file?.reader(),
                 path: path, sizeLimit: sizeLimit, exclusions: keeping.exclusions,
-                isUrgent: contents.end > sizeLimit + thinning.bytes)
+                isSuspended: keeping.problem != nil,
+                isUrgent: contents.end > max(sizeLimit, keeping.file?.firstSizeLimit ?? 0) + thinning.bytes)
         }
     }
 
@@ -135,7 +179,7 @@ extension Store {
     ///
     /// If the system ends before the file is replaced, some records are in both files, which readers can tell.
     private func moveRecords(
-        _ replacement: inout LogReplacement, to archive: inout HistoryArchive?
+        _ replacement: LogReplacement, to archive: inout HistoryArchive?
     ) throws(SystemCall.Failure) {
         do throws(SystemCall.Failure) {
             if archive != nil, let records = replacement.records {
@@ -143,21 +187,11 @@ extension Store {
             }
             logFile.withLock { $0.archiveProblem = nil }
         } catch {
-            let path = archive?.path ?? ""
             let consequence =
                 replacement.isUrgent
                 ? "so they have been dropped from the history" : "so the change log keeps growing"
-            let isSuspended = logFile.withLock { keeping in
-                keeping.archiveProblem = DefaultsError(
-                    .notSaved, errno: error.number,
-                    "Older changes can't be moved to \(path), \(consequence). Free disk space, or check the "
-                        + "permissions. The system says")
-                // The next attempt is made when the file has grown by half.
-                keeping.file?.sizeLimit += (keeping.file?.sizeLimit ?? 0) / 2
-                return keeping.problem != nil
-            }
-            // A log that isn't being written needs a new version all the same.
-            guard replacement.isUrgent || isSuspended && replacement.contents.keepLost() else { throw error }
+            report(error, "Older changes can't be moved to \(archive?.path ?? ""), \(consequence)")
+            throw error
         }
     }
 
@@ -168,7 +202,7 @@ extension Store {
         do throws(SystemCall.Failure) {
             // The agent has closed the log, or the exclusions have changed again.
             guard keeping.file.map({ ObjectIdentifier($0) }) == replacement.old,
-                keeping.exclusions == replacement.exclusions
+                keeping.exclusions == replacement.exclusions, keeping.location != nil
             else {
                 throw SystemCall.Failure(number: ECANCELED)
             }

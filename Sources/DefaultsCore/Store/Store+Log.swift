@@ -19,13 +19,17 @@ extension Store {
         archive: String? = nil, excluding exclusions: HistoryExclusions = HistoryExclusions()
     ) throws(DefaultsError) {
         self.archive.withLock { $0 = archive.map { HistoryArchive(path: $0) } }
+        // No other thread uses the store yet, so the order of locks doesn't matter here.
         try logFile.withLock { keeping throws(DefaultsError) in
             (keeping.archivePath, keeping.exclusions) = (archive, exclusions)
             keeping.mustRedact = !exclusions.isEmpty
             ChangeLogFile.removeLeftovers(of: path)
-            let (log, marks, groups) = state.withLock { state in
+            let (log, published, marks, groups) = state.withLock { state in
+                let published = (state.outbox ?? []).compactMap {
+                    if case .record(let record) = $0 { record } else { nil }
+                }
                 state.outbox = []
-                return (state.log, state.marks(), state.markGroups())
+                return (state.log, published, state.marks(), state.markGroups())
             }
             let limit = sizeLimit ?? 2 * log.capacity.bytes
             keeping.location = (path, limit)
@@ -33,10 +37,15 @@ extension Store {
                 if let earlier, earlier.path == path {
                     let file = try ChangeLogFile(continuing: earlier, epoch: log.epoch, sizeLimit: limit, exclusions)
                     keeping.file = file
+                    let added = earlier.records.filter { $0.revision > file.head } + published
                     try file.append(
-                        (log.records(after: file.head) ?? []).map { .record($0) } + marks.map { .mark($0) }
-                            + groups.map { .marks($0) })
+                        added.map { .record($0) } + marks.map { .mark($0) } + groups.map { .marks($0) })
                 } else {
+                    // The new file lacks what the log has discarded.
+                    try self.archive.withLock { archive throws(SystemCall.Failure) in
+                        let all = (earlier?.records ?? []) + published
+                        try archive?.append(all.filter { $0.revision < log.oldest }, excluding: exclusions)
+                    }
                     keeping.file = try ChangeLogFile.create(
                         at: path, log: log, marks: marks, groups: groups, sizeLimit: limit, excluding: exclusions)
                 }
@@ -56,7 +65,7 @@ extension Store {
             logFile.withLock { keeping in
                 if keeping.file?.isInPlace == false { try? recreateFile(&keeping) }
                 try? keeping.file?.close()
-                keeping.file = nil
+                (keeping.file, keeping.location) = (nil, nil)
             }
         }
     }
@@ -129,7 +138,7 @@ extension Store {
             lost = writeLog(to: &keeping) ?? lost
             // New entries may have been added in the meantime.
             let value = state.withLock { state in
-                state.outbox?.isEmpty ?? true ? body(&state) : nil
+                state.outbox?.isEmpty ?? true || !keeping.isWriting ? body(&state) : nil
             }
             if let value { return (value, lost) }
         }
@@ -139,7 +148,7 @@ extension Store {
     ///
     /// - Returns: The reason why the file can't be written anymore, if it can't.
     private func writeLog(to keeping: inout LogFileState) -> DefaultsError? {
-        guard let file = keeping.file, keeping.problem == nil else { return nil }
+        guard let file = keeping.file, keeping.isWriting else { return nil }
         let entries = state.withLock { state in
             defer { if state.outbox != nil { state.outbox = [] } }
             return state.outbox ?? []

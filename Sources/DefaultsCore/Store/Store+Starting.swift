@@ -18,6 +18,8 @@ extension Store {
         var outcome = ReloadOutcome()
         outcome.problem = problem
         if let recovered {
+            // The records that this adds go into the log's file, even if the log can't hold all of them.
+            state.withLock { $0.outbox = [] }
             resume(recovered, domains, &outcome)
         } else {
             begin(domains, &outcome)

@@ -108,6 +108,9 @@ package final class Store: Sendable {
         /// Whether the observer has been asked to maintain the history.
         var isMaintenanceRequested = false
 
+        /// Whether entries are written to the file.
+        var isWriting: Bool { file != nil && problem == nil }
+
         /// Returns whether the observer must be asked to maintain the history.
         mutating func requestsMaintenance() -> Bool {
             guard !isMaintenanceRequested, problem == nil, file?.isOversized == true else { return false }

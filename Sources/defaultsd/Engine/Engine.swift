@@ -220,7 +220,7 @@ actor Engine: Service {
             case .save(let domain): start { await $0.saveIfDue(domain) }
             case .reloadAll: postpone(.init(isAll: true))
             case .readEvents: readDueEvents()
-            case .keepLog: if store.logProblem != nil { maintainHistory() }
+            case .keepLog: if store.needsMaintenance { maintainHistory() }
             case .examineDisplaced: start { await $0.examineDisplaced() }
             }
         }
@@ -258,7 +258,7 @@ actor Engine: Service {
 
     private func finishMaintenance(wasLost: Bool) {
         isMaintaining = false
-        if store.logProblem != nil {
+        if store.needsMaintenance {
             fail(.keepLog)
         } else if wasLost {
             logKeptAt = .now()
