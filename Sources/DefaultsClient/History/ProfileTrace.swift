@@ -15,10 +15,10 @@ package struct ProfileTrace {
     }
 
     private enum Trace {
-        /// The profile's; while it is open, the next older change may be the profile's, too.
+        /// Set by the profile. While it is open, the next older change may be the profile's, too.
         case own(Key, isOpen: Bool)
-        /// Changed by another program; `isOwned` if the profile had set it before that.
-        case foreign(LogRecord, isOwned: Bool)
+        /// Changed by another program; `wasOwned` if the profile had set it before that.
+        case foreign(LogRecord, wasOwned: Bool)
         /// Reset together with a profile, whose changes don't count.
         case reset(ofProfile: String)
     }
@@ -35,7 +35,7 @@ package struct ProfileTrace {
         var standing = StandingChanges(history)
         var traces: [Domain: [String: Trace]] = [:]
         while let element = try standing.next() {
-            // What an undo took back isn't in the sequence, so neither is the undo; the same with a redo.
+            // The sequence leaves out what was undone, so skip the undo itself, and likewise a redo.
             if element.isUndo || element.isRedo { continue }
             for change in element.changeSet.changes {
                 let trace = traces[element.record.domain]?[change.key]
@@ -47,7 +47,7 @@ package struct ProfileTrace {
             for (key, trace) in traces {
                 switch trace {
                 case .own(let own, _): keys[domain, default: [:]][key] = own
-                case .foreign(let record, isOwned: true): changed[domain, default: [:]][key] = record
+                case .foreign(let record, wasOwned: true): changed[domain, default: [:]][key] = record
                 case .foreign, .reset: break
                 }
             }
@@ -64,14 +64,14 @@ package struct ProfileTrace {
             key.former = change.old
             return .own(key, isOpen: true)
         case (.own(let key, _)?, _): return .own(key, isOpen: false)
-        case (.foreign(let record, _)?, .profile(name)?): return .foreign(record, isOwned: true)
+        case (.foreign(let record, _)?, .profile(name)?): return .foreign(record, wasOwned: true)
         case (.foreign?, _): return trace
         // Keys that were reset together with this profile aren't its own anymore.
         case (.reset(ofProfile: name)?, _): return trace
         case (.reset(ofProfile: let other)?, .profile(let own)?) where own == other: return trace
         case (_, .reset(ofProfile: let other)?): return .reset(ofProfile: other)
         case (_, .profile(name)?): return .own(Key(value: change.new, former: change.old), isOpen: true)
-        default: return .foreign(element.record, isOwned: false)
+        default: return .foreign(element.record, wasOwned: false)
         }
     }
 }

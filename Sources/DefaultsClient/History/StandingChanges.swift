@@ -15,7 +15,7 @@ package struct StandingChanges {
         self.history = history
     }
 
-    /// A change set with those of its changes that stand; none if all have been taken back.
+    /// A change set, reduced to the changes that still stand, which may be none.
     package struct Element: Hashable, Sendable {
         package var record: LogRecord
         package var cursor: Cursor

@@ -21,7 +21,7 @@ package struct UndoRun {
     package struct Outcome: Hashable, Sendable {
         /// The changes made, from the present to the former values.
         package var changes: [KeyChange] = []
-        /// The keys that hold neither the value that the change set gave them nor the former one, which they keep.
+        /// The keys left alone, because they hold neither the change set's value nor the former one.
         package var kept: [String] = []
     }
 
@@ -33,7 +33,7 @@ package struct UndoRun {
     /// - Parameters:
     ///   - changeSet: The change set.
     ///   - purpose: The purpose of the edit, which the history records.
-    /// - Returns: What was changed, and what wasn't.
+    /// - Returns: The changes made, and the keys left alone.
     /// - Throws: `DefaultsError` if the edit is refused, or the agent is gone.
     package mutating func takeBack(
         _ changeSet: ChangeSet, for purpose: Origin.Purpose

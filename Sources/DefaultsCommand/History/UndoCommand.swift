@@ -18,7 +18,7 @@ struct UndoCommand {
         var domains: Set<Domain> = []
         var found = 0
         var kept = 0
-        while found < limit(named), let next = try search.next(orNamed: { named?.names($0) ?? false }) {
+        while found < limit, let next = try search.next(orNamed: { named?.names($0) ?? false }) {
             if let named, !named.names(next.record) {
                 // The named record is older, or isn't there.
                 if named.includes(next.record) { break }
@@ -34,6 +34,10 @@ struct UndoCommand {
                 let undone = isRedo ? "redone" : "undone"
                 throw Failure(
                     "Number \(next.record.revision) has already been \(undone), by number \(other).", .notFound)
+            }
+            if next.changeSet.changes.isEmpty {
+                throw Failure(
+                    "Number \(next.record.revision) changed no keys, so there is nothing to undo.", .notFound)
             }
             if !options.program.includes(next.changeSet) { continue }
             found += 1
@@ -56,7 +60,7 @@ struct UndoCommand {
     }
 
     /// Returns the maximum number of change sets to take back.
-    private func limit(_ named: HistoryPoint?) -> Int {
+    private var limit: Int {
         if let last = options.last { return last }
         return options.since == nil ? 1 : .max
     }

@@ -64,8 +64,8 @@ struct Apply: ParsableCommand {
         }
         if !dryRun, !changed.isEmpty, !(backend is AgentConnection) {
             Failure.note(
-                "Without an agent, these changes aren't in the history, so --prune and --undo won't find them. To start "
-                    + "an agent, run `defaultsd`.")
+                "Without an agent, these changes aren't in the history, so --prune and --undo won't find them. To "
+                    + "start an agent, run `defaultsd`.")
         }
         let hasKept = try trace.map { try reset($0, of: name, but: profile, style, backend, &changed) } ?? false
         if !dryRun {
@@ -73,7 +73,7 @@ struct Apply: ParsableCommand {
         }
         if undo != nil, hasKept { throw ExitCode(1) }
         if undo != nil, changed.isEmpty {
-            throw Failure("No key still has the value that a profile \"\(name.printable)\" set.", .notFound)
+            throw Failure("No key still has a value set by a profile \"\(name.printable)\".", .notFound)
         }
     }
 

@@ -19,7 +19,7 @@ extension ChangeLogFile {
         package internal(set) var records: [LogRecord] = []
         /// The marks of each domain, oldest first.
         package internal(set) var marks: [Domain: [FileMark]] = [:]
-        /// Whether the log continued without the file, which is therefore older than the domains' files may be.
+        /// Whether the log continued without this file, so the domains' files may be newer.
         package internal(set) var isOutdated: Bool
         /// The revision of the first record in the file.
         let first: Revision

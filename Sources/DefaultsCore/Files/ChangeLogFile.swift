@@ -114,7 +114,7 @@ package final class ChangeLogFile: @unchecked Sendable {
         var copied: ArraySlice<Range<Int>> = []
         /// The records that only the old version has.
         var lost: ArraySlice<Range<Int>> = []
-        /// Whether those end where the new version begins.
+        /// Whether those directly precede the first record.
         var isLostAdjacent = false
         /// The records after those that are copied.
         var records: [LogRecord]
@@ -174,7 +174,7 @@ package final class ChangeLogFile: @unchecked Sendable {
 
         fileprivate init(_ file: consuming FileDescriptor) { self.file = file }
 
-        /// Reads encoded records, leaving out what is between them.
+        /// Reads encoded records, skipping the entries between them.
         func read(_ ranges: ArraySlice<Range<Int>>) throws(SystemCall.Failure) -> [UInt8] {
             guard let start = ranges.first?.lowerBound, let end = ranges.last?.upperBound else { return [] }
             let bytes = try file.read(upTo: end - start, from: start)

@@ -5,7 +5,8 @@ import PropertyList
 /// A change is kept if it is recent, or if it is one of the last changes to its key. If the remaining changes exceed
 /// the size limit, each key gets an equal share of it. A key that needs less keeps all of its changes, so a key that
 /// changes all the time can't push others out. If even the last changes to all keys exceed the limit, the oldest are
-/// dropped, and so is a single change that exceeds it. Records other than changes are treated as changes to a key of their own in each domain.
+/// dropped, and so is a single change that exceeds it. Records other than changes are treated as changes to a key of
+/// their own in each domain.
 package struct HistoryThinning: Hashable, Sendable {
     /// The number of days for which every change is kept.
     package var days = 30

@@ -48,7 +48,7 @@ extension Store {
 
     // MARK: Maintenance
 
-    /// Brings the files with the history into their proper state.
+    /// Maintains the files with the history.
     ///
     /// Moves records to the archive if the change log file is too large, and thins the archive if that is too large.
     /// Writes the log to its file again if that had failed. Removes excluded keys from both files, and with them any

@@ -283,9 +283,9 @@ actor Engine: Service {
         guard new != settings else { return }
         log.follow(new)
         store.setLogCapacity(new.logCapacity)
-        let excludesMore = new.historyExclusions != settings.historyExclusions
+        let hasNewExclusions = new.historyExclusions != settings.historyExclusions
         settings = new
-        if excludesMore {
+        if hasNewExclusions {
             store.exclude(new.historyExclusions)
             maintainHistory()
         }
