@@ -1,3 +1,4 @@
+import CLinux
 import DefaultsCore
 import DirectoryWatcher
 import Linux
@@ -251,6 +252,8 @@ actor Engine: Service {
         let wasLost = store.logProblem != nil
         isMaintaining = DetachedThread.start {
             store.maintainHistory(settings.history)
+            // Thinning an archive takes several times its size.
+            linux_release_freed_memory()
             eventLoop.execute { self.assumeIsolated { $0.finishMaintenance(wasLost: wasLost) } }
         }
         if !isMaintaining { fail(.keepLog) }
