@@ -10,19 +10,24 @@ package struct FileMark: Hashable, Sendable {
     package var revision: Revision
     /// The edits that the file doesn't hold.
     package var pending: [String: Edit]
+    /// The values that the file holds of the keys of these edits; `nil` for a key that it doesn't have.
+    ///
+    /// A key is missing if its value isn't known: earlier versions of the agent didn't write these values.
+    package var replaced: Difference
     /// Whether the mark announces a save of this version, which may never have happened.
     package var isIntent: Bool
     /// Whether a problem with the domain has been reported, but its recovery has not.
     package var isTroubled: Bool
 
     package init(
-        domain: Domain, hash: ContentHash?, revision: Revision, pending: [String: Edit] = [:], isIntent: Bool = false,
-        isTroubled: Bool = false
+        domain: Domain, hash: ContentHash?, revision: Revision, pending: [String: Edit] = [:],
+        replaced: Difference = [:], isIntent: Bool = false, isTroubled: Bool = false
     ) {
         self.domain = domain
         self.hash = hash
         self.revision = revision
         self.pending = pending
+        self.replaced = replaced
         self.isIntent = isIntent
         self.isTroubled = isTroubled
     }
@@ -40,18 +45,23 @@ extension FileMark {
         if isIntent { fields["intent"] = true }
         if isTroubled { fields["troubled"] = true }
         if !pending.isEmpty {
-            fields["pending"] = .array(pending.map { .dictionary(Self.fields(of: $1, key: $0)) })
+            fields["pending"] = .array(
+                pending.map { .dictionary(Self.fields(of: $1, key: $0, replacing: replaced[$0])) })
         }
         return fields
     }
 
     package init(_ fields: Fields) throws(DefaultsError) {
         var pending: [String: Edit] = [:]
+        var replaced: Difference = [:]
         for value in try fields.array("pending") {
             let entry = try Fields(value, of: "A pending edit")
             let sequence = try entry.unsigned("sequence")
             guard sequence <= UInt64(Int64.max) else { throw Fields.wrong("sequence", "at most 2^63 - 1") }
-            pending[try entry.string("key")] = Edit(
+            let key = try entry.string("key")
+            // An array, as there may be no value.
+            if entry.values["replaced"] != nil { replaced[key] = .some(try entry.array("replaced").first) }
+            pending[key] = Edit(
                 value: entry.values["value"], time: Timestamp(nanoseconds: try entry.integer("time")),
                 writer: try Writer(Fields(.dictionary(entry.dictionary("source")), of: "A source")),
                 sequence: sequence)
@@ -59,16 +69,17 @@ extension FileMark {
         self.init(
             domain: try fields.domain(),
             hash: fields.values["hash"] == nil ? nil : ContentHash(value: try fields.unsigned("hash")),
-            revision: try fields.unsigned("revision"), pending: pending, isIntent: try fields.flag("intent"),
-            isTroubled: try fields.flag("troubled"))
+            revision: try fields.unsigned("revision"), pending: pending, replaced: replaced,
+            isIntent: try fields.flag("intent"), isTroubled: try fields.flag("troubled"))
     }
 
-    private static func fields(of edit: Edit, key: String) -> DomainValues {
+    private static func fields(of edit: Edit, key: String, replacing value: PropertyListValue??) -> DomainValues {
         var fields: DomainValues = [
             "key": .string(key), "time": .integer(edit.time.nanoseconds),
             "source": .dictionary(edit.writer.fields), "sequence": .number(edit.sequence),
         ]
         fields["value"] = edit.value
+        fields["replaced"] = value.map { .array($0.map { [$0] } ?? []) }
         return fields
     }
 }

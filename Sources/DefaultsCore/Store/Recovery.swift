@@ -36,6 +36,8 @@ struct Recovery {
     private(set) var unsaved: [String: Edit] = [:]
     /// The values that were in that version and that later edits replaced.
     private var overwritten: Difference = [:]
+    /// The values that were in that version and that edits made before the mark will replace, as far as they are known.
+    private var replacedBefore: Difference = [:]
     /// The sequence number of the last edit.
     private(set) var lastSequence: UInt64
 
@@ -86,7 +88,7 @@ struct Recovery {
 
     /// Finds the edits missing from the version with a mark, and the values replaced by edits made after the mark.
     private mutating func findUnsavedEdits(since mark: FileMark) {
-        unsaved = mark.pending
+        (unsaved, replacedBefore) = (mark.pending, mark.replaced)
         lastSequence = unsaved.values.reduce(lastSequence) { max($0, $1.sequence) }
         for record in records where record.revision > mark.revision {
             guard let changeSet = record.changeSet, changeSet.domain == domain else { continue }
@@ -94,6 +96,7 @@ struct Recovery {
                 guard case .app = changeSet.source else {
                     unsaved[change.key] = nil
                     overwritten[change.key] = nil
+                    replacedBefore[change.key] = nil
                     continue
                 }
                 lastSequence += 1
@@ -125,7 +128,7 @@ struct Recovery {
     /// Returns the state of a rewritten domain before its file is merged: the last certain version, as far as the log's
     /// records tell, and the edits that it lacks.
     func state(before contents: FileContents) -> DomainState {
-        let known = logged.values(without: certain.pending, replacing: overwritten)
+        let known = logged.values(without: certain.pending, replacing: overwritten.merging(replacedBefore) { $1 })
         var state = DomainState()
         state.merge = Merge(base: contents.values, logged)
         for (key, value) in known { state.merge.base[key] = value }

@@ -84,8 +84,11 @@ struct StoreState {
 
     /// Returns the mark of a domain's file, and the mark of a save that may have happened since.
     private func marks(of domain: Domain, in state: DomainState) -> [FileMark] {
+        let pending = state.merge.pending
+        let base = pending.isEmpty ? [:] : state.merge.base
         let mark = FileMark(
-            domain: domain, hash: state.hash, revision: log.head, pending: state.merge.pending,
+            domain: domain, hash: state.hash, revision: log.head, pending: pending,
+            replaced: Difference(uniqueKeysWithValues: pending.keys.map { ($0, base[$0]) }),
             isTroubled: state.isTroubled)
         return [mark, state.intent].compactMap(\.self)
     }

@@ -97,6 +97,34 @@ struct ResumeTests {
         }
     }
 
+    @Test(
+        "After two crashes, an unsaved edit survives a change to another key in the file", arguments: [0, 1, 3],
+        [true, false])
+    func anotherKeyAfterCrashes(restarts: Int, hasFile: Bool) throws {
+        try withStoreFixture { fixture in
+            if hasFile { try RawFile.write(PropertyListValue.dictionary(["k": 0]).write(as: .xml), to: fixture.path) }
+            fixture.edit(try fixture.storeWithLog(), ["k": 1])
+            // Each of these ends before it saves.
+            for _ in 0..<restarts { _ = try fixture.resumedStore() }
+            try fixture.writeLater(hasFile ? ["k": 0, "other": 1] : ["other": 1])
+            let last = try fixture.resumedStore()
+            #expect(fixture.values(last) == ["k": 1, "other": 1])
+            try last.save(fixture.domain)
+            #expect(try DomainValues.read(fixture.path) == ["k": 1, "other": 1])
+        }
+    }
+
+    @Test("After two crashes, a later change to the same key in the file stays", arguments: [0, 1, 3])
+    func sameKeyAfterCrashes(restarts: Int) throws {
+        try withStoreFixture { fixture in
+            try RawFile.write(PropertyListValue.dictionary(["k": 0]).write(as: .xml), to: fixture.path)
+            fixture.edit(try fixture.storeWithLog(), ["k": 1])
+            for _ in 0..<restarts { _ = try fixture.resumedStore() }
+            try fixture.writeLater(["k": 2])
+            #expect(fixture.values(try fixture.resumedStore()) == ["k": 2])
+        }
+    }
+
     @Test("A log whose file can't be written gets a new epoch and leaves no outdated file behind")
     func noLogFile() throws {
         try withStoreFixture { fixture in
