@@ -147,13 +147,10 @@ struct Agent: Sendable {
         let start = ContinuousClock.now
         var limits = PropertyListLimits.domainFile
         limits.bytes = settings.maximumFileSize
-        let earlier = location.recover(excluding: settings.historyExclusions)
+        let earlier = try recover(location, settings)
         earlier.warnings.forEach { log.logger.warning("\($0)") }
-        let changeLog = ChangeLog(
-            capacity: settings.logCapacity, epoch: earlier.log?.epoch ?? .random(), head: earlier.head,
-            records: earlier.log?.records ?? [])
-
-        let store = Store(directory: directory, system: system, limits: limits, log: changeLog)
+        let store = Store(
+            directory: directory, system: system, limits: limits, log: earlier.changeLog(settings.logCapacity))
         let outcome = try store.start(resuming: earlier.log)
         // If this fails, the engine reports the failure and retries.
         let isKept: ()? = try? store.keepLog(
@@ -162,6 +159,20 @@ struct Agent: Sendable {
         if isKept != nil, earlier.hasWholeFallback { location.removeFallback() }
         log.logger.debug("\(store.domains().count) domains read in \(ContinuousClock.now - start)")
         return (store, outcome)
+    }
+
+    /// Recovers what earlier agents left, and tries again for a while if that can't be read.
+    private static func recover(
+        _ location: LogLocation, _ settings: AgentSettings
+    ) throws(DefaultsError) -> LogLocation.Recovered {
+        var backoff = Backoff(from: .milliseconds(20), to: .milliseconds(200), timeout: .seconds(2))
+        while true {
+            do throws(DefaultsError) {
+                return try location.recover(excluding: settings.historyExclusions)
+            } catch {
+                if !backoff.wait() { throw error }
+            }
+        }
     }
 
     /// Returns the paths of the change log and the archive, whose directory exists.

@@ -22,21 +22,20 @@ enum ChangeLogCheck {
             return
         }
         let limits = PropertyListLimits(depth: 64, bytes: 1 << 20, objects: 10_000)
-        let salvaged = ChangeLogFile.salvage(from: path, limits: limits)
-        for (record, next) in zip(salvaged, salvaged.dropFirst()) where next.revision <= record.revision {
-            throw FuzzTarget.Finding(description: "Salvaged revision \(next.revision) follows \(record.revision).")
+        guard let reading = try? ChangeLogFile.recover(from: path, limits: limits) else {
+            throw FuzzTarget.Finding(description: "The file can't be read.")
         }
-        guard let recovered = ChangeLogFile.recover(from: path, limits: limits) else { return }
-        if recovered.records.count > salvaged.count {
-            throw FuzzTarget.Finding(description: "A record of an intact log can't be salvaged.")
+        guard case .recovered(let recovered) = reading else { return }
+        let revisions = recovered.records.map(\.revision)
+        for (revision, next) in zip(revisions, revisions.dropFirst())
+        where recovered.isDamaged ? next <= revision : next != revision + 1 {
+            throw FuzzTarget.Finding(description: "Revision \(next) follows \(revision).")
         }
-        if let last = recovered.records.last, last.revision != recovered.head {
-            throw FuzzTarget.Finding(
-                description: "The head is \(recovered.head), but the last record is \(last.revision).")
+        if let last = revisions.last, recovered.isDamaged ? last > recovered.head : last != recovered.head {
+            throw FuzzTarget.Finding(description: "The head is \(recovered.head), but the last record is \(last).")
         }
-        for (record, next) in zip(recovered.records, recovered.records.dropFirst())
-        where next.revision != record.revision + 1 {
-            throw FuzzTarget.Finding(description: "Revision \(next.revision) follows \(record.revision).")
+        for mark in recovered.marks.values.joined() where mark.revision > recovered.head {
+            throw FuzzTarget.Finding(description: "A mark of \(mark.revision) is behind the head \(recovered.head).")
         }
     }
 

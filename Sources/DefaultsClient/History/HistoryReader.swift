@@ -66,11 +66,15 @@ package struct HistoryReader {
 
     /// Returns the records in the change log file before the ones that have been searched.
     private mutating func openLog(_ path: String) -> AnyIterator<LogRecord> {
-        guard let log = ChangeLogFile.recover(from: path, limits: Frame.messageLimits) else {
+        do throws(SystemCall.Failure) {
+            if case .recovered(let log) = try ChangeLogFile.recover(from: path, limits: Frame.messageLimits) {
+                return AnyIterator(log.records.prefix { $0.revision < revision }.reversed().makeIterator())
+            }
             problem = Self.unreadable(path, nil)
-            return AnyIterator { nil }
+        } catch {
+            problem = Self.unreadable(path, error.number)
         }
-        return AnyIterator(log.records.prefix { $0.revision < revision }.reversed().makeIterator())
+        return AnyIterator { nil }
     }
 
     private mutating func openArchive(_ path: String) -> AnyIterator<LogRecord> {

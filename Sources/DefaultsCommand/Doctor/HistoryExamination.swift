@@ -14,7 +14,7 @@ struct HistoryExamination {
 
     /// Returns warnings about damaged files, and about a file system that is almost full.
     var findings: [Finding] {
-        let damaged = [files.log, files.archive].flatMap { Path.numbered("\($0)\(HistoryArchive.damagedSuffix)") }
+        let damaged = [files.log, files.archive].flatMap { DamagedCopies.paths(of: $0) }
         return damaged.sorted().map { path in
             Finding(
                 .note, "history-damaged",

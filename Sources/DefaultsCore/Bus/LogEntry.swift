@@ -5,6 +5,7 @@ package enum LogEntry: Sendable {
     case record(LogRecord)
     case mark(FileMark)
     case marks(FileMarkGroup)
+    case identity(LogIdentity)
     /// The end of the log, after which nothing is missing.
     case end
 
@@ -47,6 +48,7 @@ package enum LogEntry: Sendable {
             case .record(let record): record.fields
             case .mark(let mark): mark.fields
             case .marks(let group): group.fields
+            case .identity(let identity): identity.fields
             case .end: ["type": "end"]
             }
         // Every value in a domain can be written as binary. If one couldn't, its entry would be invalid, and recovery

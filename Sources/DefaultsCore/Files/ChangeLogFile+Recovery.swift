@@ -1,13 +1,34 @@
 import Glibc
-import Linux
+package import Linux
 package import PropertyList
 
 // Reading the file that an earlier agent left.
 
 extension ChangeLogFile {
     /// The hash of the kernel's identifier of the current boot, which is the same in every container.
-    package static let boot = ContentHash(
-        (try? FileDescriptor(opening: "/proc/sys/kernel/random/boot_id", O_RDONLY).read(upTo: 64)) ?? [])
+    ///
+    /// If the identifier can't be read, every process is taken for a boot of its own.
+    package static let boot: ContentHash = {
+        do throws(SystemCall.Failure) {
+            let file = try FileDescriptor(opening: "/proc/sys/kernel/random/boot_id", O_RDONLY)
+            return ContentHash(try file.read(upTo: 64))
+        } catch {
+            return ContentHash(value: .random(in: 1 ... .max))
+        }
+    }()
+
+    /// The outcome of reading the file that an earlier agent left.
+    package enum Reading: Sendable {
+        case missing
+        /// The file isn't a log, or isn't the user's: others may be able to create files in the socket's directory.
+        case unusable
+        case recovered(Recovered)
+
+        /// The contents of an undamaged file.
+        package var intactLog: Recovered? {
+            if case .recovered(let log) = self, !log.isDamaged { log } else { nil }
+        }
+    }
 
     /// The contents of a file that an earlier agent left.
     package struct Recovered: Sendable {
@@ -16,15 +37,32 @@ extension ChangeLogFile {
         package internal(set) var epoch: Epoch
         /// The revision of the last record, even if that record has been discarded.
         package internal(set) var head: Revision
+        /// The intact records, oldest first; without gaps unless the file is damaged.
         package internal(set) var records: [LogRecord] = []
         /// The marks of each domain, oldest first.
         package internal(set) var marks: [Domain: [FileMark]] = [:]
         /// Whether the log continued without this file, so the domains' files may be newer.
         package internal(set) var isOutdated: Bool
+        /// Whether entries before the last intact one are damaged or missing.
+        package fileprivate(set) var isDamaged = false
+        /// The position behind the last damage.
+        fileprivate var damageEnd = 0
+        /// The domains that have marks behind the last damage, so that no newer one can be missing.
+        fileprivate var markedSinceDamage: Set<Domain> = []
+        /// The log's identity; a new one if the file has none.
+        package internal(set) var identity = LogIdentity()
+        /// Whether that is the identity of the file.
+        fileprivate(set) var isIdentified = false
+        /// Whether the file has all records, so that it can be continued.
+        package var isInFile: Bool { !isDamaged && !hasAddedRecords }
+        /// Whether records of another log were added.
+        private var hasAddedRecords = false
         /// The revision of the first record in the file.
         let first: Revision
         /// The size of the file without the end of the log, or an incomplete entry.
         fileprivate(set) var size = ChangeLogHeader.size
+        /// The size of the file without repeated marks.
+        fileprivate(set) var usefulSize = ChangeLogHeader.size
         /// The position of each record in the file.
         fileprivate(set) var ranges: [Range<Int>] = []
         /// Whether the last entry is the end of the log.
@@ -34,107 +72,147 @@ extension ChangeLogFile {
             (self.path, epoch, head) = (path, header.epoch, header.start)
             (isOutdated, first) = (header.isOutdated, header.start + 1)
         }
+
+        /// Returns whether a domain's file may be newer than its last mark, although no record says so.
+        func isOutdated(_ domain: Domain) -> Bool {
+            isOutdated || isDamaged && !markedSinceDamage.contains(domain)
+        }
     }
 
-    /// Reads the file that an earlier agent left; returns `nil` if there is none or it can't be trusted.
+    /// Reads the file that an earlier agent left, a part at a time.
     ///
-    /// An incomplete entry at the end is left by a crash, and is discarded. Damage before the end makes the log
-    /// untrustworthy; a new epoch must then begin, so that every cursor meets an explicit gap. A log from another boot
-    /// also gets a new epoch unless it was closed, since a power failure may have removed records from its end that
-    /// followers had seen. So does a log that continued without the file. Their edits are recovered nevertheless.
+    /// An incomplete entry at the end is left by a crash, and is discarded. If entries before the end are damaged, the
+    /// intact ones are recovered, but a new epoch must begin, so that every cursor meets an explicit gap. A log from
+    /// another boot also gets a new epoch unless it was closed, since a power failure may have removed records from its
+    /// end that followers had seen. So does a log that continued without the file.
+    ///
+    /// - Parameters:
+    ///   - path: The file's path.
+    ///   - limits: The limits of an entry.
+    ///   - boot: The current boot.
+    /// - Returns: The file's contents, as far as they are intact.
+    /// - Throws: The failure of the system call. It says nothing about the file's contents, so nothing may replace it.
     package static func recover(
         from path: String, limits: PropertyListLimits, boot: ContentHash = ChangeLogFile.boot
-    ) -> Recovered? {
-        guard let bytes = contents(of: path), let header = ChangeLogHeader(bytes),
-            header.start <= LogRecord.maximumRevision
-        else { return nil }
-        var recovered = Recovered(path, header)
-        var position = ChangeLogHeader.size
-        while let range = LogEntry.payload(in: bytes, at: position) {
-            guard let payload = LogEntry.intactPayload(range, in: bytes),
-                recovered.append(payload, at: range, limits: limits)
-            else { return nil }
-            position = range.upperBound
+    ) throws(SystemCall.Failure) -> Reading {
+        let file: FileDescriptor
+        do throws(SystemCall.Failure) {
+            file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK)
+        } catch {
+            if error.number == ENOENT { return .missing }
+            throw error
         }
-        // A crash leaves nothing after an incomplete entry.
-        if LogEntry.nextIntact(in: bytes, after: position) != nil { return nil }
-        if header.isOutdated || header.boot != boot && !recovered.isClosed { recovered.epoch = .random() }
-        return recovered
-    }
-
-    /// Returns the records in a damaged file, oldest first, as far as they are intact.
-    package static func salvage(from path: String, limits: PropertyListLimits) -> [LogRecord] {
-        guard let bytes = contents(of: path) else { return [] }
-        var records: [LogRecord] = []
-        var start = LogEntry.nextIntact(in: bytes, after: ChangeLogHeader.size - 1)
-        while let position = start, let range = LogEntry.payload(in: bytes, at: position) {
-            start = LogEntry.nextIntact(in: bytes, after: range.upperBound - 1)
-            guard let payload = LogEntry.intactPayload(range, in: bytes),
-                let (value, _) = try? PropertyListValue.read(payload, limits: limits),
-                let fields = try? Fields(value, of: "An entry"), let record = try? LogRecord(fields),
-                record.revision > records.last?.revision ?? 0, record.revision < LogRecord.maximumRevision
-            else { continue }
-            records.append(record)
+        let status = try file.status()
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else { return .unusable }
+        let header = ChangeLogHeader(try file.read(upTo: ChangeLogHeader.size, from: 0))
+        if let header, header.start > LogRecord.maximumRevision { return .unusable }
+        var recovered = Recovered(path, header ?? ChangeLogHeader(epoch: .random(), start: 0))
+        recovered.isDamaged = header == nil
+        let entries = try LogEntryReader(file.duplicate(), size: Int(status.st_size), from: ChangeLogHeader.size)
+        try recovered.read(entries, limits: limits)
+        if header == nil, recovered.records.isEmpty, recovered.marks.isEmpty { return .unusable }
+        // A copy, such as a restored backup, may lack what was in the file that followers have seen.
+        let own = try LogIdentity.file(file)
+        recovered.isIdentified = recovered.identity.file == own
+        if recovered.identity.file != 0, !recovered.isIdentified { recovered.isOutdated = true }
+        recovered.identity.file = own
+        if recovered.isOutdated || recovered.isDamaged || header?.boot != boot && !recovered.isClosed {
+            recovered.epoch = .random()
         }
-        return records
-    }
-
-    /// Reads a file, unless it is another user's, who may be able to create files in the socket's directory.
-    private static func contents(of path: String) -> [UInt8]? {
-        guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK), let status = try? file.status(),
-            status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid()
-        else { return nil }
-        return try? file.read(upTo: Int(status.st_size))
+        return .recovered(recovered)
     }
 }
 
 extension ChangeLogFile.Recovered {
+    /// Reads all entries, and skips damage.
+    fileprivate mutating func read(
+        _ entries: consuming LogEntryReader, limits: PropertyListLimits
+    ) throws(SystemCall.Failure) {
+        var marks = LoggedMarks()
+        while let item = try entries.next() {
+            switch item {
+            case .entry(let entry):
+                if !append(entry, &marks, limits: limits) { addDamage(before: entry.range.upperBound) }
+            case .damage(let end): addDamage(before: end)
+            }
+        }
+        usefulSize += marks.size + ranges.reduce(0) { $0 + $1.count }
+        if isDamaged { markedSinceDamage = marks.domainsMarked(after: damageEnd) }
+        self.marks = marks.byDomain()
+    }
+
+    private mutating func addDamage(before end: Int) { (isDamaged, damageEnd) = (true, end) }
+
     /// Appends an entry; returns false if the entry is invalid or can't follow the previous ones.
-    fileprivate mutating func append(_ payload: [UInt8], at range: Range<Int>, limits: PropertyListLimits) -> Bool {
-        guard let (value, _) = try? PropertyListValue.read(payload, limits: limits),
-            let fields = try? Fields(value, of: "An entry")
-        else { return false }
-        isClosed = fields.values["type"] == "end"
-        if isClosed { return true }
-        defer { size = range.upperBound }
-        if fields.values["type"] == "mark" {
-            guard let mark = try? FileMark(fields), mark.revision <= head else { return false }
-            note(mark)
+    private mutating func append(
+        _ entry: LogEntryReader.Entry, _ marks: inout LoggedMarks, limits: PropertyListLimits
+    ) -> Bool {
+        if marks.repeats(entry.hash, at: entry.range.lowerBound) {
+            (size, isClosed) = (entry.range.upperBound, false)
             return true
         }
-        if fields.values["type"] == .string(FileMarkGroup.type) {
-            guard let group = try? FileMarkGroup(fields), group.revision <= head else { return false }
-            for mark in group.marks { note(mark) }
-            return true
-        }
-        guard head < LogRecord.maximumRevision, let record = try? LogRecord(fields), record.revision == head + 1
-        else {
+        let fields: Fields
+        do {
+            let value = try entry.payload.withUnsafeBytes { try PropertyListValue(parsing: $0, limits: limits) }
+            fields = try Fields(value, of: "An entry")
+        } catch {
             return false
         }
-        head = record.revision
-        records.append(record)
-        ranges.append((range.lowerBound - LogEntry.prefixSize)..<range.upperBound)
+        isClosed = fields.values["type"] == "end"
+        if isClosed { return true }
+        size = entry.range.upperBound
+        do throws(DefaultsError) {
+            switch fields.values["type"] {
+            case "mark": return add([try FileMark(fields)], entry, to: &marks)
+            case .string(FileMarkGroup.type): return add(Array(try FileMarkGroup(fields).marks), entry, to: &marks)
+            case .string(LogIdentity.type): identity = try LogIdentity(fields)
+            default: return add(try LogRecord(fields), entry)
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private mutating func add(
+        _ new: [FileMark], _ entry: LogEntryReader.Entry, to marks: inout LoggedMarks
+    ) -> Bool {
+        let newest = new.map(\.revision).max() ?? 0
+        if newest > head {
+            // The records before the mark are missing.
+            guard newest < LogRecord.maximumRevision else { return false }
+            addDamage(before: entry.range.lowerBound)
+            head = newest
+        }
+        marks.add(new, entry.hash, at: entry.range)
         return true
     }
 
-    /// Adds a mark; one that only confirms the previous mark replaces it.
-    private mutating func note(_ mark: FileMark) {
-        if let last = marks[mark.domain]?.last, last.isComplete, mark.isComplete, last.hash == mark.hash {
-            marks[mark.domain]?.removeLast()
-        }
-        marks[mark.domain, default: []].append(mark)
+    private mutating func add(_ record: LogRecord, _ entry: LogEntryReader.Entry) -> Bool {
+        guard record.revision > head, record.revision < LogRecord.maximumRevision else { return false }
+        if record.revision != head + 1 { addDamage(before: entry.range.lowerBound) }
+        head = record.revision
+        records.append(record)
+        ranges.append(entry.range)
+        return true
     }
 
-    /// Appends the records and marks of another log, which a later agent kept elsewhere.
+    /// Adds the records and marks of another log, which a later agent kept elsewhere.
     ///
-    /// The records get the next revisions, under a new epoch. The marks replace those of the same domains.
+    /// The records get the next revisions, under a new epoch. The marks replace those of the same domains. What has
+    /// been added before isn't added again.
     ///
     /// - Parameters:
     ///   - later: The other log.
     ///   - archived: The records that it had lost to an archive of its own, oldest first.
-    mutating func append(_ later: ChangeLogFile.Recovered, archived: [LogRecord] = []) {
+    mutating func add(_ later: ChangeLogFile.Recovered, archived: [LogRecord] = []) {
+        let known = identity.added.map { $0.log == later.identity.log ? $0.revision : 0 } ?? 0
+        if later.head <= known, later.head > 0 { return }
+        let start = head
         var numbers: [Revision: Revision] = [:]
-        for record in archived.filter({ $0.revision < later.first }) + later.records {
+        let older = archived.filter { $0.revision < later.records.first?.revision ?? .max }
+        let new = (older + later.records).filter { $0.revision > known }
+        for record in new {
             head += 1
             numbers[record.revision] = head
             records.append(record.renumbered(numbers))
@@ -142,12 +220,38 @@ extension ChangeLogFile.Recovered {
         for (domain, marks) in later.marks {
             self.marks[domain] = marks.map { mark in
                 var mark = mark
-                mark.revision = head - min(later.head - min(mark.revision, later.head), head)
+                mark.revision = start + Revision(new.count(through: mark.revision))
                 return mark
             }
         }
         epoch = .random()
         isOutdated = true
+        hasAddedRecords = true
+        identity.added = LogIdentity.Position(log: later.identity.log, revision: later.head)
+    }
+
+    /// Returns whether a mark only confirms the last one of its domain in the file.
+    ///
+    /// - Parameters:
+    ///   - mark: The mark.
+    ///   - last: The revision of the last record about the domain.
+    /// - Returns: Whether nothing has changed since that mark.
+    func confirms(_ mark: FileMark, last: Revision?) -> Bool {
+        guard var former = marks[mark.domain]?.last, last ?? 0 <= former.revision else { return false }
+        former.revision = mark.revision
+        return former == mark
+    }
+}
+
+extension [LogRecord] {
+    /// Returns the number of records up to a revision, by binary search.
+    fileprivate func count(through revision: Revision) -> Int {
+        var (count, end) = (0, self.count)
+        while count < end {
+            let middle = (count + end) / 2
+            if self[middle].revision <= revision { count = middle + 1 } else { end = middle }
+        }
+        return count
     }
 }
 

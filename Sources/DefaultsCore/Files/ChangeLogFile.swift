@@ -20,6 +20,8 @@ package final class ChangeLogFile: @unchecked Sendable {
     private var ranges: [Range<Int>] = []
     /// The keys whose values don't get into the file.
     var exclusions: HistoryExclusions
+    /// The identity of the log and this file.
+    private(set) var identity: LogIdentity
 
     /// The size in bytes above which the file should be replaced: at least twice the size of a new version.
     package var sizeLimit: Int
@@ -30,12 +32,14 @@ package final class ChangeLogFile: @unchecked Sendable {
     package var isOversized: Bool { size > sizeLimit }
 
     /// Creates a file with a log and marks, replacing any existing file.
+    ///
+    /// The file is complete, or not there at all.
     package static func create(
         at path: String, log: ChangeLog, marks: [FileMark], groups: [FileMarkGroup] = [], sizeLimit: Int,
-        excluding exclusions: HistoryExclusions = HistoryExclusions()
+        identity: LogIdentity = LogIdentity(), excluding exclusions: HistoryExclusions = HistoryExclusions()
     ) throws(SystemCall.Failure) -> ChangeLogFile {
         let file = try ChangeLogFile(
-            drafting: Contents(of: log, marks, groups), for: path, sizeLimit: sizeLimit, exclusions)
+            drafting: Contents(of: log, marks, groups, identity), for: path, sizeLimit: sizeLimit, exclusions)
         try file.publish(at: path)
         return file
     }
@@ -54,11 +58,15 @@ package final class ChangeLogFile: @unchecked Sendable {
         (path, size, first) = (recovered.path, recovered.size, recovered.first)
         (ranges, self.sizeLimit, self.exclusions) = (recovered.ranges, sizeLimit, exclusions)
         firstSizeLimit = sizeLimit
+        identity = recovered.identity
         file = try FileDescriptor(opening: path, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK)
         // Otherwise, a log that was closed would still count as closed after a power failure.
         try SystemCall.run { ftruncate(file.number, off_t(size)) }
         try ChangeLogHeader(epoch: epoch, start: first - 1).write(to: path)
+        if !recovered.isIdentified { try append([.identity(identity)]) }
         if recovered.isClosed { try file.synchronize() }
+        // Much of the file is repeated marks, which earlier versions of the agent wrote.
+        if size > recovered.usefulSize * 2 + (1 << 20) { self.sizeLimit = 0 }
     }
 
     /// The revision of the last record in the file.
@@ -108,6 +116,7 @@ package final class ChangeLogFile: @unchecked Sendable {
     /// wait. These entries are then copied.
     struct Contents {
         let epoch: Epoch
+        let identity: LogIdentity
         /// The revision of the first record.
         private(set) var first: Revision
         /// The records of the old version to copy without decoding them.
@@ -125,8 +134,11 @@ package final class ChangeLogFile: @unchecked Sendable {
         /// The size of the old version, after which its later entries begin.
         var end = 0
 
-        init(of log: ChangeLog, _ marks: [FileMark], _ groups: [FileMarkGroup]) {
-            (epoch, first, head) = (log.epoch, log.oldest, log.head)
+        init(
+            of log: ChangeLog, _ marks: [FileMark], _ groups: [FileMarkGroup],
+            _ identity: LogIdentity = LogIdentity()
+        ) {
+            (epoch, first, head, self.identity) = (log.epoch, log.oldest, log.head, identity)
             (self.marks, self.groups) = (marks, groups)
             records = log.records(after: log.oldest - 1) ?? []
         }
@@ -153,7 +165,7 @@ package final class ChangeLogFile: @unchecked Sendable {
     func contents(
         log: ChangeLog, marks: [FileMark], groups: [FileMarkGroup] = [], copies: Bool = true
     ) -> Contents {
-        var contents = Contents(of: log, marks, groups)
+        var contents = Contents(of: log, marks, groups, identity)
         contents.end = size
         // If another program has changed the file's size, the positions aren't known.
         guard let status = try? file.status(), status.st_size == off_t(size) else { return contents }
@@ -174,15 +186,25 @@ package final class ChangeLogFile: @unchecked Sendable {
 
         fileprivate init(_ file: consuming FileDescriptor) { self.file = file }
 
-        /// Reads encoded records, skipping the entries between them.
-        func read(_ ranges: ArraySlice<Range<Int>>) throws(SystemCall.Failure) -> [UInt8] {
-            guard let start = ranges.first?.lowerBound, let end = ranges.last?.upperBound else { return [] }
-            let bytes = try file.read(upTo: end - start, from: start)
-            guard bytes.count == end - start else { throw SystemCall.Failure(number: EIO) }
-            var records: [UInt8] = []
-            records.reserveCapacity(bytes.count)
-            for range in ranges { records += bytes[(range.lowerBound - start)..<(range.upperBound - start)] }
-            return records
+        /// Reads encoded records, skipping the entries between them, and passes them on a part at a time.
+        func read(
+            _ ranges: ArraySlice<Range<Int>>, _ body: (_ records: [UInt8]) throws(SystemCall.Failure) -> Void
+        ) throws(SystemCall.Failure) {
+            var next = ranges.startIndex
+            while next < ranges.endIndex {
+                // Records that follow each other are read together.
+                var part = ranges[next]
+                next += 1
+                while next < ranges.endIndex, ranges[next].lowerBound == part.upperBound,
+                    part.count < LogEntryReader.portion
+                {
+                    part = part.lowerBound..<ranges[next].upperBound
+                    next += 1
+                }
+                let bytes = try file.read(upTo: part.count, from: part.lowerBound)
+                guard bytes.count == part.count else { throw SystemCall.Failure(number: EIO) }
+                try body(bytes)
+            }
         }
     }
 
@@ -193,30 +215,35 @@ package final class ChangeLogFile: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - contents: The contents of the version.
-    ///   - copied: The bytes of the records to copy.
+    ///   - records: A reader of the old version, for the records to copy.
     ///   - path: The path at which the version will be published.
     ///   - sizeLimit: The size limit, which is raised to twice the version's size.
     ///   - exclusions: The keys to leave out of the records that are encoded.
     /// - Throws: The failure of the system call; the version is then removed.
     init(
-        drafting contents: Contents, copying copied: [UInt8] = [], for path: String, sizeLimit: Int,
+        drafting contents: Contents, copyingWith records: RecordReader? = nil, for path: String, sizeLimit: Int,
         _ exclusions: HistoryExclusions
     ) throws(SystemCall.Failure) {
         let temporary = Path.unused("\(path)\(Self.draftSuffix)")
         (self.path, first, self.sizeLimit, self.exclusions) = (temporary, contents.first, sizeLimit, exclusions)
         firstSizeLimit = sizeLimit
-        size = ChangeLogHeader.size + copied.count
         file = try FileDescriptor(opening: temporary, O_RDWR | O_CREAT | O_EXCL | O_APPEND, mode: 0o600)
+        (size, identity) = (ChangeLogHeader.size, contents.identity)
         var position = ChangeLogHeader.size
         for range in contents.copied {
             ranges.append(position..<position + range.count)
             position += range.count
         }
         do throws(SystemCall.Failure) {
-            try file.write(ChangeLogHeader(epoch: contents.epoch, start: contents.first - 1).encoded + copied)
+            identity.file = try LogIdentity.file(file)
+            try file.write(ChangeLogHeader(epoch: contents.epoch, start: contents.first - 1).encoded)
+            try records?.read(contents.copied) { records throws(SystemCall.Failure) in
+                try file.write(records)
+                size += records.count
+            }
             try append(
                 contents.records.map { .record($0) } + contents.marks.map { .mark($0) }
-                    + contents.groups.map { .marks($0) })
+                    + contents.groups.map { .marks($0) } + [.identity(identity)])
         } catch {
             unlink(temporary)
             throw error

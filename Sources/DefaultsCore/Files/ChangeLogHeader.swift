@@ -5,11 +5,11 @@ import Linux
 struct ChangeLogHeader {
     /// The magic number, which identifies the format.
     ///
-    /// Formats 2 and 3 are still read. Format 2 had no groups of marks, and both had no end. Format 1 didn't name the
-    /// boot, so a reader couldn't tell whether the end of the log had been lost. No release wrote that format, and none
-    /// reads it: such a file is moved aside, and a new epoch begins.
-    private static let magic = Array("defaultsd log 4\n".utf8)
-    private static let formerMagics = ["defaultsd log 2\n", "defaultsd log 3\n"]
+    /// Formats 2 to 4 are still read. Format 4 had no identity, formats 2 and 3 had no end, and format 2 had no groups
+    /// of marks. Format 1 didn't name the boot, so a reader couldn't tell whether the end of the log had been lost. No
+    /// release wrote that format, and none reads it: such a file is moved aside, and a new epoch begins.
+    private static let magic = Array("defaultsd log 5\n".utf8)
+    private static let formerMagics = ["defaultsd log 2\n", "defaultsd log 3\n", "defaultsd log 4\n"]
     /// The size in bytes: the magic number, the epoch, the revision before the first record, the boot, and the hash of
     /// all of these.
     static let size = magic.count + 32

@@ -13,8 +13,6 @@ package struct HistoryArchive: Sendable {
     private var thinnedSize = 0
 
     static let magic = Array("defaultsd arc 1\n".utf8)
-    /// The end of the names of files that were damaged, before their number.
-    package static let damagedSuffix = ".damaged-"
 
     package init(path: String) {
         self.path = path
@@ -38,7 +36,9 @@ package struct HistoryArchive: Sendable {
             try file.write(size == 0 ? Self.magic + entries : entries)
             try file.synchronize()
         } catch {
+            // If this fails, too, readers don't find what is appended behind the incomplete entry, so check again.
             ftruncate(file.number, size)
+            isChecked = false
             throw error
         }
         if size == 0 { try? FileDescriptor.synchronizeDirectory(of: path) }
@@ -51,9 +51,11 @@ package struct HistoryArchive: Sendable {
         try append(records.flatMap { exclusions.redact(.record($0)).encoded })
     }
 
-    /// The revision of the newest record; 0 if the archive is empty.
-    package var newestRevision: Revision {
-        ((try? HistoryFile(reading: path)) ?? nil)?.newestRevision ?? 0
+    /// Returns the revision of the newest record; 0 if the archive is empty or missing.
+    ///
+    /// - Throws: The failure of the system call.
+    func newestRevision() throws(SystemCall.Failure) -> Revision {
+        try HistoryFile(reading: path)?.newestRevision ?? 0
     }
 
     /// Returns whether the file has grown a quarter beyond a size, or beyond the size that thinning left.
@@ -87,7 +89,7 @@ package struct HistoryArchive: Sendable {
     /// Moves a damaged file aside, and keeps the records before the damage.
     private func repair() throws(SystemCall.Failure) {
         guard let contents = try HistoryFile(reading: path), let bytes = contents.bytesBeforeDamage else { return }
-        try replace(with: bytes, movingTo: Path.unused("\(path)\(Self.damagedSuffix)"))
+        try replace(with: bytes, movingTo: DamagedCopies.nextPath(of: path))
     }
 
     /// Replaces the file with a version that is durable.

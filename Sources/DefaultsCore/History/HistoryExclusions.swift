@@ -41,7 +41,7 @@ package struct HistoryExclusions: Hashable, Sendable {
         case .mark(var mark):
             mark.pending = mark.pending.filter { !exclude($0.key, of: mark.domain) }
             return .mark(mark)
-        case .marks, .end: return entry
+        case .marks, .identity, .end: return entry
         }
     }
 

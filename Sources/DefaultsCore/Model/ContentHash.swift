@@ -14,6 +14,10 @@ package struct ContentHash: Hashable, Sendable, CustomStringConvertible {
         self.value = bytes.withUnsafeBytes(Self.hash)
     }
 
+    package init(_ bytes: ArraySlice<UInt8>) {
+        self.value = bytes.withUnsafeBytes(Self.hash)
+    }
+
     /// The value as sixteen hexadecimal digits.
     package var description: String {
         let digits = String(value, radix: 16)

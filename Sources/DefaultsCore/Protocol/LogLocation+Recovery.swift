@@ -12,6 +12,13 @@ extension LogLocation {
         package fileprivate(set) var hasWholeFallback = true
         /// Sentences about damage.
         package fileprivate(set) var warnings: [String] = []
+
+        /// Returns the log in memory with which the store continues.
+        package func changeLog(_ capacity: ChangeLog.Capacity) -> ChangeLog {
+            // The records of a damaged log have gaps between them, and are only in the archive.
+            let records = log?.isDamaged == false ? log?.records ?? [] : []
+            return ChangeLog(capacity: capacity, epoch: log?.epoch ?? .random(), head: head, records: records)
+        }
     }
 
     /// The distance by which a new log skips revisions if an earlier one is lost, but not its archive.
@@ -26,18 +33,24 @@ extension LogLocation {
     ///
     /// - Parameter exclusions: The keys whose values don't get into the archive.
     /// - Returns: The log to continue, and sentences about damage.
-    package func recover(excluding exclusions: HistoryExclusions) -> Recovered {
+    /// - Throws: `unreadable` if a file is there, but can't be read now. It may hold unsaved edits, so no new log may
+    ///   replace it.
+    package func recover(excluding exclusions: HistoryExclusions) throws(DefaultsError) -> Recovered {
         var recovered = Recovered()
         var isThere = false
-        recovered.log = recover(log, exclusions, &recovered.warnings, &isThere)
-        if recovered.log == nil {
-            let newest = HistoryArchive(path: archive).newestRevision
-            recovered.head = newest > 0 || isThere ? newest + Self.skippedRevisions : 0
+        recovered.log = try recover(log, exclusions, &recovered.warnings, &isThere)
+        if recovered.log?.isDamaged ?? true {
+            let newest = try readable(archive) { path throws(SystemCall.Failure) in
+                try HistoryArchive(path: path).newestRevision()
+            }
+            let last = max(newest, recovered.log?.head ?? 0)
+            recovered.head = last > 0 || isThere ? last + Self.skippedRevisions : 0
+            recovered.log?.head = recovered.head
         }
         if let fallback {
             var isDamaged = false
-            let later = fallback.recover(fallback.log, exclusions, &recovered.warnings, &isDamaged)
-            if let later { add(later, fallback, exclusions, to: &recovered) }
+            let later = try fallback.recover(fallback.log, exclusions, &recovered.warnings, &isDamaged)
+            if let later { try add(later, fallback, exclusions, to: &recovered) }
             recovered.hasWholeFallback = recovered.hasWholeFallback && (later != nil || !isDamaged)
         }
         if let log = recovered.log { recovered.head = log.head }
@@ -48,59 +61,83 @@ extension LogLocation {
     private func add(
         _ later: ChangeLogFile.Recovered, _ fallback: LogLocation, _ exclusions: HistoryExclusions,
         to recovered: inout Recovered
-    ) {
-        let file = (try? HistoryFile(reading: fallback.archive)) ?? nil
-        let archived = file.map { Array($0.records(before: .max)) } ?? []
+    ) throws(DefaultsError) {
+        let file = try readable(fallback.archive) { path throws(SystemCall.Failure) in
+            try HistoryFile(reading: path)
+        }
+        let archived = Array((file.map { Array($0.records(before: .max)) } ?? []).reversed())
         if var log = recovered.log {
-            // An older log has been added before, but couldn't be removed.
-            guard let newest = later.records.last, newest.time > log.records.last?.time ?? Timestamp(nanoseconds: .min)
-            else { return }
-            log.append(later, archived: archived.reversed())
+            log.add(later, archived: archived)
             recovered.log = log
         } else if recovered.head > 0 {
             // The records in the usual archive may have the same numbers.
             var log = ChangeLogFile.Recovered(
                 fallback.log, ChangeLogHeader(epoch: .random(), start: recovered.head))
-            log.append(later, archived: archived.reversed())
+            log.add(later, archived: archived)
             recovered.log = log
         } else {
             // An earlier version kept the whole history there.
-            recovered.log = later
+            var log = later
+            log.identity = LogIdentity(adding: .init(log: later.identity.log, revision: later.head))
+            recovered.log = log
             do throws(SystemCall.Failure) {
                 var archive = HistoryArchive(path: archive)
-                try archive.append(archived.reversed(), excluding: exclusions)
+                try archive.append(archived, excluding: exclusions)
             } catch {
                 recovered.hasWholeFallback = false
             }
         }
     }
 
+    /// Reads a file that is there.
+    private func readable<Value>(
+        _ path: String, _ read: (_ path: String) throws(SystemCall.Failure) -> Value
+    ) throws(DefaultsError) -> Value {
+        do throws(SystemCall.Failure) {
+            return try read(path)
+        } catch {
+            throw DefaultsError(
+                .unreadable, errno: error.number,
+                "\(path) can't be read. It may hold unsaved edits and your history, so nothing replaces it. Check the "
+                    + "disk and the file's permissions, or move the file away. The system says")
+        }
+    }
+
     /// Recovers a log, and moves a damaged one aside.
     private func recover(
         _ path: String, _ exclusions: HistoryExclusions, _ warnings: inout [String], _ isThere: inout Bool
-    ) -> ChangeLogFile.Recovered? {
-        if let log = ChangeLogFile.recover(from: path, limits: Frame.messageLimits) { return log }
-        var status = stat()
-        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    ) throws(DefaultsError) -> ChangeLogFile.Recovered? {
+        let reading = try readable(path) { path throws(SystemCall.Failure) in
+            try ChangeLogFile.recover(from: path, limits: Frame.messageLimits)
+        }
+        var damaged: ChangeLogFile.Recovered?
+        switch reading {
+        case .missing: return nil
+        case .recovered(let log) where !log.isDamaged: return log
+        case .recovered(let log): damaged = log
+        case .unusable:
+            var status = stat()
+            guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        }
         isThere = true
-        let records = ChangeLogFile.salvage(from: path, limits: Frame.messageLimits)
-        var archive = HistoryArchive(path: archive)
-        let newest = archive.newestRevision
         var outcome = "Its intact changes are in the history"
         do throws(SystemCall.Failure) {
+            var archive = HistoryArchive(path: archive)
+            let newest = try archive.newestRevision()
+            let records = damaged?.records ?? []
             try archive.append(records.filter { $0.revision > newest }, excluding: exclusions)
         } catch {
             outcome =
-                "Its changes aren't in the history, because \(archive.path) can't be written: "
+                "Its changes aren't in the history, because \(archive) can't be written: "
                 + SystemCall.message(error.number)
         }
-        let copy = Path.unused("\(path)\(HistoryArchive.damagedSuffix)")
+        let copy = DamagedCopies.nextPath(of: path)
         let isMoved = rename(path, copy) == 0
         warnings.append(
             "The change log is damaged, so a new one begins. \(outcome). "
                 + (isMoved ? "The damaged file was moved to \(copy)." : "The damaged file can't be moved from \(path).")
         )
-        return nil
+        return damaged
     }
 
     /// Removes the files in the fallback, whose contents are in the usual place now.

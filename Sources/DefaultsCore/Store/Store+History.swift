@@ -144,8 +144,7 @@ extension Store {
     /// Writes a new version of the log file beside it.
     private func draft(_ replacement: LogReplacement) throws(SystemCall.Failure) -> ChangeLogFile {
         let new = try ChangeLogFile(
-            drafting: replacement.contents,
-            copying: try replacement.records?.read(replacement.contents.copied) ?? [], for: replacement.path,
+            drafting: replacement.contents, copyingWith: replacement.records, for: replacement.path,
             sizeLimit: replacement.sizeLimit, replacement.exclusions)
         do throws(SystemCall.Failure) {
             try new.synchronize()
@@ -183,7 +182,9 @@ extension Store {
     ) throws(SystemCall.Failure) {
         do throws(SystemCall.Failure) {
             if archive != nil, let records = replacement.records {
-                try archive?.append(try records.read(replacement.contents.lost))
+                var lost: [UInt8] = []
+                try records.read(replacement.contents.lost) { lost += $0 }
+                try archive?.append(lost)
             }
             logFile.withLock { $0.archiveProblem = nil }
         } catch {
@@ -233,9 +234,7 @@ extension Store {
     /// Removes damaged copies of the files, which may have excluded keys.
     private func removeDamagedCopies() {
         let paths = logFile.withLock { [$0.location?.path, $0.archivePath] }.compactMap(\.self)
-        for path in paths {
-            for copy in Path.numbered("\(path)\(HistoryArchive.damagedSuffix)") { unlink(copy) }
-        }
+        for path in paths { DamagedCopies.remove(of: path) }
     }
 }
 

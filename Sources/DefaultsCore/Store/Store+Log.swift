@@ -7,8 +7,8 @@ extension Store {
     ///
     /// - Parameters:
     ///   - path: The file's path.
-    ///   - earlier: The log that the store has resumed. If it is in the same file, that file is continued; any other
-    ///     file is replaced.
+    ///   - earlier: The log that the store has resumed. If all of it is in the same file, that file is continued; any
+    ///     other file is replaced.
     ///   - sizeLimit: The size above which the file is replaced; twice the log's capacity by default.
     ///   - archive: The path of the archive for the records that the file loses; `nil` if they are dropped.
     ///   - exclusions: The keys whose values are never kept in either file.
@@ -24,30 +24,31 @@ extension Store {
             (keeping.archivePath, keeping.exclusions) = (archive, exclusions)
             keeping.mustRedact = !exclusions.isEmpty
             ChangeLogFile.removeLeftovers(of: path)
-            let (log, published, marks, groups) = state.withLock { state in
+            let (published, state) = state.withLock { state in
                 let published = (state.outbox ?? []).compactMap {
                     if case .record(let record) = $0 { record } else { nil }
                 }
                 state.outbox = []
-                return (state.log, published, state.marks(), state.markGroups())
+                return (published, state)
             }
+            let log = state.log
             let limit = sizeLimit ?? 2 * log.capacity.bytes
             keeping.location = (path, limit)
             do throws(SystemCall.Failure) {
-                if let earlier, earlier.path == path {
+                if let earlier, earlier.path == path, earlier.isInFile {
                     let file = try ChangeLogFile(continuing: earlier, epoch: log.epoch, sizeLimit: limit, exclusions)
                     keeping.file = file
-                    let added = earlier.records.filter { $0.revision > file.head } + published
                     try file.append(
-                        added.map { .record($0) } + marks.map { .mark($0) } + groups.map { .marks($0) })
+                        published.map { .record($0) } + state.marks(lackedBy: earlier, published))
                 } else {
-                    // The new file lacks what the log has discarded.
+                    // The new file lacks what the log has discarded. The records of a damaged one are in the archive.
                     try self.archive.withLock { archive throws(SystemCall.Failure) in
-                        let all = (earlier?.records ?? []) + published
+                        let all = (earlier?.isDamaged == false ? earlier?.records ?? [] : []) + published
                         try archive?.append(all.filter { $0.revision < log.oldest }, excluding: exclusions)
                     }
                     keeping.file = try ChangeLogFile.create(
-                        at: path, log: log, marks: marks, groups: groups, sizeLimit: limit, excluding: exclusions)
+                        at: path, log: log, marks: state.marks(), groups: state.markGroups(), sizeLimit: limit,
+                        identity: earlier?.identity ?? LogIdentity(), excluding: exclusions)
                 }
             } catch {
                 throw suspend(&keeping, earlier?.path ?? path, error)

@@ -57,7 +57,7 @@ extension Store {
             transition { state in
                 let actions = state.resume(
                     domain, marks: recovered.marks[domain] ?? [], records: records[domain] ?? [], since: oldest,
-                    reading: reading, isOutdated: recovered.isOutdated, now: .now())
+                    reading: reading, isOutdated: recovered.isOutdated(domain), now: .now())
                 return ((), actions)
             }
         }

@@ -56,9 +56,25 @@ struct StoreState {
     /// Returns the marks of displaced files, followed by those of each domain's file that isn't in `markGroups()`.
     func marks() -> [FileMark] {
         replaced.values.flatMap { $0.filter { $0.revision + 1 >= log.oldest } } + domains.inUse.flatMap(marks)
-            + domains.hashesAtRest.lazy.filter { !$0.0.isUsual }.map {
-                FileMark(domain: $0, hash: $1, revision: log.head)
-            }
+            + domains.hashesAtRest.lazy.filter { !$0.0.isUsual }.map(mark)
+    }
+
+    /// Returns entries with the marks of domains' files that an earlier agent's log file lacks.
+    ///
+    /// What has just been read from a file must not be appended to it again, or it grows with every start.
+    func marks(lackedBy earlier: ChangeLogFile.Recovered, _ published: [LogRecord]) -> [LogEntry] {
+        var last: [Domain: Revision] = [:]
+        for record in earlier.records + published { last[record.domain] = record.revision }
+        func isLacked(_ mark: FileMark) -> Bool { !earlier.confirms(mark, last: last[mark.domain]) }
+        let atRest = domains.hashesAtRest.lazy.filter { isLacked(mark(of: $0, hash: $1)) }
+        let single = domains.inUse.flatMap(marks) + atRest.filter { !$0.0.isUsual }.map(mark)
+        return single.filter(isLacked).map { .mark($0) }
+            + FileMarkGroup.groups(of: atRest, revision: log.head).map { .marks($0) }
+    }
+
+    /// Returns the mark of a domain at rest.
+    private func mark(of domain: Domain, hash: ContentHash) -> FileMark {
+        FileMark(domain: domain, hash: hash, revision: log.head)
     }
 
     /// Returns the marks of the files of domains at rest.

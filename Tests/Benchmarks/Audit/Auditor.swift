@@ -23,7 +23,7 @@ struct Auditor {
         }
         var findings = try agent.barrier().failures.map(\.description)
         let location = LogLocation(for: directory, address, environment: environment)
-        let log = ChangeLogFile.recover(from: location.log, limits: Frame.messageLimits)
+        let log = try ChangeLogFile.recover(from: location.log, limits: Frame.messageLimits).intactLog
         if log == nil { findings.append("The change log can't be recovered.") }
         for domain in try agent.domains() where domain.user == .current {
             let snapshot = try agent.snapshot(of: domain)

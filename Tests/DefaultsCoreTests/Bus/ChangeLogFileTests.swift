@@ -35,7 +35,9 @@ struct ChangeLogFileTests {
         let edit = Edit(value: "new", time: Timestamp(nanoseconds: 5), writer: app, sequence: UInt64(Int64.max))
         let removal = Edit(value: nil, time: Timestamp(nanoseconds: 6), writer: .agent, sequence: 0)
         let marks = [
-            FileMark(domain: domain, hash: ContentHash(value: .max), revision: 1, pending: ["a": edit, "b": removal]),
+            FileMark(
+                domain: domain, hash: ContentHash(value: .max), revision: 1,
+                pending: ["a": edit, "b": removal, "c": edit], replaced: ["a": nil, "b": [1, 2]]),
             FileMark(domain: domain, hash: nil, revision: 3, isTroubled: true),
         ]
         return (log, marks)
@@ -55,7 +57,7 @@ struct ChangeLogFileTests {
             } else {
                 _ = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1 << 20)
             }
-            let recovered = try #require(ChangeLogFile.recover(from: path, limits: limits))
+            let recovered = try #require(try intactLog(from: path, limits: limits))
             #expect(recovered.epoch == log.epoch)
             #expect(recovered.head == 3)
             #expect(recovered.records == records)
@@ -88,7 +90,7 @@ struct ChangeLogFileTests {
                 #expect(try RawFile.status(path).st_mode == S_IFREG | 0o600)
                 return
             }
-            #expect(ChangeLogFile.recover(from: path, limits: limits) == nil)
+            #expect(try intactLog(from: path, limits: limits) == nil)
         }
     }
 
@@ -98,7 +100,7 @@ struct ChangeLogFileTests {
             var log = ChangeLog(capacity: ChangeLog.Capacity(records: 4))
             log.count(domain, 1...20)
             _ = try ChangeLogFile.create(at: directory + "/log", log: log, marks: [], sizeLimit: 1)
-            let recovered = try #require(ChangeLogFile.recover(from: directory + "/log", limits: limits))
+            let recovered = try #require(try intactLog(from: directory + "/log", limits: limits))
             #expect(recovered.records.map(\.revision) == [17, 18, 19, 20])
             #expect(recovered.head == 20)
         }
@@ -120,8 +122,8 @@ struct ChangeLogFileTests {
             let whole = try RawFile.read(path)
             for length in 0...whole.count {
                 try RawFile.write(whole[..<length], to: path)
-                let recovered = ChangeLogFile.recover(from: path, limits: limits)
-                guard length >= ends[0] else {
+                let recovered = try intactLog(from: path, limits: limits)
+                guard length >= ChangeLogHeader.size else {
                     #expect(recovered == nil)
                     continue
                 }
@@ -144,7 +146,7 @@ struct ChangeLogFileTests {
                 var bytes = whole
                 bytes[position / 8] ^= 1 << (position % 8)
                 try RawFile.write(bytes, to: path)
-                guard let recovered = ChangeLogFile.recover(from: path, limits: limits) else { continue }
+                guard let recovered = try intactLog(from: path, limits: limits) else { continue }
                 #expect(recovered.epoch == log.epoch, "bit \(position)")
                 #expect(records.starts(with: recovered.records), "bit \(position)")
                 #expect(marks.starts(with: recovered.marks[domain] ?? []), "bit \(position)")
@@ -175,12 +177,87 @@ struct ChangeLogFileTests {
                     if bytes.isEmpty { bytes = whole }
                 }
                 try RawFile.write(bytes, to: path)
-                let recovered = ChangeLogFile.recover(from: path, limits: limits)
+                let recovered = try intactLog(from: path, limits: limits)
                 #expect(
                     recovered.map { (log.records(after: 0) ?? []).starts(with: $0.records) } != false, "seed \(seed)")
             }
-            #expect(ChangeLogFile.recover(from: directory + "/none", limits: limits) == nil)
-            #expect(ChangeLogFile.recover(from: directory, limits: limits) == nil)
+            #expect(try intactLog(from: directory + "/none", limits: limits) == nil)
+            #expect(try intactLog(from: directory, limits: limits) == nil)
+        }
+    }
+
+    @Test("Of a damaged log, everything intact is recovered under a new epoch")
+    func damage() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/log"
+            let other = try Domain("org.example.other")
+            var log = ChangeLog(epoch: Epoch(value: 0xABCD))
+            log.count(domain, 1...1)
+            log.count(other, 1...4)
+            let first = FileMark(domain: domain, hash: nil, revision: 0)
+            let marks = [FileMark(domain: other, hash: ContentHash(value: 1), revision: 3)]
+            let file = try ChangeLogFile.create(
+                at: path, log: ChangeLog(epoch: log.epoch), marks: [first], sizeLimit: 1)
+            let start = try RawFile.read(path).count
+            let records = log.records(after: 0) ?? []
+            try file.append([.record(records[0])])
+            let end = try RawFile.read(path).count
+            try file.append(records.dropFirst().map { .record($0) } + marks.map { .mark($0) })
+            let whole = Array(try RawFile.read(path))
+            // The header, the first record's length, hash, and contents.
+            for position in [3, start, start + 3, start + 6, start + 20, end - 1] {
+                var bytes = whole
+                bytes[position] ^= 0x40
+                try RawFile.write(bytes, to: path)
+                guard case .recovered(let found) = try ChangeLogFile.recover(from: path, limits: limits) else {
+                    Issue.record("byte \(position)")
+                    continue
+                }
+                #expect(found.isDamaged && found.epoch != log.epoch && found.head == 5, "byte \(position)")
+                #expect(found.records == (position == 3 ? records : Array(records.dropFirst())), "byte \(position)")
+                #expect(found.marks == [domain: [first], other: marks], "byte \(position)")
+                #expect(!found.isOutdated(other) && found.isOutdated(domain) == (position != 3), "byte \(position)")
+            }
+        }
+    }
+
+    @Test("A copy of a log, such as a restored backup, continues under a new epoch")
+    func copy() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/log"
+            let (log, marks) = sample()
+            let file = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1 << 20)
+            try file.close()
+            #expect(try intactLog(from: path, limits: limits)?.epoch == log.epoch)
+            let bytes = try RawFile.read(path)
+            // The new file may not get the number of the old one.
+            try RawFile.write(bytes, to: path + ".copy")
+            rename(path + ".copy", path)
+            let copy = try #require(try intactLog(from: path, limits: limits))
+            #expect(copy.epoch != log.epoch && copy.isOutdated && copy.records == log.records(after: 0))
+            // Once an agent has continued it, the copy is the log.
+            let continued = try ChangeLogFile(
+                continuing: copy, epoch: copy.epoch, sizeLimit: 1 << 20, HistoryExclusions())
+            try continued.close()
+            let again = try #require(try intactLog(from: path, limits: limits))
+            #expect(again.epoch == copy.epoch && !again.isOutdated)
+        }
+    }
+
+    @Test("A log that can't be read now isn't taken for damaged or missing")
+    func unreadable() throws {
+        try withTemporaryDirectory { directory in
+            let (log, marks) = sample()
+            _ = try ChangeLogFile.create(at: directory + "/log", log: log, marks: marks, sizeLimit: 1 << 20)
+            // Too many symbolic links are one reason for a failure, for any user.
+            symlink("loop", directory + "/loop")
+            #expect(throws: SystemCall.Failure(number: ELOOP)) {
+                try ChangeLogFile.recover(from: directory + "/loop", limits: limits)
+            }
+            guard case .missing = try ChangeLogFile.recover(from: directory + "/none", limits: limits) else {
+                Issue.record("A missing file must be known to be missing.")
+                return
+            }
         }
     }
 
@@ -192,7 +269,7 @@ struct ChangeLogFileTests {
             let file = try ChangeLogFile.create(at: path, log: log, marks: [], sizeLimit: 1)
             let last = LogRecord(revision: .max, time: Timestamp(nanoseconds: 0), event: .unknown(domain))
             try file.append([.record(last), .record(last)])
-            #expect(ChangeLogFile.recover(from: path, limits: limits) == nil)
+            #expect(try intactLog(from: path, limits: limits) == nil)
         }
     }
 
@@ -215,7 +292,7 @@ struct ChangeLogFileTests {
             let mark = FileMark(domain: domain, hash: ContentHash(value: 1), revision: log.head)
             // Twice, because copied records can be copied again.
             for _ in 0..<2 { file = try file.replaced(log: log, marks: [mark]) }
-            let recovered = try #require(ChangeLogFile.recover(from: path, limits: limits))
+            let recovered = try #require(try intactLog(from: path, limits: limits))
             #expect(recovered.epoch == log.epoch)
             #expect(recovered.head == log.head)
             #expect(recovered.records == log.records(after: log.oldest - 1))
@@ -236,7 +313,7 @@ struct ChangeLogFileTests {
             log.count(domain, 6...6)
             try file.append(log.records(after: 5)?.map { .record($0) } ?? [])
             _ = try file.replaced(log: log, marks: [])
-            #expect(ChangeLogFile.recover(from: path, limits: limits)?.records == log.records(after: 0))
+            #expect(try intactLog(from: path, limits: limits)?.records == log.records(after: 0))
         }
     }
 
@@ -259,7 +336,7 @@ struct ChangeLogFileTests {
             #expect(try RawFile.read(path).count < 5_000)
             log.count(domain, number + 1...number + 1)
             try file.append(log.records(after: log.head - 1)?.map { .record($0) } ?? [])
-            let recovered = try #require(ChangeLogFile.recover(from: path, limits: limits))
+            let recovered = try #require(try intactLog(from: path, limits: limits))
             #expect(recovered.head == log.head)
             #expect(recovered.records.count == 11)
             #expect(recovered.marks == [domain: [mark]])
@@ -273,9 +350,9 @@ struct ChangeLogFileTests {
             let path = directory + "/log"
             let (log, marks) = sample()
             _ = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1 << 20)
-            let same = try #require(ChangeLogFile.recover(from: path, limits: limits))
+            let same = try #require(try intactLog(from: path, limits: limits))
             #expect(same.epoch == log.epoch)
-            let other = try #require(ChangeLogFile.recover(from: path, limits: limits, boot: ContentHash(value: 1)))
+            let other = try #require(try intactLog(from: path, limits: limits, boot: ContentHash(value: 1)))
             #expect(other.epoch != log.epoch)
             #expect(other.head == same.head)
             #expect(other.records == same.records)
@@ -294,7 +371,7 @@ struct ChangeLogFileTests {
             let hash = ContentHash(Array(bytes[..<(bytes.count - 8)])).value
             bytes.replaceSubrange((bytes.count - 8)..., with: Frame.bigEndian(hash))
             try RawFile.write(bytes, to: path)
-            #expect(ChangeLogFile.recover(from: path, limits: limits) == nil)
+            #expect(try intactLog(from: path, limits: limits) == nil)
 
             let edit = Edit(value: 1, time: Timestamp(nanoseconds: 1), writer: .agent, sequence: .max)
             let mark = FileMark(domain: domain, hash: nil, revision: 0, pending: ["a": edit])
@@ -330,7 +407,7 @@ struct ChangeLogFileTests {
                     _ = state.edit(request, now: .now())
                 }
                 let told = tell(store)
-                let recovered = try #require(ChangeLogFile.recover(from: fixture.logPath, limits: limits))
+                let recovered = try #require(try intactLog(from: fixture.logPath, limits: limits))
                 #expect(told == recovered.head, "\(name)")
             }
         }
@@ -342,7 +419,7 @@ extension ChangeLogFile {
     fileprivate func replaced(log: ChangeLog, marks: [FileMark]) throws -> ChangeLogFile {
         let contents = contents(log: log, marks: marks)
         let new = try ChangeLogFile(
-            drafting: contents, copying: try reader().read(contents.copied), for: path, sizeLimit: 20_000,
+            drafting: contents, copyingWith: try reader(), for: path, sizeLimit: 20_000,
             HistoryExclusions())
         try new.copyEntries(of: self, after: contents.end)
         try new.publish(at: path)

@@ -24,7 +24,7 @@ struct FileMarkGroupTests {
             _ = try ChangeLogFile.create(
                 at: directory + "/log", log: log, marks: [single],
                 groups: FileMarkGroup.groups(of: files, revision: 1), sizeLimit: 1 << 20)
-            let recovered = try #require(ChangeLogFile.recover(from: directory + "/log", limits: limits))
+            let recovered = try #require(try intactLog(from: directory + "/log", limits: limits))
             #expect(recovered.marks.count == count + 1)
             for (domain, hash) in files {
                 #expect(recovered.marks[domain] == [FileMark(domain: domain, hash: hash, revision: 1)])
@@ -64,7 +64,7 @@ struct FileMarkGroupTests {
             let path = directory + "/log"
             let groups = FileMarkGroup.groups(of: try files(1), revision: 1)
             _ = try ChangeLogFile.create(at: path, log: ChangeLog(), marks: [], groups: groups, sizeLimit: 1)
-            #expect(ChangeLogFile.recover(from: path, limits: limits) == nil)
+            #expect(try intactLog(from: path, limits: limits) == nil)
 
             let mark = FileMark(domain: Domain(.global), hash: ContentHash(value: 1), revision: 0)
             _ = try ChangeLogFile.create(at: path, log: ChangeLog(), marks: [mark], sizeLimit: 1)
@@ -73,7 +73,7 @@ struct FileMarkGroupTests {
             bytes.replaceSubrange(0..<16, with: Array("defaultsd log 2\n".utf8))
             bytes.replaceSubrange(size..<size + 8, with: Frame.bigEndian(ContentHash(Array(bytes[..<size])).value))
             try RawFile.write(bytes, to: path)
-            #expect(ChangeLogFile.recover(from: path, limits: limits)?.marks == [Domain(.global): [mark]])
+            #expect(try intactLog(from: path, limits: limits)?.marks == [Domain(.global): [mark]])
         }
     }
 }

@@ -61,7 +61,7 @@ struct HistoryRecoveryTests {
             var archive = HistoryArchive(path: fallback.archive)
             try archive.append([LogRecord(revision: 4, time: Timestamp(nanoseconds: 50), event: .recovered(domain))])
 
-            let recovered = location.recover(excluding: HistoryExclusions())
+            let recovered = try location.recover(excluding: HistoryExclusions())
             let log = try #require(recovered.log)
             #expect(log.records.map(\.revision) == Array(1...7) && recovered.head == 7 && log.head == 7)
             #expect(keys(log.records) == ["a1", "a2", "a3", "b1", "b2", "b3"])
@@ -71,12 +71,12 @@ struct HistoryRecoveryTests {
             let purpose = log.records.last?.changeSet?.origin?.purpose
             #expect(purpose == .undo(Cursor(epoch: other.epoch, revision: 6)), "The undone record has a new number.")
 
-            // The agent continues the file in the usual place, even if it keeps fewer records in memory.
+            // If the agent keeps fewer records in memory, the others are in the archive.
             try keep(log, at: location)
             location.removeFallback()
             #expect(!RawFile.exists(fallback.log) && !RawFile.exists(fallback.archive))
-            let again = try #require(location.recover(excluding: HistoryExclusions()).log)
-            #expect(again.records == log.records && again.epoch == log.epoch)
+            let again = try #require(try location.recover(excluding: HistoryExclusions()).log)
+            #expect(try archived(location) + again.records == log.records && again.epoch == log.epoch)
         }
     }
 
@@ -94,25 +94,40 @@ struct HistoryRecoveryTests {
             try write(fallback.log, "b", 6, at: 0)
             var old = HistoryArchive(path: fallback.archive)
             try old.append([LogRecord(revision: 100, time: Timestamp(nanoseconds: 0), event: .recovered(domain))])
-            let log = try #require(location.recover(excluding: HistoryExclusions()).log)
+            let log = try #require(try location.recover(excluding: HistoryExclusions()).log)
             try keep(log, at: location)
-            let records = try archived(location) + (location.recover(excluding: HistoryExclusions()).log?.records ?? [])
+            let records =
+                try archived(location) + (try location.recover(excluding: HistoryExclusions()).log?.records ?? [])
             #expect(keys(records) == ["b1", "b2", "b3", "b4", "b5", "b6"])
             // If the usual archive has records, the numbers continue far behind them.
             unlink(location.log)
-            let later = try #require(location.recover(excluding: HistoryExclusions()).log)
+            let later = try #require(try location.recover(excluding: HistoryExclusions()).log)
             #expect(keys(later.records) == ["b1", "b2", "b3", "b4", "b5", "b6"])
             #expect(later.records.allSatisfy { $0.revision > 1_000_000 })
         }
     }
 
-    @Test("A log in the fallback that was added before isn't added again")
-    func leftover() throws {
+    @Test("A log in the fallback is added once, whatever the clocks say, and later only what it has gained")
+    func addedOnce() throws {
         try withLocation { _, location, fallback in
-            try write(location.log, "a", 3, at: 100)
-            try write(fallback.log, "b", 2, at: 0)
-            let log = try #require(location.recover(excluding: HistoryExclusions()).log)
-            #expect(keys(log.records) == ["a1", "a2", "a3"])
+            // A clock was ahead when the usual log was written.
+            try write(location.log, "a", 3, at: 1 << 60)
+            let log = try write(fallback.log, "b", 2, at: 0)
+            for _ in 0..<3 {
+                let recovered = try #require(try location.recover(excluding: HistoryExclusions()).log)
+                try keep(recovered, at: location)
+                let again = try #require(try location.recover(excluding: HistoryExclusions()).log)
+                #expect(keys(try archived(location) + again.records) == ["a1", "a2", "a3", "b1", "b2"])
+                #expect(again.epoch == recovered.epoch)
+            }
+            let earlier = try #require(try intactLog(from: fallback.log, limits: PropertyListLimits()))
+            let file = try ChangeLogFile(
+                continuing: earlier, epoch: log.epoch, sizeLimit: 1 << 20, HistoryExclusions())
+            var longer = log
+            longer.append(.recovered(domain), at: Timestamp(nanoseconds: 9))
+            try file.append(longer.records(after: log.head)?.map { .record($0) } ?? [])
+            let last = try #require(try location.recover(excluding: HistoryExclusions()).log)
+            #expect(last.records.last?.event == .recovered(domain) && last.head == 6)
         }
     }
 
@@ -126,13 +141,13 @@ struct HistoryRecoveryTests {
                 damaged[position] ^= 0x10
                 try RawFile.write(damaged, to: location.log)
                 unlink(location.archive)
-                let recovered = location.recover(excluding: HistoryExclusions(["*/key2"]))
-                let all = try archived(location) + (recovered.log?.records ?? [])
-                let found = keys(all)
-                let expected = ["key1", "key2", "key3", "key4"].filter { recovered.log != nil || $0 != "key2" }
+                let recovered = try location.recover(excluding: HistoryExclusions(["*/key2"]))
+                let isIntact = recovered.log?.isDamaged == false
+                let found = keys(try archived(location) + (isIntact ? recovered.log?.records ?? [] : []))
+                let expected = ["key1", "key2", "key3", "key4"].filter { isIntact || $0 != "key2" }
                 #expect(found == expected.filter(found.contains), "byte \(position)")
                 #expect(found.count >= expected.count - 1, "byte \(position): more than the damaged record is missing")
-                if recovered.log == nil {
+                if !isIntact {
                     #expect(!found.contains("key2"), "byte \(position): an excluded key is in the archive")
                     #expect(recovered.warnings.count == 1 && RawFile.exists(location.log + ".damaged-1"))
                     #expect(found.isEmpty || recovered.head > 1_000_000, "byte \(position)")
@@ -156,12 +171,12 @@ struct HistoryRecoveryTests {
                 // The edit is saved, and then the value is set back, neither of which is in the log.
                 if isSaved { try fixture.writeLater(["a": 0]) }
                 let recovered = try #require(
-                    ChangeLogFile.recover(from: fixture.logPath, limits: PropertyListLimits()))
+                    try intactLog(from: fixture.logPath, limits: PropertyListLimits()))
                 #expect(recovered.isOutdated && recovered.epoch != first.cursor.epoch)
                 #expect(recovered.records.count == 1, "The history stays.")
                 let second = try fixture.resumedStore()
                 #expect(fixture.values(second) == (isSaved ? ["a": 0] : ["a": 1]))
-                let again = try #require(ChangeLogFile.recover(from: fixture.logPath, limits: PropertyListLimits()))
+                let again = try #require(try intactLog(from: fixture.logPath, limits: PropertyListLimits()))
                 #expect(!again.isOutdated && again.epoch == second.cursor.epoch)
             }
         }
@@ -181,7 +196,7 @@ struct HistoryRecoveryTests {
             } while: {
                 for number in 0..<5_000 { fixture.edit(store, ["key": .integer(Int64(number))]) }
             }
-            let recovered = try #require(ChangeLogFile.recover(from: fixture.logPath, limits: PropertyListLimits()))
+            let recovered = try #require(try intactLog(from: fixture.logPath, limits: PropertyListLimits()))
             #expect(recovered.head == 5_000 && recovered.first > 1)
             let older = try HistoryFile(reading: archive)?.records(before: recovered.first).map(\.revision) ?? []
             #expect(older.reversed() + recovered.records.map(\.revision) == Array(1...5_000))

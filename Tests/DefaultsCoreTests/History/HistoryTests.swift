@@ -51,7 +51,7 @@ struct HistoryTests {
             let file = try #require(try HistoryFile(reading: archive))
             revisions += file.records(before: request.before?.revision ?? 0).map(\.revision)
             // The archive ends where the file last lost records; the file still has those between.
-            let recovered = try #require(ChangeLogFile.recover(from: fixture.logPath, limits: PropertyListLimits()))
+            let recovered = try #require(try intactLog(from: fixture.logPath, limits: PropertyListLimits()))
             let first = try #require(recovered.records.first?.revision)
             #expect(file.newestRevision == first - 1)
             #expect(Array(revisions.dropFirst(inLog)) == Array((1..<first).reversed()))
@@ -68,7 +68,7 @@ struct HistoryTests {
             fixture.edit(store, ["key": 1])
             if isClosed { store.closeLog() }
             let recovered = try #require(
-                ChangeLogFile.recover(
+                try intactLog(
                     from: fixture.logPath, limits: PropertyListLimits(), boot: ContentHash(Array("other".utf8))))
             #expect(recovered.records.count == 1)
             #expect((recovered.epoch == store.cursor.epoch) == isClosed)
@@ -203,7 +203,7 @@ struct HistoryTests {
             let shown = try store.history(HistoryRequest()).records
             #expect(shown.count == 2)
             #expect(!"\(shown)".contains("hunter2"))
-            let recovered = try #require(ChangeLogFile.recover(from: fixture.logPath, limits: PropertyListLimits()))
+            let recovered = try #require(try intactLog(from: fixture.logPath, limits: PropertyListLimits()))
             let first = try #require(recovered.records.first)
             guard case .unknown(fixture.domain, let rest?) = first.event else {
                 Issue.record("\(first)")
@@ -238,7 +238,7 @@ struct HistoryTests {
             }
             edit(0..<100)
             #expect(store.logProblem == nil && store.archiveProblem?.errno == EISDIR)
-            let recovered = try #require(ChangeLogFile.recover(from: fixture.logPath, limits: PropertyListLimits()))
+            let recovered = try #require(try intactLog(from: fixture.logPath, limits: PropertyListLimits()))
             #expect(recovered.records.map(\.revision) == Array(1...100))
             rmdir(archive)
             defer { unlink(archive) }
@@ -290,7 +290,7 @@ struct HistoryTests {
                 #expect(received.origin == origin)
                 _ = try store.submit(received)
             }
-            let recovered = try #require(ChangeLogFile.recover(from: fixture.logPath, limits: PropertyListLimits()))
+            let recovered = try #require(try intactLog(from: fixture.logPath, limits: PropertyListLimits()))
             let found = recovered.records.map { record -> Origin? in
                 if case .change(let changeSet) = record.event { changeSet.origin } else { nil }
             }

@@ -310,7 +310,7 @@ struct LayerTests {
             _ = try fixture.store.start(resuming: nil)
             try fixture.write("{ a = 2; }", to: "first")
             try fixture.write("{ b = 1; }", to: "second")
-            let recovered = try #require(ChangeLogFile.recover(from: log, limits: PropertyListLimits()))
+            let recovered = try #require(try intactLog(from: log, limits: PropertyListLimits()))
             #expect(Set(recovered.marks.keys) == [fixture.first, fixture.managed])
             let store = Store(
                 directory: fixture.store.directory, system: fixture.store.system,

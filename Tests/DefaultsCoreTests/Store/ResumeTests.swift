@@ -130,7 +130,7 @@ struct ResumeTests {
         try withStoreFixture { fixture in
             let first = try fixture.storeWithLog()
             fixture.edit(first, ["a": 1])
-            let recovered = try #require(ChangeLogFile.recover(from: fixture.logPath, limits: Frame.messageLimits))
+            let recovered = try #require(try intactLog(from: fixture.logPath, limits: Frame.messageLimits))
             let log = ChangeLog(epoch: recovered.epoch, head: recovered.head, records: recovered.records)
             let second = Store(directory: PreferencesDirectory(path: fixture.directory), log: log)
             // A directory is in the way of the new file.

@@ -34,3 +34,10 @@ extension StreamEvent {
         }
     }
 }
+
+/// Returns what an earlier store left in an undamaged log file.
+func intactLog(
+    from path: String, limits: PropertyListLimits, boot: ContentHash = ChangeLogFile.boot
+) throws -> ChangeLogFile.Recovered? {
+    try ChangeLogFile.recover(from: path, limits: limits, boot: boot).intactLog
+}

@@ -36,7 +36,7 @@ struct StoreFixture {
 
     /// Returns a store that resumes the log of an earlier store, as an agent does after a crash.
     func resumedStore() throws -> Store {
-        guard let recovered = ChangeLogFile.recover(from: logPath, limits: PropertyListLimits()) else {
+        guard let recovered = try intactLog(from: logPath, limits: PropertyListLimits()) else {
             throw DefaultsError(.damaged, "The log wasn't recovered.")
         }
         let log = ChangeLog(epoch: recovered.epoch, head: recovered.head, records: recovered.records)

@@ -1,0 +1,50 @@
+import CLinux
+import Glibc
+import Linux
+import PropertyList
+
+/// The identity of a change log and of its file, as an entry of the file.
+package struct LogIdentity: Hashable, Sendable {
+    /// The last record of another log.
+    struct Position: Hashable, Sendable {
+        var log: UInt64
+        var revision: Revision
+    }
+
+    /// A random number, which every version of the file has.
+    private(set) var log = UInt64.random(in: 1...UInt64(Int64.max))
+    /// The file to which this entry was written; 0 before that.
+    var file: UInt64 = 0
+    /// The end of the fallback's log, whose records this log has.
+    var added: Position?
+
+    package init() {}
+
+    /// Creates the identity of a log that begins with the records of another one.
+    init(adding position: Position) { added = position }
+
+    /// Returns a number that distinguishes a file from its copies, even if a copy has its name and times.
+    static func file(_ file: borrowing FileDescriptor) throws(SystemCall.Failure) -> UInt64 {
+        let number = UInt64(try file.status().st_ino)
+        let birth = UInt64(bitPattern: linux_birth_time(file.number))
+        return ContentHash(Frame.bigEndian(number) + Frame.bigEndian(birth)).value >> 1
+    }
+}
+
+extension LogIdentity {
+    static let type = "identity"
+
+    var fields: DomainValues {
+        var fields: DomainValues = ["type": .string(Self.type), "log": .number(log), "file": .number(file)]
+        if let added { (fields["addedLog"], fields["addedRevision"]) = (.number(added.log), .number(added.revision)) }
+        return fields
+    }
+
+    init(_ fields: Fields) throws(DefaultsError) {
+        log = try fields.unsigned("log")
+        file = try fields.unsigned("file")
+        if fields.values["addedLog"] != nil {
+            added = Position(log: try fields.unsigned("addedLog"), revision: try fields.unsigned("addedRevision"))
+        }
+    }
+}

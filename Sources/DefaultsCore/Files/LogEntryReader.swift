@@ -1,0 +1,95 @@
+import Linux
+
+/// A reader of the entries in a change log file, which holds only a part of the file in memory.
+struct LogEntryReader: ~Copyable {
+    enum Item {
+        case entry(Entry)
+        /// Bytes that aren't an intact entry, up to the position of one.
+        case damage(before: Int)
+    }
+
+    /// An intact entry.
+    struct Entry {
+        let payload: ArraySlice<UInt8>
+        let hash: ContentHash
+        /// The position of the whole entry in the file.
+        let range: Range<Int>
+    }
+
+    private let file: FileDescriptor
+    private let size: Int
+    /// The position of the next entry.
+    private var position: Int
+    private var buffer: [UInt8] = []
+    private var bufferStart = 0
+    /// The number of bytes that may still be hashed in the search for an intact entry behind damage.
+    private var budget = 64 << 20
+
+    /// The number of bytes to read at a time.
+    static let portion = 1 << 20
+    /// The bytes with which every payload begins.
+    private static let magic = Array("bplist00".utf8)
+
+    /// Creates a reader.
+    ///
+    /// - Parameters:
+    ///   - file: The file, opened for reading.
+    ///   - size: The size of the file; what is appended later isn't read.
+    ///   - position: The position of the first entry.
+    init(_ file: consuming FileDescriptor, size: Int, from position: Int) {
+        self.file = file
+        (self.size, self.position) = (size, position)
+    }
+
+    /// Reads the next entry; returns `nil` if no intact entry follows.
+    ///
+    /// An incomplete entry at the end, which a crash leaves, isn't reported as damage.
+    mutating func next() throws(SystemCall.Failure) -> Item? {
+        if let entry = try entry(at: position) {
+            position = entry.range.upperBound
+            return .entry(entry)
+        }
+        guard try findEntry() else { return nil }
+        return .damage(before: position)
+    }
+
+    /// Moves on to the next intact entry, which may begin at any byte if a length is damaged.
+    private mutating func findEntry() throws(SystemCall.Failure) -> Bool {
+        var candidate = position + 1
+        while candidate + LogEntry.prefixSize + Self.magic.count <= size {
+            let start = candidate + LogEntry.prefixSize
+            guard try load(candidate, LogEntry.prefixSize + Self.magic.count) else { return false }
+            if buffer[(start - bufferStart)...].starts(with: Self.magic) {
+                let length = Int(Frame.length(buffer, at: candidate - bufferStart))
+                if length <= size - start { budget -= length }
+                if budget < 0 { return false }
+                if try entry(at: candidate) != nil {
+                    position = candidate
+                    return true
+                }
+            }
+            candidate += 1
+        }
+        return false
+    }
+
+    /// Reads the entry at a position; returns `nil` if there is no intact one.
+    private mutating func entry(at position: Int) throws(SystemCall.Failure) -> Entry? {
+        guard try load(position, LogEntry.prefixSize) else { return nil }
+        let length = Int(Frame.length(buffer, at: position - bufferStart))
+        let range = position..<position + LogEntry.prefixSize + length
+        guard range.upperBound <= size, try load(position, range.count) else { return nil }
+        let payload = buffer[(range.upperBound - length - bufferStart)..<(range.upperBound - bufferStart)]
+        let hash = ContentHash(value: Frame.number(buffer, at: position + 4 - bufferStart))
+        return ContentHash(payload) == hash ? Entry(payload: payload, hash: hash, range: range) : nil
+    }
+
+    /// Loads a part of the file into the buffer; returns false if the file ends before that.
+    private mutating func load(_ position: Int, _ count: Int) throws(SystemCall.Failure) -> Bool {
+        if position >= bufferStart, position + count <= bufferStart + buffer.count { return true }
+        guard position + count <= size else { return false }
+        buffer = try file.read(upTo: min(max(count, Self.portion), size - position), from: position)
+        bufferStart = position
+        return buffer.count >= count
+    }
+}

@@ -1,0 +1,86 @@
+import Glibc
+import Linux
+import PropertyList
+import TestSupport
+import Testing
+
+@testable import DefaultsCore
+
+@Suite("Stores that are started many times")
+struct ManyStartsTests {
+    private func size(_ path: String) throws -> Int { Int(try RawFile.status(path).st_size) }
+
+    /// Fills the log with the marks that a life leaves: of replaced versions, unsaved edits and single hosts.
+    private func fill(_ fixture: StoreFixture) throws {
+        let store = try fixture.storeWithLog()
+        for number in 0..<20 {
+            fixture.edit(store, ["a": .integer(Int64(number))])
+            try store.save(fixture.domain)
+        }
+        let host = Domain(fixture.domain.name, host: .only("AB-1"))
+        try RawFile.makeDirectory(fixture.directory + "/ByHost")
+        store.edit(EditRequest(domain: host, values: ["h": 1], writer: .testApp))
+        try store.save(host)
+        for number in 0..<50 {
+            try RawFile.write("{ a = \(number); }", to: "\(fixture.directory)/org.example.app\(number).plist")
+        }
+        fixture.edit(store, ["unsaved": .string(String(repeating: "x", count: 60_000))])
+    }
+
+    @Test(
+        "Starting again and again adds nothing to the log, however the store before has ended",
+        arguments: [true, false])
+    func noGrowth(isClosed: Bool) throws {
+        try withStoreFixture { fixture in
+            try fill(fixture)
+            // The first start records what the last session left unsaved, and the files that it hadn't read.
+            var store = try fixture.resumedStore()
+            let first = try size(fixture.logPath)
+            for number in 1...20 {
+                if isClosed { store.closeLog() }
+                store = try fixture.resumedStore()
+                #expect(try size(fixture.logPath) == first, "start \(number)")
+            }
+            #expect(store.pending().map(\.edits) == [1])
+            #expect(fixture.values(store)["a"] == 19)
+        }
+    }
+
+    @Test("With an edit in each session, the log grows by about as much each time")
+    func steadyGrowth() throws {
+        try withStoreFixture { fixture in
+            try fill(fixture)
+            var sizes: [Int] = []
+            for number in 0..<30 {
+                let store = try fixture.resumedStore()
+                fixture.edit(store, ["unsaved": nil, "b": .integer(Int64(number))])
+                try store.save(fixture.domain)
+                if number % 2 == 0 { store.closeLog() }
+                sizes.append(try size(fixture.logPath))
+            }
+            let steps = zip(sizes.dropFirst(), sizes).map { $0 - $1 }
+            #expect(steps.dropFirst().allSatisfy { $0 < 2_000 }, "\(steps)")
+        }
+    }
+
+    @Test("A log to which earlier versions added all marks at every start is replaced by a small one")
+    func shrinking() throws {
+        try withStoreFixture { fixture in
+            try fill(fixture)
+            // Such a log has the marks over and over.
+            let marks = try fixture.resumedStore().state.withLock { $0.marks() }
+            let earlier = try #require(try intactLog(from: fixture.logPath, limits: PropertyListLimits()))
+            let file = try ChangeLogFile(
+                continuing: earlier, epoch: earlier.epoch, sizeLimit: 32 << 20, HistoryExclusions())
+            while try size(fixture.logPath) < 20 << 20 { try file.append(marks.map { .mark($0) }) }
+            let store = try fixture.resumedStore()
+            #expect(store.needsMaintenance)
+            store.maintainHistory(HistoryThinning())
+            #expect(try size(fixture.logPath) < 1 << 20)
+            #expect(!store.needsMaintenance && store.pending().map(\.edits) == [1])
+            let again = try fixture.resumedStore()
+            #expect(again.records == store.records && again.cursor == store.cursor)
+            #expect(again.pending().map(\.edits) == [1])
+        }
+    }
+}
