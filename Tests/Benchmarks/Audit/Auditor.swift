@@ -17,7 +17,12 @@ struct Auditor {
     }
 
     /// Returns the discrepancies, as sentences.
-    func findings() throws -> [String] {
+    ///
+    /// - Parameter mayLackRecords: Whether the log may lack records, such as those made while the disk was full. Its
+    ///   values aren't compared then.
+    /// - Returns: The discrepancies.
+    /// - Throws: The reason why the agent can't be asked.
+    func findings(logMayLackRecords mayLackRecords: Bool = false) throws -> [String] {
         guard let agent = try AgentConnection.open(address, for: directory) else {
             throw DefaultsError(.agentUnavailable, "No agent serves \(directory.path).")
         }
@@ -29,7 +34,7 @@ struct Auditor {
             let snapshot = try agent.snapshot(of: domain)
             if let damage = snapshot.damage { findings.append(damage) }
             findings += fileFindings(domain, snapshot.values)
-            if let log { findings += logFindings(domain, snapshot.values, log) }
+            if let log, !mayLackRecords { findings += logFindings(domain, snapshot.values, log) }
         }
         return findings
     }

@@ -7,7 +7,7 @@ import Glibc
 final class AgentChild {
     private let process: ChildLines
     /// The time in seconds until the agent answered.
-    let timeToAnswer: Double
+    private(set) var timeToAnswer: Double
 
     /// Starts the agent, and waits until it answers.
     init(environment: [String: String]) throws {
@@ -28,6 +28,20 @@ final class AgentChild {
 
     /// Ends the agent as a crash does.
     func kill() { process.kill() }
+
+    /// Makes the agent restart as the installed program, and waits until that answers.
+    func upgrade(_ environment: [String: String]) throws {
+        let former = try Self.connect(environment)
+        Glibc.kill(pid, SIGUSR2)
+        // The former agent closes its connections when it ends.
+        while (try? former.domains()) != nil { usleep(500) }
+        let begin = Stopwatch.now
+        while (try? Self.connect(environment)) == nil {
+            guard Stopwatch.now - begin < 30 else { throw BenchFailure("The upgraded agent didn't become ready.") }
+            usleep(500)
+        }
+        timeToAnswer = Stopwatch.now - begin
+    }
 
     /// Connects to the agent found through the given environment variables.
     static func connect(_ variables: [String: String]) throws -> AgentConnection {

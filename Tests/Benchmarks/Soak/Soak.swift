@@ -7,13 +7,16 @@ struct Soak: ParsableCommand {
         discussion: """
             A foreign writer rewrites the file, key by key, while other keys are set through the agent. After each \
             round, all values must be in the agent and in the file, and a subscriber must have received each change \
-            as the bus promises. Each kind of writer has its turn. In the last four kinds, the agent is ended, by \
+            as the bus promises. Each kind of writer has its turn. In the next four kinds, the agent is ended, by \
             SIGTERM as often as by SIGKILL, and restarted: beside a slow writer, beside apps with the library, \
             beside apps that are killed themselves, and beside a long-lived app whose memory use and speed must not \
-            degrade. The exit status is 1 if anything was lost.
+            degrade. The last kind, life, consists of many short sessions, which end by signals, upgrades and a full \
+            disk; no file, and no figure of a start, may grow with their number. The exit status is 1 if anything \
+            was lost, or has grown.
             """)
 
-    @Option(help: "The total duration in seconds of all kinds.") var seconds = 600.0
+    @Option(help: "The total duration in seconds of all kinds but life.") var seconds = 600.0
+    @Option(help: "The number of sessions of life (default: 5 for 3 seconds, but at least 60).") var sessions: Int?
     @Option(help: "Run only this kind: \(SoakKind.allCases.map(\.rawValue).joined(separator: ", ")).")
     var only: SoakKind?
 
@@ -22,8 +25,8 @@ struct Soak: ParsableCommand {
         var isClean = true
         ChildLines.say(SoakResult.header)
         for kind in kinds {
-            let place = try SoakEnvironment()
-            let share = seconds / Double(kinds.count)
+            let place = try SoakEnvironment(diskBytes: kind == .life ? LifeSoak.diskBytes : nil)
+            let share = seconds / Double(max(1, kinds.count { $0 != .life }))
             let result =
                 if kind.hasOneAgent {
                     try ForeignSoak(kind: kind, place: place).run(for: share)
@@ -31,10 +34,13 @@ struct Soak: ParsableCommand {
                     try RestartSoak(place: place).run(for: share)
                 } else if kind == .lasting {
                     try LastingSoak(place: place).run(for: share)
+                } else if kind == .life {
+                    try LifeSoak(place: place, sessions: sessions ?? max(60, Int(seconds * 5 / 3))).run()
                 } else {
                     try CooperatingSoak(kind: kind, place: place).run(for: share)
                 }
             ChildLines.say(result.line)
+            for figure in result.figures { ChildLines.say("    \(figure)") }
             for finding in result.findings.prefix(20) { ChildLines.say("    \(finding)") }
             if !result.isClean { ChildLines.say("    The directories are kept: \(place.keep())") }
             isClean = isClean && result.isClean

@@ -3,22 +3,35 @@ import DefaultsCore
 import DefaultsKit
 import Foundation
 import Glibc
+import TestSupport
 
 /// The directories of a soak test, and the agent that serves them.
 final class SoakEnvironment {
     static let domain = "org.example.soak"
     private let root: URL
+    /// The parent of the preferences and the state: the root, or a small file system mounted in it.
+    private let store: String
+    private let disk: SmallFileSystem?
     private var agent: AgentChild?
     /// Whether the directories are kept for inspection.
     private var isKept = false
 
-    init() throws {
+    /// Creates the directories.
+    ///
+    /// - Parameter bytes: The size of the disk for the preferences and the state; `nil` if they need no disk of their
+    ///   own.
+    /// - Throws: The reason why they can't be created.
+    init(diskBytes bytes: Int? = nil) throws {
         root = FileManager.default.temporaryDirectory.appending(path: "defaults-soak-\(UUID().uuidString.prefix(8))")
-        for name in ["preferences", "runtime"] {
+        func makeDirectory(_ path: String) throws {
             try FileManager.default.createDirectory(
-                at: root.appending(path: name), withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         }
+        let mount = root.path + "/disk"
+        try makeDirectory(mount)
+        disk = SmallFileSystem.isAvailable ? try bytes.map { try SmallFileSystem(at: mount, bytes: $0) } : nil
+        store = disk?.path ?? root.path
+        for path in [store + "/preferences", store + "/state", root.path + "/runtime"] { try makeDirectory(path) }
     }
 
     deinit {
@@ -31,18 +44,28 @@ final class SoakEnvironment {
     /// - Returns: Their path.
     func keep() -> String {
         isKept = true
+        if disk != nil {
+            // The mounted disk ends with this program.
+            for name in ["preferences", "state"] {
+                try? FileManager.default.copyItem(atPath: "\(store)/\(name)", toPath: "\(root.path)/\(name)")
+            }
+        }
         return root.path
     }
 
-    var path: String { root.appending(path: "preferences/\(Self.domain).plist").path }
-    var preferences: String { root.appending(path: "preferences").path }
+    var path: String { path(of: Self.domain) }
+    var preferences: String { store + "/preferences" }
+    private var state: String { store + "/state" }
+    private var runtime: String { root.path + "/runtime" }
+
+    /// Returns the path of a domain's file.
+    func path(of domain: String) -> String { "\(preferences)/\(domain).plist" }
 
     /// The environment that makes programs, and Foundation, use these directories.
     var environment: [String: String] {
         [
             "DEFAULTS_DIRECTORY": preferences, "XDG_CONFIG_HOME": preferences,
-            "XDG_RUNTIME_DIR": root.appending(path: "runtime").path,
-            "XDG_STATE_HOME": root.appending(path: "state").path, "DEFAULTS_SYSTEM_DIRECTORIES": root.path + "/none",
+            "XDG_RUNTIME_DIR": runtime, "XDG_STATE_HOME": state, "DEFAULTS_SYSTEM_DIRECTORIES": root.path + "/none",
             "DEFAULTS_MANAGED_DIRECTORY": root.path + "/none",
         ]
     }
@@ -59,8 +82,24 @@ final class SoakEnvironment {
 
     /// Ends the agent with SIGTERM or SIGKILL, at random.
     func stopAgent() {
-        if Bool.random() { agent?.terminate() } else { agent?.kill() }
+        if Bool.random() { terminateAgent() } else { killAgent() }
+    }
+
+    /// Ends the agent as a service manager does.
+    func terminateAgent() {
+        agent?.terminate()
         agent = nil
+    }
+
+    /// Ends the agent as a crash does.
+    func killAgent() {
+        agent?.kill()
+        agent = nil
+    }
+
+    /// Makes the agent restart in place, as `Config/install` does, and waits until the new one answers.
+    func upgradeAgent() throws {
+        try agent?.upgrade(environment)
     }
 
     /// Connects to the agent.
@@ -71,6 +110,59 @@ final class SoakEnvironment {
         let environment = Environment(environment)
         let directory = try PreferencesDirectory(environment: environment)
         let address = try AgentAddress(for: directory, environment: environment)
-        return try Auditor(directory, address, environment).findings()
+        return try Auditor(directory, address, environment).findings(logMayLackRecords: hasDisk)
+    }
+
+    // MARK: Figures
+
+    /// Returns the figures of the agent after its start.
+    func measureAgent() throws -> LifeFigures.Agent {
+        guard let agent else { throw BenchFailure("No agent is running.") }
+        let status = try String(contentsOfFile: "/proc/\(agent.pid)/status", encoding: .utf8)
+        func number(_ name: String) -> Int {
+            let line = status.split(separator: "\n").first { $0.hasPrefix("\(name):") } ?? ""
+            return line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0
+        }
+        return LifeFigures.Agent(
+            seconds: agent.timeToAnswer, residentBytes: number("VmRSS") << 10, peakBytes: number("VmHWM") << 10,
+            descriptors: namesOfFiles(in: "/proc/\(agent.pid)/fd").count, threads: number("Threads"))
+    }
+
+    /// The files in the directories of the preferences, the state and the socket.
+    var files: [LifeFigures.File] { [preferences, state, runtime].flatMap { files(in: $0) } }
+
+    /// The size of the change log file.
+    var logBytes: Int { files(in: state).first { $0.path.hasSuffix(".log") }?.bytes ?? 0 }
+
+    private func files(in directory: String) -> [LifeFigures.File] {
+        namesOfFiles(in: directory).flatMap { name in
+            var status = stat()
+            let path = "\(directory)/\(name)"
+            guard lstat(path, &status) == 0 else { return [LifeFigures.File]() }
+            if status.st_mode & S_IFMT == S_IFDIR { return files(in: path) }
+            let time = status.st_mtim.tv_sec * 1_000_000_000 + status.st_mtim.tv_nsec
+            return [LifeFigures.File(path: path, bytes: Int(status.st_size), inode: status.st_ino, time: time)]
+        }
+    }
+
+    // MARK: The disk
+
+    /// Whether the preferences and the state are on a disk that can be filled.
+    var hasDisk: Bool { disk != nil }
+    private var filler: String { store + "/fill" }
+
+    /// Fills the disk to its last byte.
+    func fillDisk() throws {
+        let file = open(filler, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(file) }
+        let block = [UInt8](repeating: 1, count: 1 << 16)
+        var size = block.count
+        while size > 0 { if write(file, block, size) < size { size /= 2 } }
+        guard errno == ENOSPC else { throw TestSystemError("fill") }
+    }
+
+    /// Frees what `fillDisk` has filled.
+    func emptyDisk() throws {
+        guard unlink(filler) == 0 else { throw TestSystemError("unlink \(filler)") }
     }
 }

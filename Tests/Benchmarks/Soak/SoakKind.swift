@@ -31,10 +31,14 @@ enum SoakKind: String, CaseIterable, ExpressibleByArgument, Sendable {
     case storm
     /// One long-lived app that uses thousands of suites, while the agent is suspended, ended and replaced.
     case lasting
+    /// Many sessions of one agent over the same directories, ended by SIGTERM, SIGKILL, upgrades and a full disk.
+    ///
+    /// Neither the files nor the figures of a start may grow with the number of sessions.
+    case life
 
     /// Whether the writer may leave the file half-written.
     var mayTear: Bool { self == .killed }
 
     /// Whether one agent runs for the whole soak, beside a foreign writer.
-    var hasOneAgent: Bool { ![.restarted, .cooperating, .storm, .lasting].contains(self) }
+    var hasOneAgent: Bool { ![.restarted, .cooperating, .storm, .lasting, .life].contains(self) }
 }

@@ -12,6 +12,8 @@ struct SoakResult {
     var ends = 0
     var records = 0
     var findings: [String] = []
+    /// Figures for the report, such as sizes.
+    var figures: [String] = []
 
     var isClean: Bool { foreignLost == 0 && ownLost == 0 && findings.isEmpty }
 
