@@ -3,7 +3,8 @@ import Glibc
 /// A pattern for names: `*` matches any number of characters, `?` any one character, and `\` escapes the next
 /// character.
 ///
-/// Names are compared byte by byte, in UTF-8.
+/// Domain names are compared byte by byte, in UTF-8, as their files are. Keys are compared by canonical equivalence, as
+/// in a dictionary, in which "é" as one scalar and "é" as two are the same key.
 package struct GlobPattern: Hashable, Sendable {
     package let text: String
     /// The bytes before the first wildcard; all bytes if there is none.
@@ -25,7 +26,6 @@ package struct GlobPattern: Hashable, Sendable {
     }
 
     package init(_ text: String) {
-        self.text = text
         var parts: [Part] = []
         var isEscaped = false
         for byte in text.utf8 {
@@ -41,6 +41,11 @@ package struct GlobPattern: Hashable, Sendable {
         }
         // A backslash at the end stands for itself.
         if isEscaped { parts.append(.exactly(UInt8(ascii: "\\"))) }
+        self.init(text, parts)
+    }
+
+    private init(_ text: String, _ parts: [Part]) {
+        self.text = text
         let first = parts.firstIndex { $0.byte == nil } ?? parts.count
         let last = parts.lastIndex { $0.byte == nil } ?? parts.count - 1
         prefix = parts[..<first].compactMap(\.byte)
@@ -92,6 +97,42 @@ package struct GlobPattern: Hashable, Sendable {
             return tables?.match(UnsafeBufferPointer(rebasing: name[prefix.count..<end])) ?? true
         }
     }
+
+    /// Returns whether the pattern matches a whole key: `?` is a character as a user sees it, such as a letter with its
+    /// accents.
+    ///
+    /// Each character is replaced by a scalar that stands for it and its equivalents. Almost all keys and patterns are
+    /// in ASCII, and are compared as they are.
+    package func matches(key: String) -> Bool {
+        if text.isASCII, key.isASCII { return matches(key) }
+        let size = prefix.count + middle.count + suffix.count
+        // No character takes more than nine times as many bytes as an equivalent one, so this doesn't match, and a long
+        // pattern costs no more than a key of that size.
+        if size > 20 * key.utf8.count + 2 { return false }
+        var scalars: [Character: Unicode.Scalar] = [:]
+        var parts: [Part] = []
+        var literal: [UInt8] = []
+        for part in prefix.map({ .exactly($0) }) + middle + suffix.map({ .exactly($0) }) + [nil] {
+            if let byte = part?.byte {
+                literal.append(byte)
+                continue
+            }
+            for character in String(decoding: literal, as: UTF8.self).separated {
+                let next = Unicode.Scalar(0x1_0000 + UInt32(scalars.count)) ?? Self.other
+                let scalar = scalars[character] ?? next
+                scalars[character] = scalar
+                parts += UTF8.encode(scalar).map { Array($0) }?.map { .exactly($0) } ?? []
+            }
+            literal = []
+            if let part { parts.append(part) }
+        }
+        var name = ""
+        for character in key.separated { name.unicodeScalars.append(scalars[character] ?? Self.other) }
+        return GlobPattern(text, parts).matches(name)
+    }
+
+    /// Stands for all characters that aren't in a pattern.
+    private static let other: Unicode.Scalar = "\u{FFFD}"
 
     /// The bit masks of a pattern's parts: bit n of a mask is the n-th part that isn't a run.
     private struct Tables: Sendable {
@@ -168,5 +209,18 @@ package struct GlobPattern: Hashable, Sendable {
             }
             return state[lastWord] & lastBit != 0
         }
+    }
+}
+
+extension String {
+    /// Whether all characters are in ASCII.
+    fileprivate var isASCII: Bool {
+        var span = utf8Span
+        return span.checkForASCII()
+    }
+
+    /// The characters, in which a line feed is one of its own even after a carriage return, as in ASCII.
+    fileprivate var separated: [Character] {
+        flatMap { $0 == "\r\n" ? ["\r", "\n"] : [$0] }
     }
 }

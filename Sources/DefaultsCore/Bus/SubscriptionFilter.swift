@@ -45,7 +45,7 @@ package struct SubscriptionFilter: Hashable, Sendable {
 
     /// Returns whether the key passes the filter.
     package func includes(key: String) -> Bool {
-        keys.isEmpty || keys.contains { $0.matches(key) }
+        keys.isEmpty || keys.contains { $0.matches(key: key) }
     }
 
     /// Returns the part of a record that passes the filter; `nil` if nothing does.

@@ -27,7 +27,8 @@ package struct HistoryExclusions: Hashable, Sendable {
     /// Returns whether a key's values must not be kept.
     package func exclude(_ key: String, of domain: Domain) -> Bool {
         patterns.contains { pattern in
-            pattern.domain.matches(domain.name.description) && pattern.key.map { $0.matches(key) } ?? true
+            // Users can't see which spelling of a name they have typed.
+            pattern.domain.matches(key: domain.name.description) && pattern.key.map { $0.matches(key: key) } ?? true
         }
     }
 

@@ -78,6 +78,40 @@ struct FilterTests {
         #expect(!GlobPattern.exactly("*\u{301}").matches("x\u{301}"))
     }
 
+    @Test(
+        "A pattern of keys matches a key in any canonically equivalent spelling",
+        arguments: [
+            ("caf\u{E9}", "cafe\u{301}", true), ("cafe\u{301}", "caf\u{E9}", true),
+            ("caf\u{E9}*", "cafe\u{301}s", true),
+            ("*\u{E9}", "cafe\u{301}", true), ("c*\u{E9}?", "cafe\u{301}s", true), ("caf?", "cafe\u{301}", true),
+            ("caf?", "caf\u{E9}", true), ("cafe*", "cafe\u{301}", false), ("cafe*", "caf\u{E9}", false),
+            ("Key", "\u{212A}ey", true), ("K*", "\u{212A}ey", true), ("\u{212A}*", "Key", true),
+            ("*\u{1100}\u{1161}*", "x\u{AC00}y", true), ("\\\u{E9}", "e\u{301}", true),
+            ("caf\u{E8}", "cafe\u{301}", false),
+            ("\u{E9}", "e", false), ("??", "\r\n", true), ("??\u{E9}", "\r\n\u{E9}", true), ("*", "", true),
+            ("\u{E9}", "", false), ("*\u{E9}*\u{E9}*", "e\u{301}", false), ("*\u{E9}*\u{E9}*", "e\u{301}\u{E9}", true),
+            ("\u{390}", "\u{3B9}\u{308}\u{301}", true), ("q\u{307}\u{323}", "q\u{323}\u{307}", true),
+        ])
+    func equivalentKeys(pattern: String, key: String, fits: Bool) {
+        #expect(GlobPattern(pattern).matches(key: key) == fits)
+        let filter = SubscriptionFilter(keys: [GlobPattern(pattern)])
+        #expect(filter.includes(key: key) == fits)
+        #expect(HistoryExclusions(["a.b/\(pattern)"]).exclude(key, of: Domain(DomainName(unchecked: "a.b"))) == fits)
+    }
+
+    @Test("A pattern agrees about keys in both normal forms")
+    func normalForms() {
+        var random = PseudoRandom(seed: 12)
+        for round in 0..<5_000 {
+            let pieces = (0..<random.below(8)).map { _ in random.pick(["a", "\u{E9}", "e", "漢", "\u{AC00}", "*", "?"]) }
+            let name = (0..<random.below(8)).map { _ in random.pick(["a", "\u{E9}", "e", "漢", "\u{AC00}"]) }.joined()
+            let forms = [pieces.joined(), pieces.joined().decomposed].flatMap { pattern in
+                [name, name.decomposed].map { GlobPattern(pattern).matches(key: $0) }
+            }
+            #expect(Set(forms).count == 1, "\(pieces) \(name), round \(round), seed 12")
+        }
+    }
+
     @Test("Matching time never grows with the product of pattern length and name length", .timeLimit(.minutes(1)))
     func worstCase() {
         // A matcher that tries every position for every run would take 2,000 to the 30th power steps.
@@ -87,6 +121,9 @@ struct FilterTests {
         // Here a near match begins at each position of the name.
         let letters = "*" + String(repeating: "a", count: 5_000) + "b*"
         #expect(!GlobPattern(letters).matches(String(repeating: "a", count: 200_000)))
+        #expect(!GlobPattern(letters).matches(key: String(repeating: "a", count: 200_000) + "\u{E9}"))
+        let long = GlobPattern(String(repeating: "\u{E9}*", count: 100_000))
+        for _ in 0..<10_000 { #expect(!long.matches(key: "e\u{301}")) }
     }
 
     @Test("A record passes a filter as one record with only the matching keys")
@@ -203,5 +240,14 @@ struct NetChangeTests {
             domain: a, source: .file, changes: [KeyChange(key: "x", old: 2, new: 1)], overruled: [lost])
         let joined = NetChange.coalesce([record(1, .change(a, "x", from: 1, to: 2)), record(2, .change(changeSet))])
         #expect(joined == [record(2, .change(ChangeSet(domain: a, source: .file, changes: [], overruled: [lost])))])
+    }
+}
+
+extension String {
+    /// The text with some letters decomposed.
+    fileprivate var decomposed: String {
+        unicodeScalars.reduce(into: "") { text, scalar in
+            text += scalar == "\u{E9}" ? "e\u{301}" : scalar == "\u{AC00}" ? "\u{1100}\u{1161}" : String(scalar)
+        }
     }
 }
