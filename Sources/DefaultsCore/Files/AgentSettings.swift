@@ -46,10 +46,14 @@ package struct AgentSettings: Hashable, Sendable {
                 break
             case ("Directory", _):
                 problems.append("Directory must be a string that begins with \"/\" or \"~/\".")
-            case ("HistoryExcludes", .array(let values)) where values.allSatisfy { $0.text?.isEmpty == false }:
-                historyExclusions = HistoryExclusions(values.compactMap(\.text))
-            case ("HistoryExcludes", _):
-                problems.append("HistoryExcludes must be an array of patterns: \"domain\" or \"domain/key\".")
+            case ("HistoryExcludes", let value):
+                let entries = value.elements
+                let patterns = (entries ?? []).compactMap(\.text).filter { !$0.isEmpty }
+                // An invalid pattern must not let the secrets of the valid ones into the history.
+                historyExclusions = patterns.isEmpty && entries != [] ? .unknown : HistoryExclusions(patterns)
+                if patterns.count != entries?.count {
+                    problems.append("HistoryExcludes must be an array of patterns: \"domain\" or \"domain/key\".")
+                }
             default:
                 guard let (path, range) = Self.numbers[key] else {
                     problems.append("\(key) isn't a setting of the agent.")
@@ -86,17 +90,23 @@ package struct AgentSettings: Hashable, Sendable {
     package var logCapacity: ChangeLog.Capacity { ChangeLog.Capacity(records: logRecords, bytes: logBytes) }
 
     /// Reads the settings from the agent's own domain; an invalid setting keeps its default and is reported.
+    ///
+    /// If the file can't be read, the exclusions are unknown.
     package static func read(from directory: PreferencesDirectory) -> (settings: AgentSettings, problems: [String]) {
         var problems: [String] = []
-        let values: DomainValues
+        var values: DomainValues = [:]
+        var isRead = true
         switch domain.map({ DomainFile(path: directory.path(of: $0)).read(known: nil) }) {
         case .contents(let contents)?: values = contents.values
         case .unusable(let damage)?:
             problems.append(damage.error.description)
-            values = [:]
-        case nil, .missing?, .unchanged?, .beingWritten?: values = [:]
+            isRead = false
+        case .beingWritten?: isRead = false
+        case nil, .missing?, .unchanged?: break
         }
-        return (AgentSettings(values, problems: &problems), problems)
+        var settings = AgentSettings(values, problems: &problems)
+        if !isRead { settings.historyExclusions = .unknown }
+        return (settings, problems)
     }
 
     /// The agent's own domain.
@@ -185,6 +195,8 @@ package struct AgentSettings: Hashable, Sendable {
 extension PropertyListValue {
     /// The text of a string; `nil` for other values.
     fileprivate var text: String? { if case .string(let text) = self { text } else { nil } }
+    /// The elements of an array; `nil` for other values.
+    fileprivate var elements: [PropertyListValue]? { if case .array(let elements) = self { elements } else { nil } }
 }
 
 extension ArraySlice<UInt8> {

@@ -7,14 +7,29 @@ package struct HistoryExclusions: Hashable, Sendable {
     }
 
     private var patterns: [Pattern] = []
+    /// The texts of the patterns.
+    let texts: [String]
+    /// Whether nobody knows which keys these are, so that all count as excluded.
+    package let areUnknown: Bool
 
-    package init() {}
+    /// Creates exclusions of no key.
+    package init() { self.init([]) }
+
+    /// Exclusions for as long as the settings can't be read.
+    package static let unknown = HistoryExclusions([], areUnknown: true)
+
+    /// The exclusions that apply to what is already in the history: none if they are unknown, since values that are
+    /// removed can't be restored.
+    package var ofEarlierEntries: HistoryExclusions { areUnknown ? HistoryExclusions() : self }
 
     /// Creates exclusions from patterns.
     ///
     /// - Parameter texts: Patterns with `*` and `?`: of a domain's name, or of a name and a key, with a slash between
     ///   them. The global domain may also be named `-g`.
-    package init(_ texts: [String]) {
+    package init(_ texts: [String]) { self.init(texts, areUnknown: false) }
+
+    private init(_ texts: [String], areUnknown: Bool) {
+        (self.texts, self.areUnknown) = (texts, areUnknown)
         patterns = texts.map { text in
             let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             let domain = parts[0] == "-g" ? DomainName.global.description : parts[0]
@@ -22,28 +37,37 @@ package struct HistoryExclusions: Hashable, Sendable {
         }
     }
 
-    package var isEmpty: Bool { patterns.isEmpty }
+    package var isEmpty: Bool { patterns.isEmpty && !areUnknown }
 
     /// Returns whether a key's values must not be kept.
     package func exclude(_ key: String, of domain: Domain) -> Bool {
-        patterns.contains { pattern in
-            // Users can't see which spelling of a name they have typed.
-            pattern.domain.matches(key: domain.name.description) && pattern.key.map { $0.matches(key: key) } ?? true
-        }
+        areUnknown
+            || patterns.contains { pattern in
+                // Users can't see which spelling of a name they have typed.
+                pattern.domain.matches(key: domain.name.description) && pattern.key.map { $0.matches(key: key) } ?? true
+            }
     }
 
     /// Returns what may be kept of an entry of the change log.
     ///
-    /// A mark loses the unsaved edits of excluded keys.
+    /// A mark loses the unsaved edits of excluded keys, and what was set together with them.
     func redact(_ entry: LogEntry) -> LogEntry {
-        if patterns.isEmpty { return entry }
+        if isEmpty { return entry }
         switch entry {
         case .record(let record): return .record(redact(record))
         case .mark(var mark):
-            mark.pending = mark.pending.filter { !exclude($0.key, of: mark.domain) }
+            mark.pending = edits(mark.pending, of: mark.domain)
             return .mark(mark)
         case .marks, .identity, .end: return entry
         }
+    }
+
+    /// Returns which of a domain's unsaved edits may be kept: those that can be kept as a whole.
+    func edits(_ pending: [String: Edit], of domain: Domain) -> [String: Edit] {
+        let excluded = pending.filter { exclude($0.key, of: domain) }
+        if excluded.isEmpty { return pending }
+        let torn = Set(excluded.values.map(\.sequence)).subtracting([Edit.unordered])
+        return pending.filter { excluded[$0.key] == nil && !torn.contains($0.value.sequence) }
     }
 
     /// Returns what may be kept of a record, and shown in the history.
@@ -51,7 +75,7 @@ package struct HistoryExclusions: Hashable, Sendable {
     /// A change set with an excluded key becomes an unknown change, so that a follower that resumes from the file reads
     /// the values again. The rest of the change set stays with it, for the history.
     func redact(_ record: LogRecord) -> LogRecord {
-        guard !patterns.isEmpty, let changeSet = record.changeSet else { return record }
+        guard !isEmpty, let changeSet = record.changeSet else { return record }
         let isAffected =
             changeSet.changes.contains { exclude($0.key, of: changeSet.domain) }
             || changeSet.overruled.contains { exclude($0.key, of: changeSet.domain) }

@@ -92,6 +92,8 @@ struct Recovery {
         lastSequence = unsaved.values.reduce(lastSequence) { max($0, $1.sequence) }
         for record in records where record.revision > mark.revision {
             guard let changeSet = record.changeSet, changeSet.domain == domain else { continue }
+            // The log lacks a part of this edit, which is lost as a whole if it hasn't been saved.
+            if case .unknown = record.event, case .app = changeSet.source { continue }
             for change in changeSet.changes {
                 guard case .app = changeSet.source else {
                     unsaved[change.key] = nil

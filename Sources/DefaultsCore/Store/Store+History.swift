@@ -61,10 +61,11 @@ extension Store {
                 keeping.isMaintenanceRequested = false
                 return (keeping.mustRedact, keeping.exclusions)
             }
+            rememberExclusions()
             let isLogClean = replaceLogFile(&archive, thinning)
             do throws(SystemCall.Failure) {
                 if mustRedact || archive?.isOversized(thinning.bytes) == true {
-                    try archive?.thin(thinning, without: exclusions, now: now)
+                    try archive?.thin(thinning, without: exclusions.ofEarlierEntries, now: now)
                 }
                 if mustRedact, isLogClean {
                     removeDamagedCopies()
@@ -233,7 +234,7 @@ extension Store {
 
     /// Removes damaged copies of the files, which may have excluded keys.
     private func removeDamagedCopies() {
-        let paths = logFile.withLock { [$0.location?.path, $0.archivePath] }.compactMap(\.self)
+        let paths = logFile.withLock { [$0.location?.path, $0.archivePath] + $0.fallbackPaths }.compactMap(\.self)
         for path in paths { DamagedCopies.remove(of: path) }
     }
 }

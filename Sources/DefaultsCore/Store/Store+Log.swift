@@ -22,7 +22,7 @@ extension Store {
         // No other thread uses the store yet, so the order of locks doesn't matter here.
         try logFile.withLock { keeping throws(DefaultsError) in
             (keeping.archivePath, keeping.exclusions) = (archive, exclusions)
-            keeping.mustRedact = !exclusions.isEmpty
+            keeping.mustRedact = !exclusions.ofEarlierEntries.isEmpty
             ChangeLogFile.removeLeftovers(of: path)
             let (published, state) = state.withLock { state in
                 let published = (state.outbox ?? []).compactMap {

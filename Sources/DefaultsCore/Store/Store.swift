@@ -97,6 +97,8 @@ package final class Store: Sendable {
         var location: (path: String, sizeLimit: Int)?
         /// The path of the archive, if there is one.
         var archivePath: String?
+        /// The paths of the fallback's files, of which damaged copies may be left.
+        var fallbackPaths: [String?] = []
         /// The reason why records aren't being moved to the archive; they stay in the file.
         var archiveProblem: DefaultsError?
         /// The keys whose values are kept neither in the file nor in the archive.

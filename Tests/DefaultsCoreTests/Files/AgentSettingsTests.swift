@@ -20,6 +20,20 @@ struct AgentSettingsTests {
         #expect([settings.maximumConnections, settings.maximumSubscriptions] == [3, 4])
     }
 
+    @Test("Valid patterns of excluded keys apply beside invalid ones, and without a valid one, no key is kept")
+    func exclusions() {
+        let table: [(PropertyListValue, HistoryExclusions)] = [
+            (["a/b", 7, "", "c"], HistoryExclusions(["a/b", "c"])), (.array([]), HistoryExclusions()), ([7], .unknown),
+            ("a/b", .unknown), (7, .unknown), (.dictionary(["x": "a/b"]), .unknown),
+        ]
+        for (value, expected) in table {
+            var problems: [String] = []
+            let settings = AgentSettings(["HistoryExcludes": value], problems: &problems)
+            #expect(settings.historyExclusions == expected, "\(value)")
+            #expect(problems.isEmpty == (value == .array([])), "\(value)")
+        }
+    }
+
     @Test(
         "An invalid setting keeps its default and is reported with an explanation",
         arguments: [
