@@ -75,7 +75,7 @@ struct Agent: Sendable {
         // Start the watcher before files and connections are opened, because libinotifytools can't use a descriptor
         // above 1023.
         let watcher = ForkSafeMutex(try Self.watch(directory, system))
-        let (settings, problems) = AgentSettings.read(from: directory)
+        var (settings, problems) = AgentSettings.read(from: directory)
         let log = AgentLog(level: logLevel, settings: settings)
         problems.forEach { log.logger.warning("\($0)") }
         if let exposure = directory.exposure { log.logger.warning("\(exposure)") }
@@ -86,6 +86,15 @@ struct Agent: Sendable {
         // Everything in the directory is about to be read, so the watcher's events so far are redundant.
         _ = watcher.withLock { $0.read() }
         let location = Self.logLocation(directory, address, claims, environment, log)
+        if settings.historyExclusions.areUnknown {
+            let known = ExclusionsFile(besideLog: location.log).exclusions
+            settings.historyExclusions = known ?? .unknown
+            log.logger.warning(
+                """
+                The setting HistoryExcludes can't be read. Until it can, \
+                \(known == nil ? "no values get into the history." : "the last known patterns apply.")
+                """)
+        }
         let (store, outcome) = try Self.open(directory, system, location, settings, log)
         let engine = Engine(
             store: store, watcher: watcher, settings: settings, problems: problems, log: log, on: eventLoop,
@@ -151,6 +160,7 @@ struct Agent: Sendable {
         earlier.warnings.forEach { log.logger.warning("\($0)") }
         let store = Store(
             directory: directory, system: system, limits: limits, log: earlier.changeLog(settings.logCapacity))
+        if let fallback = location.fallback { store.noteFallback(log: fallback.log, archive: fallback.archive) }
         let outcome = try store.start(resuming: earlier.log)
         // If this fails, the engine reports the failure and retries.
         let isKept: ()? = try? store.keepLog(
@@ -168,7 +178,7 @@ struct Agent: Sendable {
         var backoff = Backoff(from: .milliseconds(20), to: .milliseconds(200), timeout: .seconds(2))
         while true {
             do throws(DefaultsError) {
-                return try location.recover(excluding: settings.historyExclusions)
+                return try location.recover(excluding: settings.historyExclusions.ofEarlierEntries)
             } catch {
                 if !backoff.wait() { throw error }
             }

@@ -126,17 +126,38 @@ extension Engine {
 
     // MARK: Conditional edits
 
+    /// Applies an edit of which the change log may hold only a part, and saves it.
+    ///
+    /// If the file can't be saved before the client stops waiting, the edit is in effect and pending, like any other.
+    ///
+    /// - Parameter request: The edit to apply.
+    /// - Returns: The revision of the edit's record, as from `Store.submit`.
+    /// - Throws: The errors of `Store.submit`.
+    func commitAndSave(_ request: EditRequest) async throws(DefaultsError) -> Revision {
+        let end = NIODeadline.now() + .seconds(2)
+        do throws(DefaultsError) {
+            let revision = try await commit(request, until: end)
+            _ = await save(store.pending(among: [request.domain]), until: end)
+            return revision
+        } catch {
+            // Only an edit that is made on a condition needs the directory's lock.
+            return try store.submit(request)
+        }
+    }
+
     /// Applies a conditional edit, and saves it immediately.
     ///
     /// The condition is checked against the file, under the directory's lock. If it were checked only in memory, it
     /// might seem to hold while another process (such as a command that found no agent) is replacing the file; the
     /// later of the two saves would then undo an edit that was already confirmed.
     ///
-    /// - Parameter request: The edit to apply.
+    /// - Parameters:
+    ///   - request: The edit to apply.
+    ///   - end: The deadline for the lock; `nil` if it is ten seconds from now.
     /// - Returns: The revision of the edit's record, as from `Store.commit`.
-    /// - Throws: `locked` if another process has held the lock for ten seconds, and the errors of `Store.commit`.
-    func commit(_ request: EditRequest) async throws(DefaultsError) -> Revision {
-        let end = NIODeadline.now() + SaveObstacles.limit
+    /// - Throws: `locked` if another process has held the lock until then, and the errors of `Store.commit`.
+    func commit(_ request: EditRequest, until end: NIODeadline? = nil) async throws(DefaultsError) -> Revision {
+        let end = end ?? .now() + SaveObstacles.limit
         while true {
             let policy = policy(for: request.domain)
             let outcome = await onDiskSaving { store in

@@ -108,8 +108,9 @@ actor Engine: Service {
         if let problem = store.logProblem { storeLostLog(problem) }
         report(outcome.problem)
         reportSystemProblems()
-        // The settings were read before the store was observed.
-        compareSettings()
+        // The settings were read before the store was observed. Until their file can be read, they stay as they are.
+        let isUnread = AgentSettings.domain.map { outcome.beingWritten.contains($0) || outcome.unreadable.contains($0) }
+        if isUnread != true { compareSettings() }
         revisit(outcome)
         // A crash may have left displaced files.
         plan(.examineDisplaced, in: .zero)
@@ -150,8 +151,16 @@ actor Engine: Service {
         _ = await onDisk { $0.examineDisplaced() }
         // Changes that foreign writers made to displaced files are now pending.
         for (domain, error) in await save(store.pending().map(\.domain), until: .now() + .seconds(5)) {
-            log.logger.error(
-                "Edits of \(domain) were not saved; the change log keeps them for the next agent: \(error)")
+            let fate =
+                if store.logProblem != nil {
+                    "and the change log can't be written, so they are lost if their programs have ended"
+                } else if store.hasEditsNotLogged(of: domain) {
+                    "the change log keeps them for the next agent, except those with keys in HistoryExcludes, which "
+                        + "are lost if their programs have ended"
+                } else {
+                    "the change log keeps them for the next agent"
+                }
+            log.logger.error("Edits of \(domain) were not saved; \(fate): \(error)")
         }
         let left = await onDisk { store in
             _ = store.examineDisplaced()
@@ -280,7 +289,12 @@ actor Engine: Service {
     /// Applies the current settings if they have changed.
     private func compareSettings() {
         var problems: [String] = []
-        let new = AgentSettings(AgentSettings.domain.map { store.snapshot(of: $0).values } ?? [:], problems: &problems)
+        let snapshot = AgentSettings.domain.map { store.snapshot(of: $0) }
+        var new = AgentSettings(snapshot?.values ?? [:], problems: &problems)
+        // While the patterns can't be read, the last known ones apply, so that no secret gets into the history.
+        if snapshot?.damage != nil || new.historyExclusions.areUnknown {
+            new.historyExclusions = settings.historyExclusions
+        }
         for problem in problems where !settingsProblems.contains(problem) { log.logger.warning("\(problem)") }
         settingsProblems = problems
         guard new != settings else { return }

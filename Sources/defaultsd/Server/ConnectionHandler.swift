@@ -158,6 +158,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .read(let domain): send(.values(server.store.snapshot(of: domain)), to: number)
         case .domains: send(.domains(server.store.domains()), to: number)
         case .edit(let edit) where edit.expecting != nil: applyConditionally(edit, number)
+        case .edit(let edit) where server.store.mustSave(edit): applyAndSave(edit, number)
         case .edit(let edit):
             do throws(DefaultsError) {
                 confirm(try server.store.submit(edit), number)
@@ -210,6 +211,12 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func applyConditionally(_ edit: EditRequest, _ number: UInt64) {
         let engine = server.engine
         confirmLater(number) { () async throws(DefaultsError) in try await engine.commit(edit) }
+    }
+
+    /// Passes an edit to the engine that is lost in a crash until it is saved, since the change log can't hold it.
+    private func applyAndSave(_ edit: EditRequest, _ number: UInt64) {
+        let engine = server.engine
+        confirmLater(number) { () async throws(DefaultsError) in try await engine.commitAndSave(edit) }
     }
 
     /// Applies an edit again after reading its file, which may just have been repaired.
