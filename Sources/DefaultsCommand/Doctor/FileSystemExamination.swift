@@ -117,8 +117,8 @@ struct FileSystemExamination {
             findings.append(
                 lack(
                     .note, "file-system-leases",
-                    "doesn't support leases. Each file is read twice, 20 ms apart, in case a program is still writing "
-                        + "it."))
+                    "doesn't support leases. A file that has changed within a minute is read twice, 20 ms apart, in "
+                        + "case a program is still writing it."))
         }
         if abilities?.attributes == false {
             findings.append(

@@ -8,7 +8,7 @@ package import PropertyList
 /// The file is read under a read lease (`F_SETLEASE`). The kernel refuses the lease while a program has the file open
 /// for writing, and makes later writers wait until the lease is released. So the bytes are always what a writer left
 /// when it was done, never a half-written state. If leases aren't available (the user isn't the owner, or the file is
-/// on a network file system), two reads 20 ms apart must be equal.
+/// on a network file system), two reads 20 ms apart must be equal, unless the file hasn't changed for a minute.
 package struct DomainFile: Sendable {
     /// The absolute path.
     package let path: String
@@ -62,14 +62,48 @@ package struct DomainFile: Sendable {
     package func read(
         known: FileVersion?, openWriters: OpenWriterPolicy = .wait, afterEvent: Bool = false, keepsBytes: Bool = false
     ) -> FileReading {
+        var earlier: FileVersion?
+        while true {
+            switch attempt(
+                known: known, openWriters: openWriters, afterEvent: afterEvent, keepsBytes: keepsBytes, after: earlier)
+            {
+            case .certain(let reading): return reading
+            case .uncertain(let version):
+                earlier = version
+                Backoff.pause(Self.confirmationDelay)
+            }
+        }
+    }
+
+    /// The outcome of an attempt to read a file.
+    enum Attempt<Reading: Sendable>: Sendable {
+        case certain(Reading)
+        /// A program may be writing the file.
+        ///
+        /// The version is certain if the next attempt, after `confirmationDelay`, finds it again.
+        case uncertain(FileVersion)
+    }
+
+    /// The time between two equal reads that show that nobody is writing a file.
+    static let confirmationDelay = Duration.milliseconds(20)
+
+    /// Reads the file like `read`, but returns instead of waiting before the second of two reads.
+    ///
+    /// So whoever reads many files waits only once for all of them. The outcome is certain if `earlier` is the version
+    /// that an uncertain attempt has found.
+    func attempt(
+        known: FileVersion?, openWriters: OpenWriterPolicy = .wait, afterEvent: Bool = false, keepsBytes: Bool = false,
+        after earlier: FileVersion? = nil
+    ) -> Attempt<FileReading> {
         do throws(SystemCall.Failure) {
             // With O_NONBLOCK, opening a FIFO of that name doesn't block.
             let file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
-            return try read(
-                file, known: known, openWriters: openWriters, afterEvent: afterEvent, keepsBytes: keepsBytes)
+            return try attempt(
+                file, known: known, openWriters: openWriters, afterEvent: afterEvent, keepsBytes: keepsBytes,
+                after: earlier)
         } catch {
-            if error.number == ENOENT { return isLink ? .unusable(missingTarget) : .missing }
-            return .unusable(damage(after: error, of: path))
+            if error.number == ENOENT { return .certain(isLink ? .unusable(missingTarget) : .missing) }
+            return .certain(.unusable(damage(after: error, of: path)))
         }
     }
 
@@ -86,30 +120,42 @@ package struct DomainFile: Sendable {
             guard try file.status().st_size <= Self.quickSize else { return nil }
             guard linux_lease_read(file.number) == 0 else { return errno == EAGAIN ? .beingWritten : nil }
             defer { linux_lease_release(file.number) }
-            return try read(file, known: known, openWriters: .wait, afterEvent: true, keepsBytes: false)
+            let attempt = try attempt(file, known: known, openWriters: .wait, afterEvent: true, keepsBytes: false)
+            return if case .certain(let reading) = attempt { reading } else { nil }
         } catch {
             return error.number == ENOENT ? .missing : nil
         }
     }
 
-    private func read(
+    private func attempt(
         _ file: borrowing FileDescriptor, known: FileVersion?, openWriters: OpenWriterPolicy, afterEvent: Bool,
-        keepsBytes: Bool
-    ) throws(SystemCall.Failure) -> FileReading {
+        keepsBytes: Bool, after earlier: FileVersion? = nil
+    ) throws(SystemCall.Failure) -> Attempt<FileReading> {
         let status = try file.status()
         // Check the ownership of any kind of file, even if its bytes are known.
         if let managedDirectory,
             let problem = RootOwnership.problem(ofFileAt: path, status, below: managedDirectory)
         {
-            return .unusable(FileDamage(error: problem, version: nil))
+            return .certain(.unusable(FileDamage(error: problem, version: nil)))
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            return .unusable(damage(.unreadable, "\(path) is not a regular file. Move it away, or put a file there."))
+            let sentence = "\(path) is not a regular file. Move it away, or put a file there."
+            return .certain(.unusable(damage(.unreadable, sentence)))
         }
         let identity = FileIdentity(status)
-        if !afterEvent, let known, known.isSettled, known.identity == identity { return .unchanged(known) }
-        guard identity.size <= limits.bytes else { return .unusable(tooLarge("has \(identity.size) bytes")) }
-        guard let (bytes, version, isOpen) = try readWhole(file, openWriters: openWriters) else { return .beingWritten }
+        if !afterEvent, let known, known.isSettled, known.identity == identity { return .certain(.unchanged(known)) }
+        guard identity.size <= limits.bytes else { return .certain(.unusable(tooLarge("has \(identity.size) bytes"))) }
+        switch try attemptWhole(file, openWriters: openWriters, after: earlier) {
+        case .uncertain(let version): return .uncertain(version)
+        case .certain(nil): return .certain(.beingWritten)
+        case .certain(let whole?): return .certain(reading(of: whole, in: file, known: known, keepsBytes: keepsBytes))
+        }
+    }
+
+    private func reading(
+        of whole: WholeReading, in file: borrowing FileDescriptor, known: FileVersion?, keepsBytes: Bool
+    ) -> FileReading {
+        let (bytes, version, isOpen) = whole
         if known?.hash == version.hash { return .unchanged(version) }
         var reading = parse(bytes, version, keepsBytes: keepsBytes)
         if case .contents(var contents) = reading {
@@ -155,19 +201,40 @@ package struct DomainFile: Sendable {
     /// - Throws: EFBIG if the file is larger than the limit; no memory is then allocated.
     func readWhole(
         _ file: borrowing FileDescriptor, openWriters: OpenWriterPolicy
-    ) throws(SystemCall.Failure) -> (bytes: [UInt8], version: FileVersion, isOpen: Bool)? {
+    ) throws(SystemCall.Failure) -> WholeReading? {
+        var earlier: FileVersion?
+        while true {
+            switch try attemptWhole(file, openWriters: openWriters, after: earlier) {
+            case .certain(let whole): return whole
+            case .uncertain(let version):
+                earlier = version
+                Backoff.pause(Self.confirmationDelay)
+            }
+        }
+    }
+
+    /// The bytes and the version of a file, and whether a program has it open for writing.
+    typealias WholeReading = (bytes: [UInt8], version: FileVersion, isOpen: Bool)
+
+    private func attemptWhole(
+        _ file: borrowing FileDescriptor, openWriters: OpenWriterPolicy, after earlier: FileVersion?
+    ) throws(SystemCall.Failure) -> Attempt<WholeReading?> {
         if linux_lease_read(file.number) == 0 {
             defer { linux_lease_release(file.number) }
             let (bytes, version) = try readOnce(file)
-            return (bytes, version, false)
+            return .certain((bytes, version, false))
         }
         // EAGAIN means that a program has the file open for writing; any other error, that leases aren't available.
         let isOpen = errno == EAGAIN
-        if isOpen, openWriters == .wait { return nil }
-        let first = try readOnce(file)
-        Backoff.pause(.milliseconds(20))
+        if isOpen, openWriters == .wait { return .certain(nil) }
+        let now = Timestamp.now()
         let (bytes, version) = try readOnce(file)
-        return first.version == version ? (bytes, version, isOpen) : nil
+        if let earlier { return .certain(earlier == version ? (bytes, version, isOpen) : nil) }
+        // A writer that began during the read has given the file other times.
+        if !isOpen, version.identity.isOld(at: now), FileIdentity(try file.status()) == version.identity {
+            return .certain((bytes, version, false))
+        }
+        return .uncertain(version)
     }
 
     private func readOnce(

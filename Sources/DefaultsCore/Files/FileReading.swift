@@ -132,4 +132,11 @@ package struct FileIdentity: Hashable, Sendable {
     package func isFresh(at now: Timestamp) -> Bool {
         FileClock.mayRepeat(modified: modified.nanoseconds, changed: changed.nanoseconds, now: now.nanoseconds)
     }
+
+    /// Returns whether the file changed so long before `now` that no program is still writing it.
+    ///
+    /// A minute is long for a writer, and for a server's clock to be behind. A time in the future proves nothing.
+    func isOld(at now: Timestamp) -> Bool {
+        max(modified.nanoseconds, changed.nanoseconds) < now.nanoseconds - 60_000_000_000
+    }
 }

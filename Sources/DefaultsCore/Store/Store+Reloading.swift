@@ -39,7 +39,7 @@ extension Store {
 
     /// Reads files, and merges their changes.
     ///
-    /// Reads from the disk.
+    /// Reads from the disk. Files that must be read twice are read again after one pause for all of them.
     ///
     /// - Parameters:
     ///   - domains: The domains whose files to read.
@@ -54,11 +54,25 @@ extension Store {
         isBaseline: Bool = false, afterEvent: Bool = false
     ) -> ReloadOutcome {
         var outcome = ReloadOutcome()
-        for domain in domains {
+        var uncertain: [(domain: Domain, version: FileVersion)] = []
+        func reload(_ domain: Domain, after earlier: FileVersion?) {
             fileLocks.withFile(of: domain) {
-                reload(domain, openWriters, losses, isBaseline: isBaseline, afterEvent: afterEvent, &outcome)
+                let known = state.withLock { $0.domains[domain] }
+                let isFirst = isBaseline && known == nil
+                let attempt = file(of: domain)?.attempt(
+                    known: known?.file, openWriters: isFirst ? .readAnyway : openWriters, afterEvent: afterEvent,
+                    after: earlier)
+                switch attempt ?? .certain(.missing) {
+                case .uncertain(let version): uncertain.append((domain, version))
+                case .certain(let reading):
+                    note(reading, of: domain, known, losses, isBaseline: isBaseline, &outcome)
+                }
             }
         }
+        for domain in domains { reload(domain, after: nil) }
+        if uncertain.isEmpty { return outcome }
+        Backoff.pause(DomainFile.confirmationDelay)
+        for (domain, version) in uncertain { reload(domain, after: version) }
         return outcome
     }
 
@@ -118,18 +132,6 @@ extension Store {
     package func reloadSystem(losses: LossPolicy = .confirmLater, isBaseline: Bool = false) -> ReloadOutcome {
         let known = state.withLock { Set($0.domains.keys.filter { $0.user != .current }) }
         return reload(known.union(system.domains()).sorted(), losses: losses, isBaseline: isBaseline)
-    }
-
-    private func reload(
-        _ domain: Domain, _ openWriters: DomainFile.OpenWriterPolicy, _ losses: LossPolicy, isBaseline: Bool,
-        afterEvent: Bool,
-        _ outcome: inout ReloadOutcome
-    ) {
-        let known = state.withLock { $0.domains[domain] }
-        let isFirst = isBaseline && known == nil
-        let reading = read(
-            domain, known: known?.file, openWriters: isFirst ? .readAnyway : openWriters, afterEvent: afterEvent)
-        note(reading, of: domain, known, losses, isBaseline: isBaseline, &outcome)
     }
 
     /// Merges what was read of a file that was in a known state before.

@@ -74,16 +74,7 @@ extension Store {
     private func readFirst(
         _ domains: [Domain], isUndisturbed: (Domain, FileContents) -> Bool
     ) -> [(domain: Domain, reading: FileReading)] {
-        let portion = Self.portion
-        let portions = (domains.count + portion - 1) / portion
-        let results = ForkSafeMutex([[FileReading]](repeating: [], count: portions))
-        Parallel.perform(portions) { [self] number in
-            let readings = domains[(number * portion)..<min(domains.count, (number + 1) * portion)].map { domain in
-                file(of: domain)?.read(known: nil, openWriters: .readAnyway, keepsBytes: true) ?? .missing
-            }
-            results.withLock { $0[number] = readings }
-        }
-        let readings = zip(domains, results.withLock { $0 }.joined())
+        let readings = readAll(domains.map { ($0, nil) })
         let others = transition { state in
             state.domains.reserveCapacity(domains.count)
             let others = readings.filter { domain, reading in
@@ -93,6 +84,35 @@ extension Store {
             return (others, [])
         }
         return others.sorted { $0.0 < $1.0 }.map { (domain: $0, reading: $1) }
+    }
+
+    /// Reads files on all cores; those that must be read twice, after one pause for all of them.
+    ///
+    /// - Parameter files: The domains, with the version that an uncertain attempt has found.
+    /// - Returns: The outcomes, in any order.
+    private func readAll(_ files: [(domain: Domain, earlier: FileVersion?)]) -> [(domain: Domain, reading: FileReading)]
+    {
+        let portions = (files.count + Self.portion - 1) / Self.portion
+        let results = ForkSafeMutex([[DomainFile.Attempt<FileReading>]](repeating: [], count: portions))
+        Parallel.perform(portions) { [self] number in
+            let portion = files[(number * Self.portion)..<min(files.count, (number + 1) * Self.portion)]
+            let attempts = portion.map { domain, earlier in
+                file(of: domain)?.attempt(known: nil, openWriters: .readAnyway, keepsBytes: true, after: earlier)
+                    ?? .certain(.missing)
+            }
+            results.withLock { $0[number] = attempts }
+        }
+        var readings: [(domain: Domain, reading: FileReading)] = []
+        var uncertain: [(domain: Domain, earlier: FileVersion?)] = []
+        for (file, attempt) in zip(files, results.withLock({ $0 }).joined()) {
+            switch attempt {
+            case .certain(let reading): readings.append((file.domain, reading))
+            case .uncertain(let version): uncertain.append((file.domain, version))
+            }
+        }
+        if uncertain.isEmpty { return readings }
+        Backoff.pause(DomainFile.confirmationDelay)
+        return readings + readAll(uncertain)
     }
 
     /// The number of files that a thread reads at a time, in a few milliseconds.

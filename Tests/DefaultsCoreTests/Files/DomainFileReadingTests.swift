@@ -199,6 +199,46 @@ struct DomainFileReadingTests {
         }
     }
 
+    @Test("Files that must be read twice are read again after one pause for all of them")
+    func uncertain() throws {
+        try withTemporaryDirectory { directory in
+            let preferences = PreferencesDirectory(path: directory)
+            let domains = try (0..<50).map { Domain(try DomainName("org.example.\($0)")) }
+            let writers = try domains.map { domain in
+                try RawFile.write("{ a = b; }", to: preferences.path(of: domain))
+                return open(preferences.path(of: domain), O_WRONLY)
+            }
+            defer { for writer in writers { close(writer) } }
+            let file = DomainFile(path: preferences.path(of: domains[0]))
+            guard case .uncertain(let version) = file.attempt(known: nil, openWriters: .readAnyway),
+                case .certain(let reading) = file.attempt(known: nil, openWriters: .readAnyway, after: version)
+            else {
+                Issue.record("The file wasn't read twice.")
+                return
+            }
+            #expect(reading.kind == "contents")
+
+            let store = Store(directory: preferences)
+            let start = ContinuousClock.now
+            #expect(store.reload(domains, openWriters: .readAnyway) == .none)
+            // A pause for each file would take a second.
+            #expect(ContinuousClock.now - start < DomainFile.confirmationDelay * (domains.count - 1))
+            #expect(store.domains() == domains.sorted())
+        }
+    }
+
+    @Test("A file is old a minute after its last change, and never if that lies in the future")
+    func old() throws {
+        try withTemporaryDirectory { directory in
+            try RawFile.write("{ a = b; }", to: directory + "/a.plist")
+            let identity = FileIdentity(try RawFile.status(directory + "/a.plist"))
+            for (seconds, isOld) in [(-120, false), (0, false), (59, false), (61, true)] {
+                let now = Timestamp(nanoseconds: identity.changed.nanoseconds + Int64(seconds) * 1_000_000_000)
+                #expect(identity.isOld(at: now) == isOld)
+            }
+        }
+    }
+
     @Test("A file with an open writer is skipped unless the caller insists on reading it")
     func beingWritten() throws {
         try withTemporaryDirectory { directory in
