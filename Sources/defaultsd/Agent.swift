@@ -72,34 +72,14 @@ struct Agent: Sendable {
 
     private func serve(on eventLoop: any EventLoop, _ claims: AgentClaims) async throws -> AgentEnd {
         let checks = ClaimChecks(claims)
-        // Start the watcher before files and connections are opened, because libinotifytools can't use a descriptor
-        // above 1023.
-        let watcher = ForkSafeMutex(try Self.watch(directory, system))
-        var (settings, problems) = AgentSettings.read(from: directory)
-        let log = AgentLog(level: logLevel, settings: settings)
-        problems.forEach { log.logger.warning("\($0)") }
-        if let exposure = directory.exposure { log.logger.warning("\(exposure)") }
-        if let unclaimed = claims.problem {
-            log.logger.warning("\(unclaimed) \(ClaimService.consequence)")
-        }
-
-        // Everything in the directory is about to be read, so the watcher's events so far are redundant.
-        _ = watcher.withLock { $0.read() }
-        let location = Self.logLocation(directory, address, claims, environment, log)
-        if settings.historyExclusions.areUnknown {
-            let known = ExclusionsFile(besideLog: location.log).exclusions
-            settings.historyExclusions = known ?? .unknown
-            log.logger.warning(
-                """
-                The setting HistoryExcludes can't be read. Until it can, \
-                \(known == nil ? "no values get into the history." : "the last known patterns apply.")
-                """)
-        }
-        let (store, outcome) = try Self.open(directory, system, location, settings, log)
-        let engine = Engine(
-            store: store, watcher: watcher, settings: settings, problems: problems, log: log, on: eventLoop,
-            DiskThread())
         let end = AsyncStream<Never>.makeStream()
+        let disk = DiskThread()
+        guard
+            let (watcher, settings, problems, log, store, outcome) = try await open(
+                on: eventLoop, disk, claims, orEnd: end.continuation)
+        else { return .exit }
+        let engine = Engine(
+            store: store, watcher: watcher, settings: settings, problems: problems, log: log, on: eventLoop, disk)
         let server = Server(
             store: store, engine: engine, directory: directory, address: address,
             inherited: inherited, settings: settings, log: log, isPrivate: isPrivate, on: eventLoop,
@@ -130,6 +110,59 @@ struct Agent: Sendable {
                 ], logger: log.lifecycle))
         try await group.run()
         return life.reason
+    }
+
+    /// The parts of the agent that exist once the files have been read.
+    private typealias Opened = (
+        watcher: ForkSafeMutex<DirectoryWatcher>, settings: AgentSettings, problems: [String], log: AgentLog,
+        store: Store, outcome: Store.ReloadOutcome
+    )
+
+    /// Reads all files on a thread that may wait, unless a signal ends the agent meanwhile.
+    ///
+    /// After such a signal, the stream is finished, and the process must exit, whatever the thread is waiting for.
+    private func open(
+        on eventLoop: any EventLoop, _ disk: DiskThread, _ claims: AgentClaims,
+        orEnd end: AsyncStream<Never>.Continuation
+    ) async throws -> Opened? {
+        let opening = eventLoop.makePromise(of: Opened?.self)
+        let reader = try await signals.starting.read(on: eventLoop) { _ in
+            end.finish()
+            opening.succeed(nil)
+            return false
+        }
+        Task(executorPreference: EventLoopExecutor(eventLoop)) {
+            opening.completeWith(await disk.run { Result { try open(claims) } })
+        }
+        defer { reader.close() }
+        return try await opening.futureResult.get()
+    }
+
+    private func open(_ claims: AgentClaims) throws -> Opened? {
+        // Start the watcher before files and connections are opened, because libinotifytools can't use a descriptor
+        // above 1023.
+        let watcher = ForkSafeMutex(try Self.watch(directory, system))
+        var (settings, problems) = AgentSettings.read(from: directory)
+        let log = AgentLog(level: logLevel, settings: settings)
+        problems.forEach { log.logger.warning("\($0)") }
+        if let exposure = directory.exposure { log.logger.warning("\(exposure)") }
+        if let unclaimed = claims.problem {
+            log.logger.warning("\(unclaimed) \(ClaimService.consequence)")
+        }
+        // Everything in the directory is about to be read, so the watcher's events so far are redundant.
+        _ = watcher.withLock { $0.read() }
+        let location = Self.logLocation(directory, address, claims, environment, log)
+        if settings.historyExclusions.areUnknown {
+            let known = ExclusionsFile(besideLog: location.log).exclusions
+            settings.historyExclusions = known ?? .unknown
+            log.logger.warning(
+                """
+                The setting HistoryExcludes can't be read. Until it can, \
+                \(known == nil ? "no values get into the history." : "the last known patterns apply.")
+                """)
+        }
+        let (store, outcome) = try Self.open(directory, system, location, settings, log)
+        return (watcher, settings, problems, log, store, outcome)
     }
 
     private static func watch(

@@ -172,7 +172,7 @@ extension Engine {
         revisit(outcome)
     }
 
-    /// Reloads files that were in use when they changed, now that the disk's thread is done with them.
+    /// Reloads files that were in use when they changed, now that a thread may be done with them.
     func reloadBusyFiles() {
         if busyFiles.isEmpty { return }
         let domains = busyFiles

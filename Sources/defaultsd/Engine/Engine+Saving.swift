@@ -175,7 +175,7 @@ extension Engine {
     }
 }
 
-/// A save of some domains' edits by the disk's thread.
+/// A save of some domains' edits by the saving thread.
 final class SaveJob: Sendable {
     /// The domains to save, and the way to deal with obstacles to each.
     let policies: [Domain: ObstaclePolicy]

@@ -10,7 +10,7 @@ import ServiceLifecycle
 ///
 /// It shares the server's event loop, so a changed file is read, merged and published on the thread that sends the
 /// change to the subscribers. Whatever may wait for the disk is done by `DiskThread`: saves, and reading files that are
-/// large or on a slow file system.
+/// large or on a slow file system. Saves have a thread of their own.
 ///
 /// It is an actor, with the loop as its executor, because saves and barriers suspend, and so that the compiler keeps
 /// other threads away from its state. The loop's callbacks already run on the actor's executor, so they enter the actor
@@ -30,6 +30,9 @@ actor Engine: Service {
     let eventLoop: any EventLoop
     /// The executor that runs tasks on the event loop.
     let executor: EventLoopExecutor
+    /// The thread that saves, so that no edit waits while many files, or slow ones, are read.
+    private let savingThread = DiskThread()
+    /// The thread that does everything else that may wait for the disk.
     private let disk: DiskThread
     /// Whether a watched directory is on a slow file system, so that only `disk` may read files.
     var isSlow = false
@@ -39,7 +42,7 @@ actor Engine: Service {
     var lastSave: (job: SaveJob, task: Task<[Domain: SaveAttempt], Never>)?
     /// The numbers of the last drain that was asked for, and of the last one that has begun.
     var drains: (wanted: Int, begun: Int) = (0, 0)
-    /// The files that have changed while the disk's thread was using them.
+    /// The files that have changed while another thread was using them.
     var busyFiles: Set<Domain> = []
     /// The files that the disk's thread will read next; `nil` if no such job is queued.
     let postponed = ForkSafeMutex<PostponedReloads?>(nil)
@@ -145,10 +148,10 @@ actor Engine: Service {
 
     /// Saves pending edits.
     private func end() async {
-        await drain()
-        await finishReloads()
+        _ = await save(store.pending().map(\.domain), until: .now())
+        await readOnce(within: .seconds(5))
         _ = await save(store.pending().map(\.domain), until: .now() + .seconds(5))
-        _ = await onDisk { $0.examineDisplaced() }
+        _ = await onDiskSaving { $0.examineDisplaced() }
         // Changes that foreign writers made to displaced files are now pending.
         for (domain, error) in await save(store.pending().map(\.domain), until: .now() + .seconds(5)) {
             let fate =
@@ -162,27 +165,46 @@ actor Engine: Service {
                 }
             log.logger.error("Edits of \(domain) were not saved; \(fate): \(error)")
         }
-        let left = await onDisk { store in
+        let left = await onDiskSaving { store in
             _ = store.examineDisplaced()
             return store.displacedPaths
         }
-        await onDisk { $0.closeLog() }
+        await onDiskSaving { $0.closeLog() }
         for path in left {
             log.logger.notice(
                 "A displaced file is still being written, or could not be saved; it stays for the next agent: \(path)")
         }
     }
 
+    /// Reads what has changed, unless that takes too long; the next agent then reads it.
+    private func readOnce(within limit: TimeAmount) async {
+        let (end, latch) = AsyncStream<Never>.makeStream()
+        start { engine in
+            await engine.drain()
+            await engine.finishReloads()
+            latch.finish()
+        }
+        let timer = eventLoop.scheduleTask(in: limit) { latch.finish() }
+        for await _ in end {}
+        timer.cancel()
+    }
+
     // MARK: Threads
 
-    /// Runs a closure where it may wait for the disk.
+    /// Runs a closure where it may wait for the disk, after all earlier ones.
     func onDisk<Value: Sendable>(_ body: @escaping @Sendable (Store) -> Value) async -> Value {
-        let value = await disk.run { [store] in body(store) }
+        await run(body, on: disk)
+    }
+
+    private func run<Value: Sendable>(
+        _ body: @escaping @Sendable (Store) -> Value, on thread: DiskThread
+    ) async -> Value {
+        let value = await thread.run { [store] in body(store) }
         reloadBusyFiles()
         return value
     }
 
-    /// Runs a closure that saves.
+    /// Runs a closure that saves, where it may wait for the disk, after all earlier ones.
     ///
     /// Each step of a save is an event for the watcher, which would wake the loop each time, often on the processor on
     /// which the disk's thread is running. So events are left unread meanwhile, for a millisecond at most, which delays
@@ -193,7 +215,7 @@ actor Engine: Service {
         mayHoldEvents = true
         eventSignals?.pause()
         let limit = eventLoop.scheduleTask(in: Self.pause) { self.assumeIsolated { $0.eventSignals?.resume() } }
-        let value = await onDisk(body)
+        let value = await run(body, on: savingThread)
         limit.cancel()
         eventSignals?.resume()
         return value
@@ -247,9 +269,9 @@ actor Engine: Service {
 
     private func examineDisplaced() async {
         let age = Duration.nanoseconds(Self.displacedAge.nanoseconds)
-        while await onDisk({ $0.releaseSomeDisplaced(olderThan: age) }) {}
+        while await onDiskSaving({ $0.releaseSomeDisplaced(olderThan: age) }) {}
         // A program may keep a displaced file open indefinitely.
-        let isLeft = await onDisk { $0.examineDisplaced(olderThan: age) }
+        let isLeft = await onDiskSaving { $0.examineDisplaced(olderThan: age) }
         if isLeft { fail(.examineDisplaced) } else { schedule.succeed(.examineDisplaced) }
     }
 

@@ -1,9 +1,10 @@
 import NIOPosix
 
-/// The thread that does whatever may wait for the disk, one job after another.
+/// A thread that does what may wait for the disk, one job after another.
 ///
 /// So the event loop, which serves the clients, never waits: not for `fsync`, a directory's lock, or a slow file
-/// system. The thread lasts as long as the process, because NIO would start Dispatch's pool to end it; see
+/// system. One such thread saves and another reads, so that edits are saved while many files, or slow ones, are read. A
+/// thread lasts as long as the process, because NIO would start Dispatch's pool to end it; see
 /// `EventLoopExecutor`.
 struct DiskThread: Sendable {
     private let pool = NIOThreadPool(numberOfThreads: 1)

@@ -7,6 +7,8 @@ import NIOPosix
 
 /// The signals to which the agent reacts, read on its event loop instead of interrupting a thread.
 struct Signals: Sendable {
+    /// The signals that end the agent while it is starting; the others wait for `control`.
+    let starting: SignalDescriptor
     /// The signals that end the agent, restart it, or make it check every file.
     let control: SignalDescriptor
     /// The signal that says that the watcher has events to read.
@@ -27,6 +29,7 @@ struct Signals: Sendable {
     ///
     /// - Throws: A `DefaultsError` if no file descriptor is left.
     init() throws(DefaultsError) {
+        starting = try SignalDescriptor([SIGTERM, SIGINT])
         control = try SignalDescriptor([SIGTERM, SIGINT, SIGHUP, SIGUSR2, Self.parentEnded])
         events = try SignalDescriptor([Self.eventNumber])
     }
@@ -69,6 +72,9 @@ struct SignalReader: Sendable {
 
     /// Leaves signals pending until `resume`.
     func pause() { channel.setOption(.autoRead, value: false).whenFailure { _ in } }
+
+    /// Leaves signals pending for another descriptor.
+    func close() { channel.close(promise: nil) }
 
     func resume() { channel.setOption(.autoRead, value: true).whenFailure { _ in } }
 }
