@@ -103,6 +103,38 @@ struct BinarySpliceTests {
         #expect(readByFoundation(after) == .dictionary(values))
     }
 
+    @Test("A container that is replaced or removed leaves nothing of its contents, but what others use stays")
+    func erasureOfContainers() throws {
+        var values = Dictionary(uniqueKeysWithValues: (0..<300).map { ("key\($0)", PropertyListValue.integer($0)) })
+        values["account"] = ["name": "kept", "password": "secret-1", "old": ["secret-2", ["deep": "secret-3"]]]
+        (values["list"], values["name"]) = (["secret-4", "kept"], "kept")
+        let before = try PropertyListValue.dictionary(values).write(as: .binary)
+        let edits: [String: PropertyListValue?] = ["account": nil, "list": 1]
+        let after = try #require(BinarySplice.splice(edits, into: before, resultingCount: 302))
+        let text = String(decoding: after, as: UTF8.self)
+        #expect(!text.contains("secret") && !text.contains("password") && text.contains("kept"))
+        for (key, value) in edits { values[key] = value }
+        #expect(try PropertyListValue(parsing: after) == .dictionary(values))
+        #expect(readByFoundation(after) == .dictionary(values))
+    }
+
+    @Test("An edit of one object never changes another one at the same offset")
+    func sharedOffset() throws {
+        // The numbers 1 and 3 are at the same offset.
+        let document: [UInt8] =
+            Array("bplist00".utf8) + [0x51, 0x61, 0x58] + Array("precious".utf8) + [0x51, 0x62, 0xD2, 0, 2, 1, 3]
+            + [8, 10, 19, 10, 21] + [UInt8](repeating: 0, count: 6) + [1, 1]
+            + [0, 0, 0, 0, 0, 0, 0, 5] + [0, 0, 0, 0, 0, 0, 0, 4] + [0, 0, 0, 0, 0, 0, 0, 26]
+        #expect(try PropertyListValue(parsing: document) == ["a": "precious", "b": "precious"])
+        for edits: [String: PropertyListValue?] in [["a": 1], ["a": "new", "b": nil], ["c": 1]] {
+            let count = 2 + (edits["c"] == nil ? 0 : 1) - (edits["b"] == nil ? 0 : 1)
+            guard let result = BinarySplice.splice(edits, into: document, resultingCount: count) else { continue }
+            var expected: [String: PropertyListValue] = ["a": "precious", "b": "precious"]
+            for (key, value) in edits { expected[key] = value }
+            #expect(try PropertyListValue(parsing: result) == .dictionary(expected))
+        }
+    }
+
     @Test("A document is written as a whole if a splice isn't possible")
     func refusals() throws {
         let values = Dictionary(uniqueKeysWithValues: (0..<100).map { ("key\($0)", PropertyListValue.integer($0)) })

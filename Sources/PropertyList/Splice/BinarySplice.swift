@@ -1,7 +1,11 @@
 /// An editor that changes keys of a binary property list without reading or encoding the other values.
 ///
-/// New objects and the changed dictionary go to the end, and all other objects keep their bytes. The values replaced
-/// leave holes without their contents. When these make up a quarter of the document, it must be written as a whole.
+/// New objects and the changed dictionary go to the end, and all other objects in use keep their numbers and bytes.
+/// Everything else is cleared. When holes make up a quarter of the document, it must be written as a whole.
+///
+/// The result isn't read back, as a text is: that would take longer than the splice. Instead, the ranges of all objects
+/// that the result uses are compared. None may overlap another or the dictionary that is cut out, so neither the cut
+/// nor the clearing can change an object in use. The references in these objects are numbers, which also stay.
 package struct BinarySplice {
     private let table: BinaryObjectTable
     private let dictionary: BinaryObject
@@ -10,10 +14,8 @@ package struct BinarySplice {
     /// The objects of the changed dictionary.
     private var keys: [Int] = []
     private var values: [Int] = []
-    /// For each object, the number of references to it, up to two.
-    private var uses: [UInt8] = []
-    /// The objects that aren't used anymore.
-    private var unused: [BinaryObject] = []
+    /// The bytes of the header, of the old dictionary and of the objects that stay in use.
+    private var used: ByteCover
 
     /// Changes keys of a document's outermost dictionary.
     ///
@@ -24,14 +26,15 @@ package struct BinarySplice {
     ///   - count: The expected number of keys after the change. A different count reveals duplicate keys and keys that
     ///     are written in an unusual way.
     /// - Returns: The changed document, or `nil` if it must be written as a whole: if a new value is an array or a
-    ///   dictionary, if references become too long, if too much of the document is unused, or if objects overlap.
+    ///   dictionary, if references become too long, if too much of the document is unused, or if objects
+    ///   overlap or share an offset.
     package static func splice(
         _ edits: [String: PropertyListValue?], into document: [UInt8], resultingCount count: Int
     ) -> [UInt8]? {
         document.withUnsafeBytes { bytes in
             do throws(ReadingFailure) {
                 var splice = try BinarySplice(bytes)
-                guard try splice?.isSuitable() == true, try splice?.apply(edits) == true, splice?.keys.count == count
+                guard try splice?.apply(edits) == true, splice?.keys.count == count, try splice?.isSuitable() == true
                 else { return nil }
                 return try splice?.result()
             } catch {
@@ -43,6 +46,7 @@ package struct BinarySplice {
     private init?(_ bytes: UnsafeRawBufferPointer) throws(ReadingFailure) {
         table = try BinaryObjectTable(bytes)
         dictionary = try table.object(table.trailer.topObject)
+        used = ByteCover(count: table.trailer.tableOffset)
         guard dictionary.kind == .dictionary else { return nil }
         keys.reserveCapacity(dictionary.count + 1)
         values.reserveCapacity(dictionary.count + 1)
@@ -54,26 +58,35 @@ package struct BinarySplice {
         try table.reference(at: container.content + index * table.trailer.referenceSize)
     }
 
-    /// Returns whether no other object overlaps the dictionary, and at most a quarter of the document is unused.
+    /// Finds the objects in use after the edits; returns whether none overlap, and at most a quarter of the document is
+    /// unused.
     private mutating func isSuitable() throws(ReadingFailure) -> Bool {
         let trailer = table.trailer
-        uses = [UInt8](repeating: 0, count: trailer.objectCount)
-        var open = [trailer.topObject]
-        uses[trailer.topObject] = 1
-        var objects = 0
-        var size = 0
+        var isFound = [Bool](repeating: false, count: trailer.objectCount)
+        isFound[trailer.topObject] = true
+        var open: [Int] = []
+        for number in keys + values where number < trailer.objectCount && !isFound[number] {
+            isFound[number] = true
+            open.append(number)
+        }
+        let end = end(of: dictionary)
+        guard used.insert(0..<BinaryTrailer.header.utf8.count), used.insert(dictionary.offset..<end) else {
+            return false
+        }
+        var objects = 1
+        var size = end - dictionary.offset
         while let number = open.popLast() {
             let object = try table.object(number)
-            let end = end(of: object)
+            let end = self.end(of: object)
+            guard used.insert(object.offset..<end) else { return false }
             objects += 1
             size += end - object.offset
-            if number != trailer.topObject, end > dictionary.offset, object.offset < self.end(of: dictionary) {
-                return false
-            }
             for index in 0..<(object.references ?? 0) {
                 let number = try reference(index, of: object)
-                if uses[number] == 0 { open.append(number) }
-                uses[number] = min(uses[number] + 1, 2)
+                if !isFound[number] {
+                    isFound[number] = true
+                    open.append(number)
+                }
             }
         }
         return size >= trailer.tableOffset / 4 * 3 && objects >= trailer.objectCount / 4 * 3
@@ -101,11 +114,7 @@ package struct BinarySplice {
                 values.append(value)
                 continue
             }
-            try discard(value)
-            guard let new = rest.remove(at: edit).value else {
-                try discard(key)
-                continue
-            }
+            guard let new = rest.remove(at: edit).value else { continue }
             guard let number = add(new) else { return false }
             keys.append(key)
             values.append(number)
@@ -117,14 +126,6 @@ package struct BinarySplice {
             values.append(number)
         }
         return true
-    }
-
-    /// Notes that a reference to an object is gone.
-    ///
-    /// A container's contents stay in the document.
-    private mutating func discard(_ number: Int) throws(ReadingFailure) {
-        let object = try table.object(number)
-        if uses[number] == 1, object.references == nil { unused.append(object) }
     }
 
     private mutating func add(_ value: PropertyListValue) -> Int? {
@@ -167,13 +168,9 @@ package struct BinarySplice {
         BinaryWriter.finish(
             &output, offsets: offsets, topObject: trailer.topObject, referenceSize: trailer.referenceSize)
         var result = [UInt8](output.elements)
-        for object in unused {
-            let start = object.offset < end ? object.offset : object.offset - length
+        used.forEachGap { position in
             // A Boolean, in case a reader looks at unused objects.
-            result[start] = 0x08
-            for index in (start + 1)..<max(start + 1, start + self.end(of: object) - object.offset) {
-                result[index] = 0
-            }
+            result[position < end ? position : position - length] = 0x08
         }
         return result
     }
