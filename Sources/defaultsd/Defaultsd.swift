@@ -1,6 +1,7 @@
 import ArgumentParser
 import DefaultsCore
 import Glibc
+import Linux
 import Logging
 
 /// The agent's command line.
@@ -35,6 +36,7 @@ struct Defaultsd: ParsableCommand {
     var endWithParent: Int32?
 
     func run() throws {
+        StandardDescriptors.openClosed()
         let files = OpenFiles.numbers
         // Files that the agent creates are accessible only to its user; the modes of files that it replaces are
         // preserved.
