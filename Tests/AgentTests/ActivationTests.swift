@@ -118,6 +118,26 @@ struct ActivationTests {
         }
     }
 
+    @Test("An agent refuses a socket with a relative path, which no client could find")
+    func relative() throws {
+        try AgentProcess.withPlace { place in
+            let outcome = try Programs.shell(
+                """
+                export LISTEN_PID=$$ LISTEN_FDS=1
+                exec python3 -c '
+                import os, socket, sys
+                listener = socket.socket(socket.AF_UNIX)
+                listener.bind("s")
+                listener.listen()
+                if listener.fileno() != 3: os.dup2(listener.fileno(), 3)
+                os.set_inheritable(3, True)
+                os.execv(sys.argv[1], sys.argv[1:])
+                ' \(Programs.defaultsd)
+                """, in: place.runtime, environment: place.environment)
+            #expect(outcome.status == 69 && outcome.errors.contains("relative path s"), "\(outcome)")
+        }
+    }
+
     @Test("An agent refuses --socket if the service manager has opened another")
     func otherSocket() throws {
         try withActivator(running: [Programs.defaultsd, "--socket", "/tmp/other"]) { _, environment, agent in

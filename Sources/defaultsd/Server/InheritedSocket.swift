@@ -30,6 +30,8 @@ struct InheritedSocket: Sendable {
             Self.option(SO_ACCEPTCONN, of: number) == 1
         else { throw Self.unsuitable("passed no listening Unix stream socket") }
         guard let path = UnixAddress(of: number)?.path else { throw Self.unsuitable("passed a socket without a file") }
+        // Nobody knows which directory it is relative to.
+        guard Path.isAbsolute(path) else { throw Self.unsuitable("passed a socket with the relative path \(path)") }
         self.path = path
         setInheritance(false)
     }
@@ -58,6 +60,6 @@ struct InheritedSocket: Sendable {
         DefaultsError(
             .directory,
             "The service manager \(what), but the agent needs one Unix stream socket. In its socket unit, set one "
-                + "ListenStream= to a path.")
+                + "ListenStream= to an absolute path.")
     }
 }
