@@ -37,6 +37,43 @@ struct FoundAgentTests {
         }
     }
 
+    // MARK: Odd environments
+
+    @Test("An agent that is started with closed standard descriptors is found, and its lock file stays intact")
+    func closedDescriptors() throws {
+        try AgentProcess.withPlace { place in
+            // A damaged file makes the agent log something.
+            try RawFile.write("{ torn", to: place.path("org.example.torn"))
+            let agent = try RunningProgram(
+                "/bin/sh", ["-c", "exec \(Programs.defaultsd) 0<&- 1>&- 2>&-"], environment: Self.usual(place))
+            let answers = try eventually(within: 30) { try Self.agent(Self.usual(place)) == Int(agent.pid) }
+            #expect(answers)
+            let lines = String(decoding: try RawFile.read(place.preferences + "/.defaultsd.agent"), as: UTF8.self)
+                .split(separator: "\n")
+            #expect(lines.count == 3 && lines.first == "\(agent.pid)", "\(lines)")
+            agent.signal(SIGTERM)
+            #expect(agent.status() == 0)
+        }
+    }
+
+    @Test("An agent serves while the service manager's queue is full, and reports that it is ready when there is room")
+    func busyServiceManager() throws {
+        try AgentProcess.withPlace { place in
+            for hasRoom in [true, false] {
+                let ready = try ReadySocket()
+                ready.fillQueue()
+                let agent = try RunningProgram(
+                    Programs.defaultsd, [],
+                    environment: Self.usual(place).merging(["NOTIFY_SOCKET": ready.name]) { $1 })
+                let answers = try eventually(within: 30) { try Self.agent(Self.usual(place)) == Int(agent.pid) }
+                #expect(answers)
+                if hasRoom { #expect(eventually(within: 30) { ready.hasCome() }) }
+                agent.signal(SIGTERM)
+                #expect(agent.status() == 0)
+            }
+        }
+    }
+
     // MARK: Where the agent is
 
     @Test("A socket that is removed, alone or with its directory, is created again", arguments: [true, false])

@@ -24,6 +24,15 @@ package final class ReadySocket {
         guard bound == 0 else { throw TestSystemError("bind \(name)") }
     }
 
+    /// Fills the queue, as when the service manager is busy.
+    package func fillQueue() {
+        let number = socket.number
+        let message = Array("STATUS=busy".utf8)
+        while UnixAddress(notifySocket: name)?.with({
+            sendto(number, message, message.count, Int32(MSG_DONTWAIT), $0, $1)
+        }) ?? -1 > 0 {}
+    }
+
     /// Returns whether `READY=1` has arrived, or has arrived a number of times.
     package func hasCome(times: Int = 1) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4096)
