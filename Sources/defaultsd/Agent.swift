@@ -151,7 +151,7 @@ struct Agent: Sendable {
         }
         // Everything in the directory is about to be read, so the watcher's events so far are redundant.
         _ = watcher.withLock { $0.read() }
-        let location = Self.logLocation(directory, address, claims, environment, log)
+        let (location, lock) = Self.logLocation(directory, address, environment, log)
         if settings.historyExclusions.areUnknown {
             let known = ExclusionsFile(besideLog: location.log).exclusions
             settings.historyExclusions = known ?? .unknown
@@ -161,7 +161,7 @@ struct Agent: Sendable {
                 \(known == nil ? "no values get into the history." : "the last known patterns apply.")
                 """)
         }
-        let (store, outcome) = try Self.open(directory, system, location, settings, log)
+        let (store, outcome) = try Self.open(directory, system, location, lock, settings, log)
         return (watcher, settings, problems, log, store, outcome)
     }
 
@@ -183,7 +183,7 @@ struct Agent: Sendable {
 
     /// Reads every file for the first time, and resumes the change log of an earlier agent.
     private static func open(
-        _ directory: PreferencesDirectory, _ system: SystemDirectories, _ location: LogLocation,
+        _ directory: PreferencesDirectory, _ system: SystemDirectories, _ location: LogLocation, _ lock: LogLock?,
         _ settings: AgentSettings, _ log: AgentLog
     ) throws(DefaultsError) -> (Store, Store.ReloadOutcome) {
         let start = ContinuousClock.now
@@ -198,7 +198,7 @@ struct Agent: Sendable {
         // If this fails, the engine reports the failure and retries.
         let isKept: ()? = try? store.keepLog(
             at: location.log, continuing: earlier.log, archive: location.archive,
-            excluding: settings.historyExclusions)
+            excluding: settings.historyExclusions, lock: lock)
         if isKept != nil, earlier.hasWholeFallback { location.removeFallback() }
         log.logger.debug("\(store.domains().count) domains read in \(ContinuousClock.now - start)")
         return (store, outcome)
@@ -218,23 +218,26 @@ struct Agent: Sendable {
         }
     }
 
-    /// Returns the paths of the change log and the archive, whose directory exists.
+    /// Returns the paths of the change log and the archive, whose directory exists, and their lock.
     private static func logLocation(
-        _ directory: PreferencesDirectory, _ address: AgentAddress, _ claims: AgentClaims, _ environment: Environment,
-        _ log: AgentLog
-    ) -> LogLocation {
+        _ directory: PreferencesDirectory, _ address: AgentAddress, _ environment: Environment, _ log: AgentLog
+    ) -> (LogLocation, LogLock?) {
         let location = LogLocation(for: directory, address, environment: environment)
-        guard let fallback = location.fallback else { return location }
-        // If the directory can't be claimed, another agent may be using the files in the usual place.
-        if claims.problem != nil { return fallback }
+        // Beside the socket, nobody else who might use the files can have claimed it.
+        guard let fallback = location.fallback else { return (location, nil) }
         do throws(SystemCall.Failure) {
             try location.makeDirectory()
-            return location
+            if let lock = try LogLock.attempt(forLog: location.log) { return (location, lock) }
+            log.logger.warning(
+                """
+                Another agent is writing the history in \(Path.directory(of: location.log)), so this one keeps its \
+                own beside the socket. Give each its own XDG_STATE_HOME.
+                """)
         } catch {
             let reason = SystemCall.message(error.number)
             log.logger.warning(
                 "The history won't survive a reboot: \(Path.directory(of: location.log)) can't be used: \(reason).")
-            return fallback
         }
+        return (fallback, nil)
     }
 }

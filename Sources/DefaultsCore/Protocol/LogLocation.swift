@@ -1,4 +1,3 @@
-import Glibc
 package import Linux
 
 /// The paths of the files in which the agent of a directory keeps its change log and the archive of older records.
@@ -45,15 +44,5 @@ package struct LogLocation: Hashable, Sendable {
     /// Creates the directory of the files, accessible only to the user.
     ///
     /// - Throws: The failure of the system call, or `EPERM` if the directory belongs to another user.
-    package func makeDirectory() throws(SystemCall.Failure) {
-        let path = Path.directory(of: log)
-        var missing = [path]
-        while let next = missing.last, access(next, F_OK) != 0, next != "/" { missing.append(Path.directory(of: next)) }
-        for path in missing.reversed() where mkdir(path, 0o700) != 0 && errno != EEXIST {
-            throw SystemCall.Failure(number: errno)
-        }
-        var status = stat()
-        try SystemCall.run { stat(path, &status) }
-        guard status.st_uid == geteuid() else { throw SystemCall.Failure(number: EPERM) }
-    }
+    package func makeDirectory() throws(SystemCall.Failure) { try LogLock.makeDirectory(forLog: log) }
 }

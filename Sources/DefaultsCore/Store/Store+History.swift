@@ -79,7 +79,7 @@ extension Store {
 
     /// Whether the files with the history aren't as they should be, so that maintaining them must be tried again.
     package var needsMaintenance: Bool {
-        logFile.withLock { $0.location != nil && ($0.problem != nil || $0.mustRedact || $0.file?.isOversized == true) }
+        logFile.withLock(\.needsNewVersion)
     }
 
     /// Sets `archiveProblem`.
@@ -110,7 +110,7 @@ extension Store {
     /// Writes a new version of the log file, if it needs one.
     ///
     /// - Returns: False if the file needs one, but couldn't be replaced.
-    private func replaceLogFile(_ archive: inout HistoryArchive?, _ thinning: HistoryThinning) -> Bool {
+    func replaceLogFile(_ archive: inout HistoryArchive?, _ thinning: HistoryThinning) -> Bool {
         do throws(SystemCall.Failure) {
             guard var replacement = try prepareReplacement(thinning) else { return true }
             // Write the version first: if this fails, nothing has been added to the archive.
@@ -161,8 +161,8 @@ extension Store {
         _ thinning: HistoryThinning
     ) throws(SystemCall.Failure) -> LogReplacement? {
         try logFile.withLock { keeping throws(SystemCall.Failure) in
-            guard let (path, sizeLimit) = keeping.location else { return nil }
-            guard keeping.problem != nil || keeping.mustRedact || keeping.file?.isOversized == true else { return nil }
+            guard let (path, sizeLimit) = keeping.location, keeping.needsNewVersion else { return nil }
+            if !keeping.isInPlace { try renewLock(&keeping, path) }
             let ((log, marks, groups), _) = withWrittenLog(&keeping) { ($0.log, $0.marks(), $0.markGroups()) }
             let contents =
                 keeping.file?.contents(log: log, marks: marks, groups: groups, copies: !keeping.mustRedact)
@@ -172,6 +172,19 @@ extension Store {
                 path: path, sizeLimit: sizeLimit, exclusions: keeping.exclusions,
                 isSuspended: keeping.problem != nil,
                 isUrgent: contents.end > max(sizeLimit, keeping.file?.firstSizeLimit ?? 0) + thinning.bytes)
+        }
+    }
+
+    /// Makes room for the log's file after somebody has removed or replaced it.
+    private func renewLock(_ keeping: inout LogFileState, _ path: String) throws(SystemCall.Failure) {
+        try LogLock.makeDirectory(forLog: path)
+        if keeping.lock?.isCurrent == false {
+            guard let lock = try LogLock.attempt(forLog: path) else { throw SystemCall.Failure(number: EBUSY) }
+            keeping.lock = lock
+        }
+        // What replaced the file may be something that its owner needs.
+        if keeping.file?.isInPlace == false, access(path, F_OK) == 0 {
+            try SystemCall.run { rename(path, DamagedCopies.nextPath(of: path)) }
         }
     }
 

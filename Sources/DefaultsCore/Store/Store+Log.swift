@@ -12,16 +12,17 @@ extension Store {
     ///   - sizeLimit: The size above which the file is replaced; twice the log's capacity by default.
     ///   - archive: The path of the archive for the records that the file loses; `nil` if they are dropped.
     ///   - exclusions: The keys whose values are never kept in either file.
+    ///   - lock: The lock of the files, if other agents might use them.
     /// - Throws: The failure of the system call. The log then continues in memory only, until `maintainHistory`
     ///   succeeds.
     package func keepLog(
         at path: String, continuing earlier: ChangeLogFile.Recovered? = nil, sizeLimit: Int? = nil,
-        archive: String? = nil, excluding exclusions: HistoryExclusions = HistoryExclusions()
+        archive: String? = nil, excluding exclusions: HistoryExclusions = HistoryExclusions(), lock: LogLock? = nil
     ) throws(DefaultsError) {
         self.archive.withLock { $0 = archive.map { HistoryArchive(path: $0) } }
         // No other thread uses the store yet, so the order of locks doesn't matter here.
         try logFile.withLock { keeping throws(DefaultsError) in
-            (keeping.archivePath, keeping.exclusions) = (archive, exclusions)
+            (keeping.archivePath, keeping.exclusions, keeping.lock) = (archive, exclusions, lock)
             keeping.mustRedact = !exclusions.ofEarlierEntries.isEmpty
             ChangeLogFile.removeLeftovers(of: path)
             let (published, state) = state.withLock { state in
@@ -62,21 +63,30 @@ extension Store {
     package func closeLog() {
         writeLog()
         // Wait until a new version of the file is complete.
-        archive.withLock { _ in
+        archive.withLock { archive in
+            if logFile.withLock({ !$0.isInPlace }) { _ = replaceLogFile(&archive, HistoryThinning()) }
             logFile.withLock { keeping in
-                if keeping.file?.isInPlace == false { try? recreateFile(&keeping) }
                 try? keeping.file?.close()
-                (keeping.file, keeping.location) = (nil, nil)
+                (keeping.file, keeping.location, keeping.lock) = (nil, nil, nil)
             }
         }
     }
 
-    /// Creates the file again after somebody has removed it.
-    private func recreateFile(_ keeping: inout LogFileState) throws(SystemCall.Failure) {
-        guard let (path, sizeLimit) = keeping.location else { return }
-        let (log, marks, groups) = state.withLock { ($0.log, $0.marks(), $0.markGroups()) }
-        keeping.file = try ChangeLogFile.create(
-            at: path, log: log, marks: marks, groups: groups, sizeLimit: sizeLimit, excluding: keeping.exclusions)
+    /// Checks that the log's file and lock are where a later agent looks for them.
+    ///
+    /// Somebody may have removed them together with their directory, or have replaced the file with a copy. Then the
+    /// observer is asked to call `maintainHistory`, which writes the file again.
+    package func checkLog() {
+        let lost: String? = logFile.withLock { keeping in
+            let isKnown = keeping.isLossReported
+            keeping.isLossReported = !keeping.isInPlace
+            return keeping.isLossReported && !isKnown ? keeping.location?.path : nil
+        }
+        guard let lost else { return }
+        reportLostLog(
+            DefaultsError(
+                .notSaved,
+                "The change log \(lost) was removed, or replaced by another file. It is being written again."))
     }
 
     /// The reason why the log isn't being written to its file; `nil` if it is, or if it has no file.

@@ -95,6 +95,8 @@ package final class Store: Sendable {
         var file: ChangeLogFile?
         /// The file's path and maximum size, once `keepLog` has set them.
         var location: (path: String, sizeLimit: Int)?
+        /// The lock of the log, if other agents might use the same files.
+        var lock: LogLock?
         /// The path of the archive, if there is one.
         var archivePath: String?
         /// The paths of the fallback's files, of which damaged copies may be left.
@@ -109,9 +111,19 @@ package final class Store: Sendable {
         var problem: DefaultsError?
         /// Whether the observer has been asked to maintain the history.
         var isMaintenanceRequested = false
+        /// Whether the loss of the file has been reported.
+        var isLossReported = false
 
         /// Whether entries are written to the file.
         var isWriting: Bool { file != nil && problem == nil }
+
+        /// Whether the file and its lock are where a later agent looks for them.
+        var isInPlace: Bool { file?.isInPlace != false && lock?.isCurrent != false }
+
+        /// Whether a new version of the file must be written.
+        var needsNewVersion: Bool {
+            location != nil && (problem != nil || mustRedact || file?.isOversized == true || !isInPlace)
+        }
 
         /// Returns whether the observer must be asked to maintain the history.
         mutating func requestsMaintenance() -> Bool {

@@ -15,6 +15,7 @@ extension Engine {
     func readDueEvents() {
         readEvents()
         checkClaims()
+        store.checkLog()
     }
 
     /// Reads everything that happened before the call, including what inotify doesn't report, and begins to reload it.

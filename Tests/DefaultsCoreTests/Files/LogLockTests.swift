@@ -1,0 +1,97 @@
+import Glibc
+import Linux
+import PropertyList
+import TestSupport
+import Testing
+
+@testable import DefaultsCore
+
+@Suite("The log's lock, and a log that is removed or replaced")
+struct LogLockTests {
+    /// Runs a test with a store whose log is in a directory of its own, and has lost some records to the archive.
+    private func withStore(_ body: (StoreFixture, Store, _ state: String) throws -> Void) throws {
+        try withStoreFixture { fixture in
+            let state = fixture.directory + ".state/defaultsd"
+            let log = ChangeLog(capacity: ChangeLog.Capacity(records: 5))
+            let store = Store(directory: PreferencesDirectory(path: fixture.directory), log: log)
+            try LogLock.makeDirectory(forLog: state + "/log")
+            try store.keepLog(
+                at: state + "/log", archive: state + "/archive", lock: try LogLock.attempt(forLog: state + "/log"))
+            _ = try store.start(resuming: nil)
+            for number in 1...9 { fixture.edit(store, ["n": .integer(Int64(number))]) }
+            try body(fixture, store, state)
+        }
+    }
+
+    /// Returns whether an agent has locked the log.
+    private func isLocked(_ state: String) throws -> Bool {
+        let lock = try LogLock.attempt(forLog: state + "/log")
+        return lock == nil
+    }
+
+    /// Returns the values in the history on disk, oldest first.
+    private func history(_ state: String) throws -> [PropertyListValue?] {
+        let log = try #require(try intactLog(from: state + "/log", limits: PropertyListLimits()))
+        let archived = try HistoryFile(reading: state + "/archive")?.records(before: log.first).reversed() ?? []
+        return (archived + log.records).flatMap { $0.changeSet?.changes.map(\.new) ?? [] }
+    }
+
+    @Test("A second agent can't lock the same log, until the first one has closed it")
+    func exclusive() throws {
+        try withStore { _, store, state in
+            let isLocked = try isLocked(state)
+            store.closeLog()
+            let isLockedLater = try self.isLocked(state)
+            #expect(isLocked && !isLockedLater)
+        }
+    }
+
+    @Test("A log that is removed with its directory is written again, with everything", arguments: [true, false])
+    func removed(isClosed: Bool) throws {
+        try withStore { fixture, store, state in
+            removeTree(fixture.directory + ".state")
+            fixture.edit(store, ["n": 10])
+            store.checkLog()
+            #expect(store.needsMaintenance)
+            if isClosed { store.closeLog() } else { store.maintainHistory(HistoryThinning()) }
+            let found = try history(state)
+            #expect(found == (1...10).map { .integer($0) })
+            if isClosed { return }
+            #expect(!store.needsMaintenance)
+            let isLocked = try isLocked(state)
+            #expect(isLocked)
+            fixture.edit(store, ["n": 11])
+            let last = try history(state).last
+            #expect(last == 11)
+        }
+    }
+
+    @Test("A log that a copy has replaced is written again, and the copy is set aside")
+    func replaced() throws {
+        try withStore { fixture, store, state in
+            let bytes = try RawFile.read(state + "/log")
+            try RawFile.write(bytes, to: state + "/copy")
+            rename(state + "/copy", state + "/log")
+            fixture.edit(store, ["n": 10])
+            store.checkLog()
+            store.maintainHistory(HistoryThinning())
+            let found = try history(state)
+            #expect(found == (1...10).map { .integer($0) })
+            let copy = try RawFile.read(state + "/log.damaged-1")
+            #expect(copy == bytes)
+        }
+    }
+
+    @Test("At most three copies of a damaged file are kept, the newest ones")
+    func copies() throws {
+        try withTemporaryDirectory { directory in
+            for number in 1...12 {
+                let path = DamagedCopies.nextPath(of: directory + "/log")
+                #expect(path == directory + "/log.damaged-\(number)")
+                try RawFile.write("\(number)", to: path)
+            }
+            let numbers = DamagedCopies.paths(of: directory + "/log").map { $0.split(separator: "-").last ?? "" }
+            #expect(numbers == ["10", "11", "12"])
+        }
+    }
+}
