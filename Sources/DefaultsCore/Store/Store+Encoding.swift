@@ -8,13 +8,13 @@ extension Store {
     ///
     /// If possible, the bytes of a text file or a large binary file are preserved except for the keys that change.
     /// Otherwise, the whole version is written anew: as XML if the file is XML, and as binary if it isn't, if XML can't
-    /// represent a value, or if the XML would be too large to read back. The target of a link is emptied rather than
-    /// removed, since removing it would leave the link dangling.
+    /// represent a value, or if the XML would be too large to read back. A file that can't be removed is emptied. So is
+    /// the target of a link, since removing it would leave the link dangling.
     func encode(
         _ plan: SavePlan, for domain: Domain, in file: DomainFile
     ) throws(DefaultsError) -> (bytes: [UInt8]?, format: PropertyListFormat) {
         let count = plan.count
-        if count == 0, !file.isLink { return (nil, plan.format) }
+        if count == 0, !file.isLink, !file.isFixed { return (nil, plan.format) }
         if let old = bytes(replacedBy: plan, in: file), let version = plan.expected {
             let edits = plan.edits.mapValues(\.value)
             let new =
@@ -23,7 +23,9 @@ extension Store {
                 : TextSplice.splice(edits, into: old, resultingCount: count).flatMap {
                     isAsPlanned($0, plan) ? $0 : nil
                 }
-            if let new, new.count <= limits.bytes { return (new, plan.format) }
+            // Without its last key, a strings file would be blank, which counts as damage.
+            let isBlank = count == 0 && plan.format == .oldStyle && new.map(TextComments.areAll) == true
+            if let new, !isBlank, new.count <= limits.bytes { return (new, plan.format) }
             if TextComments.exist(in: old, plan.format) {
                 try backUp(domain, file, version, because: .comments, "has comments that would be lost")
             }

@@ -18,6 +18,20 @@ package enum TextComments {
         }
     }
 
+    /// Returns whether a document is old-style text without a value: nothing but space and comments.
+    package static func areAll(of document: [UInt8]) -> Bool {
+        let text = document.contains(0) ? document.filter { $0 != 0 } : document
+        return text.withUnsafeBufferPointer { text in
+            var scanner = OldStyleScanner(text)
+            do throws(ReadingFailure) {
+                try scanner.skipSpace()
+            } catch {
+                return false
+            }
+            return scanner.isAtEnd
+        }
+    }
+
     private static let opening = Array("<!--".utf8)
 
     private static func hasOldStyleComment(_ text: [UInt8]) -> Bool {

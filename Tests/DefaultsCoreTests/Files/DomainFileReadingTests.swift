@@ -120,6 +120,8 @@ struct DomainFileReadingTests {
         "The error for an unusable file states the reason and the position",
         arguments: [
             ("", "is empty, so it isn't a property list."),
+            ("\n", "has only blank lines or comments, so it isn't a property list."),
+            ("// a = {\n/* } */ ", "has only blank lines or comments, so it isn't a property list."),
             ("(a, b)", "has no dictionary at its top level, so it holds no preferences."),
             ("{ a = b;\n c }", "line 2"), ("<?xml version=\"1.0\"?>\n<plist><dict>\n<key>a</key>", "line 3"),
             ("bplist00xxxx", "byte"),
