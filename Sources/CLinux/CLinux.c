@@ -106,6 +106,17 @@ uint64_t linux_mount_id(int fd) {
     return 0;
 }
 
+int linux_file_ties(int fd, const char *path) {
+    struct statx information;
+    int flags = AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
+    if (statx(fd, path, flags, STATX_TYPE | STATX_NLINK, &information) != 0 || !S_ISREG(information.stx_mode)) return 0;
+    int ties = information.stx_nlink > 1 ? 1 : 0;
+#ifdef STATX_ATTR_MOUNT_ROOT
+    if (information.stx_attributes & STATX_ATTR_MOUNT_ROOT) ties |= 2;
+#endif
+    return ties;
+}
+
 int64_t linux_birth_time(int fd) {
     struct statx information;
     if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &information) != 0 || !(information.stx_mask & STATX_BTIME)) return 0;

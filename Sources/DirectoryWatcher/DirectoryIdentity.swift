@@ -27,8 +27,8 @@ struct DirectoryPermissions: Hashable, Sendable {
     }
 }
 
-/// A directory that stays open for the lifetime of this value.
-struct OpenDirectory: ~Copyable {
+/// A directory, or a file, that stays open for the lifetime of this value.
+struct OpenPath: ~Copyable {
     let descriptor: Int32
     let identity: DirectoryIdentity
 
@@ -39,7 +39,18 @@ struct OpenDirectory: ~Copyable {
     ///
     /// - Throws: The error number.
     init(_ path: String) throws(SystemCall.Failure) {
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
+        try self.init(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
+    }
+
+    /// Opens a file, not following links, only for watching it.
+    ///
+    /// - Throws: The error number.
+    init(file path: String) throws(SystemCall.Failure) {
+        try self.init(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    }
+
+    private init(_ path: String, _ flags: Int32) throws(SystemCall.Failure) {
+        let descriptor = open(path, flags)
         guard descriptor >= 0 else { throw SystemCall.Failure(number: errno) }
         var information = stat()
         guard fstat(descriptor, &information) == 0 else {
@@ -54,6 +65,6 @@ struct OpenDirectory: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// The magic number of the directory's file system.
+    /// The magic number of the file system.
     var fileSystem: Int64 { linux_file_system_type(descriptor) }
 }

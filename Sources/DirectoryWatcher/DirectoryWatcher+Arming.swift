@@ -11,12 +11,12 @@ extension DirectoryWatcher {
         for _ in 0..<4 {
             let ancestor = armAncestor()
             do {
-                let directory = try OpenDirectory(directory)
+                let directory = try OpenPath(directory)
                 if let mode = try arm(directory) { return mode }
             } catch {
                 // The awaited directory was created after the ancestor was opened, so a nearer ancestor now exists.
                 if error.number == ENOENT, let ancestor, ancestor != self.directory,
-                    (try? OpenDirectory(ancestor)) != nil
+                    (try? OpenPath(ancestor)) != nil
                 {
                     continue
                 }
@@ -33,7 +33,7 @@ extension DirectoryWatcher {
     }
 
     /// Watches the directory and its subdirectories; returns `nil` if the directory has been removed in the meantime.
-    private func arm(_ directory: borrowing OpenDirectory) throws(SystemCall.Failure) -> WatcherStatus.Mode? {
+    private func arm(_ directory: borrowing OpenPath) throws(SystemCall.Failure) -> WatcherStatus.Mode? {
         do {
             return try arm(directory, at: self.directory)
         } catch {
@@ -56,7 +56,7 @@ extension DirectoryWatcher {
     /// replaced.
     func arm(companion path: String) -> WatcherStatus.Mode {
         do {
-            return try arm(OpenDirectory(path), at: path)
+            return try arm(OpenPath(path), at: path)
         } catch {
             // Keep the companion's watches, since ending them would mark a rescan with every check of the paths.
             if error.number == ENOSPC { return .polling(.inotifyUnavailable(.noWatch(errno: error.number))) }
@@ -68,7 +68,7 @@ extension DirectoryWatcher {
 
     /// Watches a directory and its subdirectories.
     private func arm(
-        _ directory: borrowing OpenDirectory, at path: String
+        _ directory: borrowing OpenPath, at path: String
     ) throws(SystemCall.Failure) -> WatcherStatus.Mode {
         if let name = unreportingFileSystem(directory, at: path) {
             loseContents(of: path)
@@ -78,9 +78,9 @@ extension DirectoryWatcher {
         for name in configuration.subdirectories {
             // Open the subdirectory by its path and not relative to the open directory. If the directory has been
             // replaced in the meantime, an event from the directory above is already on its way.
-            let subdirectory: OpenDirectory
+            let subdirectory: OpenPath
             do {
-                subdirectory = try OpenDirectory(path + "/" + name)
+                subdirectory = try OpenPath(path + "/" + name)
             } catch {
                 if error.isShortage { return .inotify }
                 lose(role(path, name))
@@ -101,10 +101,10 @@ extension DirectoryWatcher {
     /// change.
     ///
     /// This is checked before any watch is set, since setting watches in vain would mark a rescan with every poll.
-    private func unreportingFileSystem(_ directory: borrowing OpenDirectory, at path: String) -> String? {
+    private func unreportingFileSystem(_ directory: borrowing OpenPath, at path: String) -> String? {
         if let name = configuration.unreportingFileSystems[directory.fileSystem] { return name }
         for name in configuration.subdirectories {
-            guard let subdirectory = try? OpenDirectory(path + "/" + name) else { continue }
+            guard let subdirectory = try? OpenPath(path + "/" + name) else { continue }
             if let name = configuration.unreportingFileSystems[subdirectory.fileSystem] { return name }
         }
         return nil
@@ -120,7 +120,7 @@ extension DirectoryWatcher {
             let path = Path.directory(of: next)
             state.awaitedName = Path.lastName(of: next)
             do {
-                let ancestor = try OpenDirectory(path)
+                let ancestor = try OpenPath(path)
                 // If the watch can't be set, the identity check detects the changes.
                 if (try? arm(.ancestor, ancestor, for: .entries)) == nil { lose(.ancestor) }
                 return next
@@ -135,14 +135,14 @@ extension DirectoryWatcher {
 
     /// Watches the directory that currently has a role, unless it is already watched, and finds the links in it.
     func arm(
-        _ role: WatcherState.WatchRole, _ directory: borrowing OpenDirectory, for mask: InotifyMask
+        _ role: WatcherState.WatchRole, _ directory: borrowing OpenPath, for mask: InotifyMask
     ) throws(SystemCall.Failure) {
         guard state.needsWatch(role, identity: directory.identity) else { return }
         guard let watch = try inotify?.watch(directory, for: mask) else { return }
         end(state.armed(role, identity: directory.identity, watch: watch))
         let isListed =
             switch role {
-            case .ancestor, .linked: true
+            case .ancestor, .linked, .file: true
             case .directory: findLinks(in: directory)
             case .subdirectory(let name): findLinks(in: directory, prefix: name + "/")
             case .companion(let path, let name):

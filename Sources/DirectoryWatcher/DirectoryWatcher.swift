@@ -24,8 +24,8 @@ internal import Synchronization
 ///
 /// The directory may be missing, appear, disappear, be replaced, be a link, or have another file system mounted over
 /// it: the watcher renews its watch and marks a rescan. A check of the paths detects what inotify doesn't report, such
-/// as a changed link or a mount above the parent. The targets of links in the directory are also watched. Writes
-/// through another hard link go unnoticed.
+/// as a changed link or a mount above the parent. The targets of links in the directory are also watched, and so are
+/// files that have several hard links or are mount points. Nothing reports a write through a mapping of a file.
 ///
 /// A watcher is used by one thread at a time. libinotifytools has one instance per process, so only one watcher can
 /// exist at a time. Nothing blocks, except that a path on a slow file system may take its time to be checked.
@@ -44,6 +44,7 @@ package final class DirectoryWatcher {
     var state: WatcherState
     var mode = WatcherStatus.Mode.waiting(.missing)
     var companionModes: [String: WatcherStatus.Mode] = [:]
+    private let mounts = MountTable()
     /// Whether any directory is polled, including a missing directory while inotify isn't in use.
     private var isPolling = false
     /// The last listing of each polled directory, by its path.
@@ -128,6 +129,12 @@ package final class DirectoryWatcher {
         lastTry = nil
     }
 
+    /// Makes the next check of the paths find the links and tied files anew, because changes have gone unreported.
+    package func requestListing() {
+        state.doubtAll()
+        state.requestCheck()
+    }
+
     /// The time until the next check of the paths.
     private var timeToCheck: Duration {
         if state.checkIsDue { return configuration.rearmInterval - (clock.now - lastRearm) }
@@ -167,6 +174,8 @@ package final class DirectoryWatcher {
         let rearms = state.rearms
         state.beginCheck()
         openInotify()
+        // A file may be mounted over another, which no event reports.
+        if mounts.hasChanged() { state.doubtAll() }
         isPolling = false
         mode = pollIfNeeded(directory, reason.map { .polling($0) } ?? arm())
         for path in companions {
@@ -220,7 +229,7 @@ package final class DirectoryWatcher {
         var obstacle: WatcherStatus.WaitingReason?
         do {
             new = try PollingScan(
-                try OpenDirectory(path), subdirectories: configuration.subdirectories,
+                try OpenPath(path), subdirectories: configuration.subdirectories,
                 isRelevant: configuration.isRelevant)
         } catch {
             let reason = WatcherStatus.WaitingReason(errno: error.number)

@@ -95,6 +95,9 @@ struct InotifyMask: OptionSet, Sendable {
     /// constantly write to.
     static let linked = contents.subtracting(.modify)
 
+    /// The events to request for a file that can change without an event for its directory.
+    static let file: InotifyMask = [.closeWrite, .attributes, .modify, .deleteSelf, .moveSelf, .add]
+
     /// The events to request for the directory above: names that appear or disappear, and changes to its permissions.
     static let entries: InotifyMask = [
         .movedTo, .movedFrom, .delete, .create, .attributes, .deleteSelf, .moveSelf, .onlyDirectory, .add,

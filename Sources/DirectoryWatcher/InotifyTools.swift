@@ -59,21 +59,22 @@ struct Inotify: ~Copyable {
         inotifytools_cleanup()
     }
 
-    /// Watches an open directory.
+    /// Watches an open directory or file.
     ///
-    /// The path passed to the library is that of the descriptor in `/proc`, so that the open directory is watched even
-    /// if its own path now leads elsewhere. The library looks up watches by the spelling of their paths. For a spelling
+    /// The path passed to the library is that of the descriptor in `/proc`, so that the open file is watched even if
+    /// its own path now leads elsewhere. The library looks up watches by the spelling of their paths. For a spelling
     /// that was used before, it would return the number of the dead watch, so every call uses a new spelling.
     ///
-    /// - Returns: The watch's number, which is that of the existing watch if the directory is already watched.
+    /// - Returns: The watch's number, which is that of the existing watch if the file is already watched.
     /// - Throws: The error number.
-    mutating func watch(_ directory: borrowing OpenDirectory, for mask: InotifyMask) throws(SystemCall.Failure) -> Int32
-    {
+    mutating func watch(_ file: borrowing OpenPath, for mask: InotifyMask) throws(SystemCall.Failure) -> Int32 {
         spellings += 1
-        var path = "/proc/self/fd/\(directory.descriptor)/"
+        var path = "/proc/self/fd/"
         for bit in 0..<(UInt32.bitWidth - spellings.leadingZeroBitCount) {
             path += spellings & (1 << bit) == 0 ? "/" : "./"
         }
+        // The library appends a slash to the path of a directory unless it ends with one.
+        path += mask.contains(.onlyDirectory) ? "\(file.descriptor)/" : "\(file.descriptor)"
         guard inotifytools_watch_file(path, Int32(mask.rawValue)) != 0 else {
             throw SystemCall.Failure(number: inotifytools_error())
         }

@@ -1,11 +1,12 @@
 internal import Linux
 
-/// The names that are links to files, with their targets; a watch on a link's directory doesn't report changes to the
-/// target.
+/// The names that are links to files, with their targets, and those of tied files (`FileTies`): a watch on their
+/// directory doesn't report every change.
 struct Links {
     /// The target of a link when it was last checked.
     struct Target {
-        /// The target's path with all links resolved, or the last known one; `nil` if the link has never resolved.
+        /// The target's path with all links resolved, or the last known one; `nil` if the link has never resolved, and
+        /// for a tied file.
         var path: String?
         var signature: FileSignature
     }
@@ -16,13 +17,13 @@ struct Links {
 
     var isEmpty: Bool { targets.isEmpty }
 
-    /// All links.
+    /// All links and tied files.
     var all: some Sequence<String> { targets.keys }
 
     /// The directories that hold the links' targets.
     var directories: some Sequence<String> { names.keys }
 
-    /// The target of a link; `nil` if the name isn't a link.
+    /// The target of a link or the state of a tied file; `nil` for any other name.
     subscript(name: String) -> Target? {
         get { targets[name] }
         set {

@@ -16,7 +16,7 @@ struct PollingScan: Equatable {
 
     /// Lists an open directory and its subdirectories.
     init(
-        _ directory: borrowing OpenDirectory, subdirectories: [String], isRelevant: (String) -> Bool
+        _ directory: borrowing OpenPath, subdirectories: [String], isRelevant: (String) -> Bool
     ) throws(SystemCall.Failure) {
         identity = directory.identity
         try list(directory.descriptor, ".", prefix: "", isRelevant: isRelevant)

@@ -30,15 +30,15 @@ struct Inotify: ~Copyable {
         buffer.deallocate()
     }
 
-    /// Watches an open directory.
+    /// Watches an open directory or file.
     ///
-    /// The path passed to the kernel is that of the descriptor in `/proc`, so that the open directory is watched even
-    /// if its own path now leads elsewhere.
+    /// The path passed to the kernel is that of the descriptor in `/proc`, so that the open file is watched even if its
+    /// own path now leads elsewhere.
     ///
-    /// - Returns: The watch's number, which is that of the existing watch if the directory is already watched.
+    /// - Returns: The watch's number, which is that of the existing watch if the file is already watched.
     /// - Throws: The error number.
-    func watch(_ directory: borrowing OpenDirectory, for mask: InotifyMask) throws(SystemCall.Failure) -> Int32 {
-        let path = "/proc/self/fd/\(directory.descriptor)/"
+    func watch(_ file: borrowing OpenPath, for mask: InotifyMask) throws(SystemCall.Failure) -> Int32 {
+        let path = "/proc/self/fd/\(file.descriptor)"
         return try SystemCall.run { inotify_add_watch(descriptor, path, mask.rawValue) }
     }
 

@@ -13,6 +13,8 @@ struct WatcherState {
         case companion(String, subdirectory: String?)
         /// A directory that holds the targets of links.
         case linked(String)
+        /// A file, given by its name, that can change without an event for its directory.
+        case file(String)
     }
 
     private var watches = Watches()
@@ -21,10 +23,10 @@ struct WatcherState {
     private var dirty = DirtyNames()
     /// The roles that have ever had a watch.
     private var known: Set<WatchRole> = []
-    /// Names that have appeared and may be links.
+    /// Names that have appeared and may be links or tied files.
     private var arrivals: Set<String> = []
 
-    /// The names that are links.
+    /// The names that are links or tied files.
     private(set) var links = Links()
 
     /// The name in the ancestor whose appearance or disappearance matters.
@@ -78,6 +80,12 @@ struct WatcherState {
         }
         switch event.name {
         case .none:
+            if case .file(let name) = role {
+                note(event.mask, of: name)
+                // The file may have lost its other links.
+                if event.mask.contains(.attributes) { arrivals.insert(name) }
+                return
+            }
             checkIsDue = true  // the directory's own permissions changed
             if case .companion = role { markRescan(.permissions) }
         case .undecodable:
@@ -99,6 +107,7 @@ struct WatcherState {
                     // The link may now lead elsewhere or nowhere.
                     if event.mask.isDisjoint(with: [.closeWrite, .modify]) { arrivals.insert(link) }
                 }
+            case .file: break
             }
         }
     }
@@ -109,7 +118,8 @@ struct WatcherState {
             // The links that lead through it now lead elsewhere.
             if !links.isEmpty { checkIsDue = true }
         } else if isRelevant(name) {
-            if !mask.isDisjoint(with: [.create, .movedTo]) { arrivals.insert(start + name) }
+            // No event reports that a file gets another hard link elsewhere, so look with each other event.
+            if mask != .modify { arrivals.insert(start + name) }
             note(mask, of: start + name)
         }
     }
@@ -128,6 +138,7 @@ struct WatcherState {
         switch role {
         case .ancestor: break
         case .linked(let path): noteChanges(of: links.names(into: path))
+        case .file(let name): noteChanges(of: [name])
         case .directory, .subdirectory, .companion: markRescan(.replaced)
         }
     }
@@ -153,26 +164,26 @@ struct WatcherState {
 
     // MARK: Links
 
-    /// Records a name that existed before its directory was watched and may be a link.
+    /// Records a name that existed before its directory was watched and may be a link or a tied file.
     mutating func noteArrival(of name: String, below start: String = "") {
         if isRelevant(name) { arrivals.insert(start + name) }
     }
 
-    /// Records a name that couldn't be examined and may be a link.
+    /// Records a name that couldn't be examined and may be a link or a tied file.
     mutating func postpone(_ name: String) { arrivals.insert(name) }
 
-    /// Records the current target of a link.
+    /// Records the current target of a link, or the current state of a tied file.
     mutating func noteLink(_ name: String, to target: Links.Target) {
         links[name] = target
         dirty.noteChange(of: name)
     }
 
-    /// Records that a name isn't a link.
+    /// Records that a name is neither a link nor a tied file.
     mutating func forgetLink(_ name: String) {
         if links[name] != nil { links[name] = nil }
     }
 
-    /// Returns the names that may be links, and clears them.
+    /// Returns the names that may be links or tied files, and clears them.
     mutating func dequeueArrivals() -> Set<String> {
         defer { arrivals = [] }
         return arrivals
@@ -219,6 +230,9 @@ struct WatcherState {
     /// Marks a role's watch for renewal, because the directory couldn't be listed when the watch was set.
     mutating func doubt(_ role: WatchRole) { watches[role]?.mayBeStale = true }
 
+    /// Marks every watch for renewal, so that all directories are listed again.
+    mutating func doubtAll() { watches.markAllStale() }
+
     /// Records that no directory has a role anymore.
     ///
     /// - Returns: The number of a watch that is no longer needed and must be ended.
@@ -240,7 +254,10 @@ struct WatcherState {
     private mutating func forget(_ role: WatchRole) {
         watches[role] = nil
         // The number of such roles is unbounded over time.
-        if case .linked = role { known.remove(role) }
+        switch role {
+        case .linked, .file: known.remove(role)
+        case .ancestor, .directory, .subdirectory, .companion: break
+        }
     }
 
     private func unneeded(_ watch: Watches.Watch?) -> Int32? {
@@ -253,7 +270,7 @@ extension WatcherState.WatchRole {
     /// Whether a directory with this role holds domains, whose names are reported.
     fileprivate var holdsDomains: Bool {
         switch self {
-        case .ancestor, .linked: false
+        case .ancestor, .linked, .file: false
         case .directory, .subdirectory, .companion: true
         }
     }

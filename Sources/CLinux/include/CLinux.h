@@ -77,6 +77,10 @@ int64_t linux_file_system_type(int fd);
 /// Returns the id of the mount that holds an open file (statx, STATX_MNT_ID), or 0 if the kernel doesn't report it.
 uint64_t linux_mount_id(int fd);
 
+/// Returns 1 if a regular file has several hard links, 2 if something is mounted at its path (from Linux 5.8 on), 3 if
+/// both, or 0. A final link isn't followed. An empty path stands for the open file itself.
+int linux_file_ties(int fd, const char *path);
+
 /// Returns the creation time of an open file, in nanoseconds since 1970 (statx, STATX_BTIME), or 0 if the file system
 /// doesn't record it.
 int64_t linux_birth_time(int fd);

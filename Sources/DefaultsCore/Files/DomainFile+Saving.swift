@@ -15,8 +15,9 @@ extension DomainFile {
     /// others (NFS, some FUSE file systems), the exchange takes two steps, and a file that another program renames into
     /// place between them is lost.
     ///
-    /// A file with several hard links is written in place. A foreign writer's changes between the last comparison and
-    /// the write may then be lost, and a crash may leave a torn file, with the complete new version beside it.
+    /// A file is written in place if it has several hard links, is a mount point, or is in a directory that isn't
+    /// writable. A foreign writer's changes between the last comparison and the write may then be lost, and a crash may
+    /// leave a torn file, with the complete new version beside it if the directory is writable.
     ///
     /// - Parameters:
     ///   - bytes: The new content; `nil` to remove the file.
@@ -26,7 +27,7 @@ extension DomainFile {
     ///   - policy: The way to deal with a file that is open for writing.
     /// - Returns: The outcome, and the displaced file if the save was made.
     /// - Throws: `notSaved`. The file is then unchanged, unless the displaced file couldn't even be opened, or a file
-    ///   with several hard links is torn.
+    ///   that is written in place is torn.
     package func save(
         _ bytes: [UInt8]?, expecting expected: FileVersion?, newest: Timestamp? = nil,
         by lifetime: StoreLifetime = .resident, _ policy: ObstaclePolicy = .wait

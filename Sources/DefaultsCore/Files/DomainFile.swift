@@ -180,6 +180,15 @@ package struct DomainFile: Sendable {
     /// The size in bytes up to which a file is read and parsed in about a millisecond.
     private static let quickSize: Int64 = 1 << 16
 
+    /// Whether the file can be written, but not replaced or removed.
+    ///
+    /// It is a mount point, or its directory isn't writable.
+    var isFixed: Bool {
+        FileTies(ofFileAt: path).contains(.mount)
+            || faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0
+                && faccessat(AT_FDCWD, Path.directory(of: path), W_OK, AT_EACCESS) != 0
+    }
+
     /// Whether the name is a symbolic link.
     var isLink: Bool {
         var status = stat()
@@ -262,6 +271,11 @@ package struct DomainFile: Sendable {
                 return .unusable(
                     damage(
                         .damaged, "\(path) has no dictionary at its top level, so it holds no preferences.", version))
+            }
+            // To the codec, this is an empty strings file. But no program writes one, and a file may lose its contents.
+            if values.isEmpty, document.format == .oldStyle, TextComments.areAll(of: bytes) {
+                return .unusable(
+                    damage(.damaged, "\(path) has only blank lines or comments, so it isn't a property list.", version))
             }
             return .contents(
                 FileContents(

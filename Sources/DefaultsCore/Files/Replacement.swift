@@ -30,7 +30,13 @@ struct Replacement {
 
         if target == original.path { try makeDirectory() }
         var isNeeded = false
-        let new = try write(bytes, newHash, to: temporaryPath)
+        let new: FileDescriptor
+        do throws(SystemCall.Failure) {
+            new = try write(bytes, newHash, to: temporaryPath)
+        } catch {
+            guard [EACCES, EPERM, EROFS].contains(error.number), let expected else { throw error }
+            return try writeInUnwritableDirectory(bytes, newHash, expected)
+        }
         defer { if !isNeeded { unlink(temporaryPath) } }
 
         guard let expected else {
@@ -50,7 +56,14 @@ struct Replacement {
             linux_lease_release(old.number)
             return try writeInPlace(bytes, newHash, expected, &isNeeded)
         }
-        guard try exchange(temporaryPath) else { return .fileChanged }
+        do throws(SystemCall.Failure) {
+            guard try exchange(temporaryPath) else { return .fileChanged }
+        } catch {
+            // A mount point can't be renamed.
+            guard error.number == EBUSY else { throw error }
+            linux_lease_release(old.number)
+            return try writeInPlace(bytes, newHash, expected, &isNeeded)
+        }
         isNeeded = true
         linux_lease_release(old.number)
         guard Self.isFile(temporaryPath) else {
@@ -105,6 +118,17 @@ struct Replacement {
         let version = try overwrite(file, bytes, hash)
         isNeeded = false
         return .saved(version, displaced: nil)
+    }
+
+    /// Writes the new version into a file in whose directory no other file can be created.
+    private func writeInUnwritableDirectory(
+        _ bytes: [UInt8], _ hash: ContentHash, _ expected: FileVersion
+    ) throws(SystemCall.Failure) -> SaveResult {
+        guard let old = try openTarget() else { return .fileChanged }
+        if let obstacle = try obstacle(to: old, expected) { return obstacle }
+        linux_lease_release(old.number)
+        var isNeeded = false
+        return try writeInPlace(bytes, hash, expected, &isNeeded)
     }
 
     /// Removes the file by moving it aside, so that it can be examined like any other displaced file.
@@ -203,7 +227,7 @@ struct Replacement {
         }
     }
 
-    /// Overwrites the content of an open file that has several hard links.
+    /// Overwrites the content of an open file that must stay the same file.
     private func overwrite(
         _ file: borrowing FileDescriptor, _ bytes: [UInt8], _ hash: ContentHash
     ) throws(SystemCall.Failure) -> FileVersion {

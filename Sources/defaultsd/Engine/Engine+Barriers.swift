@@ -1,5 +1,6 @@
 import DefaultsCore
 import DirectoryWatcher
+import Linux
 import NIOCore
 
 /// Barriers, which wait until edits are durable and earlier changes are in the log.
@@ -7,12 +8,13 @@ extension Engine {
     /// Waits until all earlier edits are durable, and all earlier changes in the directory are in the log.
     ///
     /// The kernel queues the event for a change before the system call that makes the change returns. So once the
-    /// watcher has drained the queue, all earlier changes are known. If a file was removed, the barrier waits until the
-    /// loss is confirmed. It doesn't wait for two things: a file that its writer hasn't closed yet, and writes to a
-    /// displaced file that a foreign writer still has open, which are merged within seconds.
+    /// watcher has drained the queue, all earlier changes are known, except those that the kernel doesn't report, for
+    /// which the barrier looks at the files. If a file was removed, it waits until the loss is confirmed. It doesn't
+    /// wait for two things: a file that its writer hasn't closed yet, and writes to a displaced file that a foreign
+    /// writer still has open, which are merged within seconds.
     ///
     /// - Parameter domains: The domains whose edits must be durable and whose losses must be confirmed; `nil` for all
-    ///   domains.
+    ///   domains. Only their files are looked at.
     /// - Returns: The end of the log at that time, and the errors of failed saves.
     func synchronize(_ domains: Set<Domain>?) async -> (cursor: Cursor, failures: [DefaultsError]) {
         // This runs as soon as the save below has begun and the loop would be idle.
@@ -23,6 +25,7 @@ extension Engine {
         if schedule.hasFailed(.reloadAll) { postpone(.init(isAll: true)) }
         await finishReloads()
         await retryFailedReads(domains)
+        await reloadUnreported(domains)
         let losses = schedule.items.filter {
             if case .confirmLoss(let domain) = $0 { domains?.contains(domain) ?? true } else { false }
         }
@@ -44,6 +47,22 @@ extension Engine {
         for case .reloadUnreadable(let domain) in schedule.failedItems where domains?.contains(domain) ?? true {
             await reload(domain, .believe)
         }
+    }
+
+    /// Reloads the files that have changed although nothing has reported that: through another hard link or a mapping,
+    /// or in a lower layer of overlayfs.
+    private func reloadUnreported(_ domains: Set<Domain>?) async {
+        // On a slow file system, the files have just been polled.
+        if isSlow { return }
+        let isQuick = (domains?.count ?? .max) <= Self.maximumQuickReloads
+        let changed = isQuick ? store.changedFiles(among: domains) : await onDisk { $0.changedFiles(among: domains) }
+        let unreported = changed.filter { domain in
+            [.reloadOpen(domain), .confirmLoss(domain), .reloadUnreadable(domain)].allSatisfy { schedule[$0] == nil }
+        }
+        if unreported.isEmpty { return }
+        revisit(await onDisk { $0.reload(unreported, afterEvent: true) })
+        watcher.withLock { $0.requestListing() }
+        plan(.readEvents, in: .zero)
     }
 
     /// Reloads the files that were open for writing, or modified, when they were last read.

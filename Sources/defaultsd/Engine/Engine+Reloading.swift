@@ -162,7 +162,7 @@ extension Engine {
     }
 
     /// The number of files that are read on the loop at once; reading as many takes about a millisecond.
-    private static let maximumQuickReloads = 32
+    static let maximumQuickReloads = 32
 
     /// Reloads files on the loop if that takes little time, and otherwise later.
     private func reloadQuickly(_ domains: Set<Domain>) {
