@@ -1,4 +1,5 @@
 package import DefaultsCore
+import PropertyList
 
 /// The values of a domain at an earlier time.
 package struct PastValues {
@@ -34,7 +35,7 @@ package struct PastValues {
             if isPast(record) { return }
             if record.domain != present.domain || record.revision > present.cursor.revision { continue }
             for change in record.changeSet?.changes ?? [] where !exclusions.exclude(change.key, of: present.domain) {
-                if values[change.key] != change.new { uncertain.insert(change.key) }
+                if !PropertyListValue.areSame(change.new, inEffect: values[change.key]) { uncertain.insert(change.key) }
                 values[change.key] = change.old
             }
         }

@@ -30,4 +30,9 @@ extension PropertyListValue {
         guard format != .binary, let memory, let file else { return false }
         return memory.asStored(in: format) == file
     }
+
+    /// Returns whether a value in the history equals a value in effect, which may have been read from XML since.
+    package static func areSame(_ recorded: PropertyListValue?, inEffect value: PropertyListValue?) -> Bool {
+        areSame(recorded, value, readFrom: .xml)
+    }
 }
