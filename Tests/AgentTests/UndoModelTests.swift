@@ -40,15 +40,21 @@ struct UndoModelTests {
         /// Takes back the last edits, or the last undos.
         mutating func takeBack(_ count: Int, isRedo: Bool) {
             var found = 0
+            // The keys with later changes that stay.
+            var later: Set<String> = []
             for index in entries.indices.reversed() where found < count {
                 let entry = entries[index]
                 let isCandidate = if case .undo = entry.kind { isRedo } else { entry.kind == .edit && !isRedo }
                 let changes = entry.changes.filter { !entry.takenBack.contains($0.key) }
+                var edits: [String: Int?] = [:]
+                defer {
+                    let mayBeLater = if case .undo = entry.kind { isRedo } else { entry.kind == .edit }
+                    if mayBeLater { later.formUnion(changes.map(\.key).filter { edits[$0] == nil }) }
+                }
                 guard isCandidate, !changes.isEmpty else { continue }
                 found += 1
-                var edits: [String: Int?] = [:]
                 for change in changes {
-                    if values[change.key] == change.new {
+                    if values[change.key] == change.new, !later.contains(change.key) {
                         edits[change.key] = .some(change.old)
                     } else if values[change.key] != change.old {
                         kept.append(change.key)
@@ -107,9 +113,12 @@ struct UndoModelTests {
                     var search = UndoSearch(history, isRedo ? .undos : .changes)
                     var run = UndoRun(connection)
                     for _ in 0..<count {
-                        guard let next = try search.next() else { break }
+                        guard let found = try search.next() else { break }
+                        let next = found.element
                         let purpose: Origin.Purpose = isRedo ? .redo(next.cursor) : .undo(next.cursor)
-                        kept += try run.takeBack(next.changeSet, for: purpose).kept
+                        let outcome = try run.takeBack(next.changeSet, but: found.overtaken, for: purpose)
+                        search.remove(outcome.changes.map(\.key), of: found)
+                        kept += outcome.kept
                     }
                 default:
                     _ = try connection.barrier()
@@ -154,11 +163,14 @@ struct UndoModelTests {
                 var search = UndoSearch(history)
                 var run = UndoRun(connection)
                 for _ in 0..<(1 + random.below(3)) {
-                    guard let next = try search.next() else { break }
-                    for change in try run.takeBack(next.changeSet, for: .undo(next.cursor)).changes {
+                    guard let found = try search.next() else { break }
+                    let outcome = try run.takeBack(
+                        found.element.changeSet, but: found.overtaken, for: .undo(found.element.cursor))
+                    for change in outcome.changes {
                         try #require(values[change.key] == change.old, "step \(step)")
                         values[change.key] = change.new
                     }
+                    search.remove(outcome.changes.map(\.key), of: found)
                 }
                 try #require(try connection.snapshot(of: domain).values == values, "step \(step)")
             }

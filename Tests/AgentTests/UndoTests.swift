@@ -38,6 +38,46 @@ struct UndoTests {
         }
     }
 
+    @Test("A change with a later one isn't undone, even if its value is in effect again")
+    func overtaken() throws {
+        try AgentProcess.withAgent { agent in
+            for value in ["A", "B", "C", "B"] { try write(agent, "org.a", "key", value) }
+            let outcome = try agent.defaults("undo", "2")
+            #expect(outcome.status == 1 && outcome.errors.contains("org.a key was changed later"), "\(outcome)")
+            #expect(try agent.defaults("read", "org.a", "key").output == "B\n")
+            #expect(try agent.defaults("undo", "4").output == "org.a key  \"B\" → \"C\"\n")
+            #expect(try agent.defaults("undo", "2").status == 1)
+            #expect(try agent.defaults("undo", "3").output == "org.a key  \"C\" → \"B\"\n")
+            #expect(try agent.defaults("undo", "2").output == "org.a key  \"B\" → \"A\"\n")
+            // Those were changes 5 to 7.
+            let redo = try agent.defaults("redo", "5")
+            #expect(redo.status == 1 && redo.errors.contains("org.a key was changed later"), "\(redo)")
+            #expect(try agent.defaults("redo", "--last", "3").status == 0)
+            #expect(try agent.defaults("read", "org.a", "key").output == "B\n")
+            #expect(try agent.defaults("undo", "--since", "1").status == 0)
+            #expect(try agent.defaults("read", "org.a", "key").output == "A\n")
+        }
+    }
+
+    @Test("After a restart, values that XML doesn't hold exactly can be undone")
+    func restarted() throws {
+        try AgentProcess.withPlace { place in
+            let values: DomainValues = [
+                "date": .date(PropertyListDate(secondsSinceReferenceDate: 0.25)), "real": .real32(0.1),
+            ]
+            let first = try AgentProcess(place)
+            let domain = Domain(try DomainName("org.a"))
+            try first.connect().edit(domain, values.mapValues(Optional.some), replacesAll: false)
+            try first.synchronize()
+            first.terminate()
+            let second = try AgentProcess(place)
+            defer { second.kill() }
+            let outcome = try second.defaults("undo")
+            #expect(outcome.status == 0 && outcome.errors == "", "\(outcome)")
+            #expect(try second.connect().snapshot(of: domain).values.isEmpty)
+        }
+    }
+
     @Test("The global domain, and a domain whose name is a number, can be undone")
     func domains() throws {
         try AgentProcess.withAgent { agent in

@@ -61,12 +61,33 @@ extension Client {
         await onThread { [self] in
             Result { () throws(DefaultsError) in
                 let agent = try connectToAgent()
+                let overtaken = try Self.overtaken(changeSet, at: cursor, isRedo ? .undos : .changes, agent)
                 var run = UndoRun(agent)
-                let outcome = try run.takeBack(changeSet, for: isRedo ? .redo(cursor) : .undo(cursor))
+                let outcome = try run.takeBack(
+                    changeSet, but: overtaken, for: isRedo ? .redo(cursor) : .undo(cursor))
                 if let failure = try agent.barrier([changeSet.domain]).failures.first { throw failure }
                 return outcome
             }
         }
+    }
+}
+
+extension Client {
+    /// Returns the keys of a change set that have later changes in the history.
+    private static func overtaken(
+        _ changeSet: ChangeSet, at cursor: Cursor, _ subject: UndoSearch.Subject, _ agent: AgentConnection
+    ) throws(DefaultsError) -> Set<String> {
+        let history = try HistoryReader(
+            agent, SubscriptionFilter(domains: [GlobPattern.exactly(changeSet.domain.name.description)]))
+        // The numbers of another log say nothing about this change set, so only the values decide.
+        guard cursor.epoch == history.epoch else { return [] }
+        var search = UndoSearch(history, subject)
+        while let found = try search.next(orNamed: { $0.revision == cursor.revision }) {
+            if found.element.record.revision <= cursor.revision {
+                return found.element.record.revision == cursor.revision ? found.overtaken : []
+            }
+        }
+        return []
     }
 }
 

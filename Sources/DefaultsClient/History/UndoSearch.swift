@@ -14,6 +14,8 @@ package struct UndoSearch {
     private let subject: Subject
     /// The newest record of each key, by which later changes are explained.
     private var newest: [Domain: [String: LogRecord]] = [:]
+    /// The keys with standing changes among those that the search has passed and that stay.
+    private var later: [Domain: Set<String>] = [:]
 
     package init(_ history: HistoryReader, _ subject: Subject = .changes) {
         standing = StandingChanges(history)
@@ -23,6 +25,13 @@ package struct UndoSearch {
     /// The reason why the search ended early; see `HistoryReader`.
     package var problem: DefaultsError? { standing.history.problem }
 
+    /// A change set that was found.
+    package struct Found: Hashable, Sendable {
+        package var element: StandingChanges.Element
+        /// The keys that have a later change, which still stands, so that this one can't be taken back.
+        package var overtaken: Set<String>
+    }
+
     /// Finds the next change set.
     ///
     /// - Parameter isNamed: A function that returns whether a user has named a record, which is then found even if it
@@ -31,16 +40,32 @@ package struct UndoSearch {
     /// - Throws: The errors of the reader.
     package mutating func next(
         orNamed isNamed: (LogRecord) -> Bool = { _ in false }
-    ) throws(DefaultsError) -> StandingChanges.Element? {
+    ) throws(DefaultsError) -> Found? {
         while let element = try standing.next() {
             let record = element.record
             for change in record.changeSet?.changes ?? [] where newest[record.domain]?[change.key] == nil {
                 newest[record.domain, default: [:]][change.key] = record
             }
-            if isNamed(record) { return element }
-            if !element.changeSet.changes.isEmpty, isCandidate(element) { return element }
+            let overtaken = addLater(element)
+            if isNamed(record) || !element.changeSet.changes.isEmpty && isCandidate(element) {
+                return Found(element: element, overtaken: overtaken)
+            }
         }
         return nil
+    }
+
+    /// Records which keys of the change set found last have been taken back, so that older changes of them can be, too.
+    package mutating func remove(_ keys: some Sequence<String>, of found: Found) {
+        later[found.element.record.domain]?.subtract(keys)
+    }
+
+    /// Adds an element's changes to the later ones; returns the keys that have later ones already.
+    private mutating func addLater(_ element: StandingChanges.Element) -> Set<String> {
+        let known = later[element.record.domain] ?? []
+        let keys = Set(element.changeSet.changes.map(\.key))
+        // An undo only restores what was before the change that it takes back, and a redo restores that change.
+        if !element.isRedo, subject == .undos || !element.isUndo { later[element.record.domain] = known.union(keys) }
+        return keys.intersection(known)
     }
 
     /// Returns the newest record about a key, among those that the search has passed.

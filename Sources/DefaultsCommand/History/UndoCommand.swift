@@ -18,7 +18,8 @@ struct UndoCommand {
         var domains: Set<Domain> = []
         var found = 0
         var kept = 0
-        while found < limit, let next = try search.next(orNamed: { named?.names($0) ?? false }) {
+        while found < limit, let candidate = try search.next(orNamed: { named?.names($0) ?? false }) {
+            let next = candidate.element
             if let named, !named.names(next.record) {
                 // The named record is older, or isn't there.
                 if named.includes(next.record) { break }
@@ -41,7 +42,9 @@ struct UndoCommand {
             }
             if !options.program.includes(next.changeSet) { continue }
             found += 1
-            let outcome = try run.takeBack(next.changeSet, for: isRedo ? .redo(next.cursor) : .undo(next.cursor))
+            let outcome = try run.takeBack(
+                next.changeSet, but: candidate.overtaken, for: isRedo ? .redo(next.cursor) : .undo(next.cursor))
+            search.remove(outcome.changes.map(\.key), of: candidate)
             if !outcome.changes.isEmpty { domains.insert(next.changeSet.domain) }
             for change in outcome.changes {
                 try StandardOutput.write("\(style.name(next.changeSet.domain)) \(style.text(change))\n")

@@ -177,7 +177,9 @@ struct LifeSoak {
         let filter = SubscriptionFilter(domains: [GlobPattern.exactly(Self.past)], keys: [GlobPattern.exactly("key")])
         for (subject, value) in [(UndoSearch.Subject.changes, before), (.undos, .integer(number))] {
             var search = UndoSearch(try HistoryReader(editor, filter), subject)
-            guard let next = try search.next() else { throw BenchFailure("The history lacks the last change.") }
+            guard let next = try search.next()?.element else {
+                throw BenchFailure("The history lacks the last change.")
+            }
             var run = UndoRun(editor)
             _ = try run.takeBack(next.changeSet, for: subject == .undos ? .redo(next.cursor) : .undo(next.cursor))
             guard try editor.snapshot(of: domain).values["key"] == value else {
