@@ -247,15 +247,20 @@ package final class Store: Sendable {
     /// Returns whether a domain's file is in its last known state, judging by its metadata.
     private func isAsKnown(_ domain: Domain) -> Bool {
         let (known, isDamaged) = state.withLock { ($0.domains[domain]?.file, $0.domains[domain]?.damage != nil) }
-        return !isDamaged && isFile(of: domain, known)
+        return !isDamaged && isFile(of: domain, known) == true
     }
 
-    /// Returns whether a domain's file is a version, judging by its metadata; `nil` if there should be no file.
-    private func isFile(of domain: Domain, _ version: FileVersion?) -> Bool {
+    /// Returns whether a domain's file is a version, judging by its metadata.
+    ///
+    /// - Parameters:
+    ///   - domain: The domain.
+    ///   - version: The version; `nil` if there should be no file.
+    /// - Returns: The answer; `nil` if the metadata can't be read now.
+    private func isFile(of domain: Domain, _ version: FileVersion?) -> Bool? {
         guard let file = file(of: domain) else { return true }
         var status = stat()
-        guard stat(file.path, &status) == 0 else { return version == nil && errno == ENOENT }
-        return version?.identity == FileIdentity(status)
+        if stat(file.path, &status) == 0 { return version?.identity == FileIdentity(status) }
+        return errno == ENOENT || errno == ENOTDIR ? version == nil : nil
     }
 
     /// Returns the domains whose files have changed since they were last read, judging by their metadata.
@@ -271,8 +276,8 @@ package final class Store: Sendable {
             }
         }
         return known.filter { domain, file, damage in
-            guard let damage else { return !isFile(of: domain, file) }
-            return damage.version.map { !isFile(of: domain, $0) } ?? false
+            guard let damage else { return isFile(of: domain, file) == false }
+            return damage.version.map { isFile(of: domain, $0) == false } ?? false
         }.map(\.domain)
     }
 
