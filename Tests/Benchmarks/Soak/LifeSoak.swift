@@ -50,8 +50,10 @@ struct LifeSoak {
             if let cursor { try resume(after: cursor, &result) }
             let end = End.allCases[result.rounds % End.allCases.count]
             cursor = try spend(&values, client, &result)
+            let growth = try finish(end, &values, client, &result)
+            // After a full disk, the next agent adds to the log what the last one couldn't.
+            if cursor != nil { figures.add(logGrowth: growth) }
             if end == .onFullDisk { cursor = nil }
-            figures.add(logGrowth: try finish(end, &values, client, &result))
             let files = place.files
             let changed = idleFiles.subtracting(files)
             if let first = changed.first { result.findings.append("\(changed.count) files such as \(first) changed.") }
