@@ -68,6 +68,7 @@ package struct HistoryReader {
     private mutating func openLog(_ path: String) -> AnyIterator<LogRecord> {
         do throws(SystemCall.Failure) {
             if case .recovered(let log) = try ChangeLogFile.recover(from: path, limits: Frame.messageLimits) {
+                if log.isDamaged { problem = Self.damaged(path) }
                 return AnyIterator(log.records.prefix { $0.revision < revision }.reversed().makeIterator())
             }
             problem = Self.unreadable(path, nil)
@@ -87,6 +88,10 @@ package struct HistoryReader {
             problem = Self.unreadable(path, error.number)
         }
         return AnyIterator { nil }
+    }
+
+    private static func damaged(_ path: String) -> DefaultsError {
+        DefaultsError(.damaged, "A part of the history, \(path), is damaged, so some of its changes are missing.")
     }
 
     private static func unreadable(_ path: String, _ number: Int32?) -> DefaultsError {
