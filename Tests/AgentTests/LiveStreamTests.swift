@@ -151,6 +151,13 @@ struct LiveStreamTests {
             #expect(try await place.defaults.undo(changes[3]).keptKeys == ["size"])
             var again = place.defaults.history(of: .application).makeAsyncIterator()
             #expect(try await again.next()?.origin?.purpose == .undo(last.cursor))
+            // What has been undone isn't undone again, even if somebody has set the same value since.
+            #expect(try await place.defaults.undo(last).keptKeys == [])
+            try place.set(4)
+            let repeated = try await place.defaults.undo(last)
+            #expect(repeated.changes == [] && repeated.keptKeys == ["size"])
+            let present = try await place.defaults.history(of: .application).first { _ in true }
+            #expect(present?.changes.first?.newValue == 4)
             place.agent.kill()
             await #expect(throws: DefaultsProblem.self) { try await place.defaults.undo(last) }
         }

@@ -54,7 +54,9 @@ struct UndoModelTests {
                 guard isCandidate, !changes.isEmpty else { continue }
                 found += 1
                 for change in changes {
-                    if values[change.key] == change.new, !later.contains(change.key) {
+                    if later.contains(change.key) {
+                        kept.append(change.key)
+                    } else if values[change.key] == change.new {
                         edits[change.key] = .some(change.old)
                     } else if values[change.key] != change.old {
                         kept.append(change.key)

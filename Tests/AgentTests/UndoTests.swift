@@ -56,6 +56,13 @@ struct UndoTests {
             #expect(try agent.defaults("read", "org.a", "key").output == "B\n")
             #expect(try agent.defaults("undo", "--since", "1").status == 0)
             #expect(try agent.defaults("read", "org.a", "key").output == "A\n")
+            // The later changes may have restored the former value.
+            for value in ["B", "C", "A"] { try write(agent, "org.b", "key", value) }
+            try write(agent, "org.b", "key", "B")
+            let number = try agent.connect().welcome.cursor.revision
+            try write(agent, "org.b", "key", "A")
+            let restored = try agent.defaults("undo", "\(number)")
+            #expect(restored.status == 1 && restored.errors.contains("org.b key was changed later"), "\(restored)")
         }
     }
 

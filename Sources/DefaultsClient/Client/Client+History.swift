@@ -61,7 +61,14 @@ extension Client {
         await onThread { [self] in
             Result { () throws(DefaultsError) in
                 let agent = try connectToAgent()
-                let overtaken = try Self.overtaken(changeSet, at: cursor, isRedo ? .undos : .changes, agent)
+                let found = try Self.find(changeSet, at: cursor, isRedo ? .undos : .changes, agent)
+                let overtaken = found?.overtaken ?? []
+                var changeSet = changeSet
+                if let found {
+                    // Nothing is left to do for the others, which have been taken back already.
+                    let standing = overtaken.union(found.element.changeSet.changes.map(\.key))
+                    changeSet.changes.removeAll { !standing.contains($0.key) }
+                }
                 var run = UndoRun(agent)
                 let outcome = try run.takeBack(
                     changeSet, but: overtaken, for: isRedo ? .redo(cursor) : .undo(cursor))
@@ -73,21 +80,20 @@ extension Client {
 }
 
 extension Client {
-    /// Returns the keys of a change set that have later changes in the history.
-    private static func overtaken(
+    /// Finds a change set in the history; `nil` if it isn't there, so that only the values decide.
+    private static func find(
         _ changeSet: ChangeSet, at cursor: Cursor, _ subject: UndoSearch.Subject, _ agent: AgentConnection
-    ) throws(DefaultsError) -> Set<String> {
+    ) throws(DefaultsError) -> UndoSearch.Found? {
         let history = try HistoryReader(
             agent, SubscriptionFilter(domains: [GlobPattern.exactly(changeSet.domain.name.description)]))
-        // The numbers of another log say nothing about this change set, so only the values decide.
-        guard cursor.epoch == history.epoch else { return [] }
+        // The numbers of another log say nothing about this change set.
+        guard cursor.epoch == history.epoch else { return nil }
         var search = UndoSearch(history, subject)
         while let found = try search.next(orNamed: { $0.revision == cursor.revision }) {
-            if found.element.record.revision <= cursor.revision {
-                return found.element.record.revision == cursor.revision ? found.overtaken : []
-            }
+            if found.element.record.revision == cursor.revision { return found }
+            if found.element.record.revision < cursor.revision { return nil }
         }
-        return []
+        return nil
     }
 }
 

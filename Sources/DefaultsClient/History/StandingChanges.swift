@@ -29,6 +29,12 @@ package struct StandingChanges {
         var isRedo: Bool { if case .redo? = changeSet.origin?.purpose { true } else { false } }
     }
 
+    /// Makes changes that an undo took back stand again.
+    mutating func restore(_ keys: some Sequence<String>, undoneBy element: Element) {
+        guard case .undo(let cursor)? = element.changeSet.origin?.purpose else { return }
+        for key in keys { takenBack[Change(revision: cursor.revision, key: key)] = nil }
+    }
+
     /// Returns the next change set; `nil` at the beginning of the history.
     package mutating func next() throws(DefaultsError) -> Element? {
         while let record = try history.next() {

@@ -71,7 +71,9 @@ package struct UndoRun {
         var outcome = Outcome()
         for change in changeSet.changes {
             let value = present[change.key]
-            if !overtaken.contains(change.key), PropertyListValue.areSame(change.new, inEffect: value) {
+            if overtaken.contains(change.key) {
+                outcome.kept.append(change.key)
+            } else if PropertyListValue.areSame(change.new, inEffect: value) {
                 outcome.changes.append(KeyChange(key: change.key, old: value, new: change.old))
             } else if !PropertyListValue.areSame(change.old, inEffect: value) {
                 outcome.kept.append(change.key)

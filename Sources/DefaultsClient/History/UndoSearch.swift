@@ -57,15 +57,19 @@ package struct UndoSearch {
     /// Records which keys of the change set found last have been taken back, so that older changes of them can be, too.
     package mutating func remove(_ keys: some Sequence<String>, of found: Found) {
         later[found.element.record.domain]?.subtract(keys)
+        // The redo of an undo makes an older change stand again, which is later than still older undos.
+        standing.restore(keys, undoneBy: found.element)
     }
 
     /// Adds an element's changes to the later ones; returns the keys that have later ones already.
     private mutating func addLater(_ element: StandingChanges.Element) -> Set<String> {
         let known = later[element.record.domain] ?? []
-        let keys = Set(element.changeSet.changes.map(\.key))
         // An undo only restores what was before the change that it takes back, and a redo restores that change.
-        if !element.isRedo, subject == .undos || !element.isUndo { later[element.record.domain] = known.union(keys) }
-        return keys.intersection(known)
+        if !element.isRedo, subject == .undos || !element.isUndo {
+            later[element.record.domain] = known.union(element.changeSet.changes.map(\.key))
+        }
+        // A change that has been taken back may have a later one, too.
+        return known.intersection(element.record.changeSet?.changes.map(\.key) ?? [])
     }
 
     /// Returns the newest record about a key, among those that the search has passed.
