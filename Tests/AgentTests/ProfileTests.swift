@@ -15,7 +15,7 @@ struct ProfileTests {
     ) throws -> (status: Int32, output: String, errors: String) {
         let path = "\(agent.place.root)/\(name).plist"
         let profile: PropertyListValue = ["Domains": [["Domain": "org.a", "Set": .dictionary(values)]]]
-        try RawFile.write(try profile.write(as: .xml), to: path)
+        try RawFile.write(try profile.write(as: .binary), to: path)
         let outcome = try agent.run(["apply", path] + options)
         return (outcome.status, outcome.output, outcome.errors)
     }
@@ -59,6 +59,35 @@ struct ProfileTests {
             let last = try agent.defaults("apply", "--undo", "one")
             #expect(last.status == 0 && last.errors == "", "\(last.errors)")
             #expect(try values(agent) == ["theme": "light"])
+        }
+    }
+
+    @Test("The reset of a profile says that keys without a history keep their values")
+    func excluded() throws {
+        try AgentProcess.withAgent { agent in
+            try agent.defaults("write", "org.defaultsd.agent", "HistoryExcludes", "-array", "org.a/token")
+            try agent.synchronize()
+            try apply("dark", ["theme": "dark", "token": "secret"], agent)
+            let outcome = try agent.defaults("apply", "--undo", "dark")
+            #expect(outcome.status == 1 && outcome.errors.contains("org.a: keys that HistoryExcludes excludes"))
+            #expect(try agent.defaults("read", "org.a").output == "{\n    token = secret;\n}\n")
+            let again = try agent.defaults("apply", "--undo", "dark")
+            #expect(again.status == 1 && !again.errors.contains("excludes"), "\(again.errors)")
+        }
+    }
+
+    @Test("A profile can be applied again after a restart even if its file doesn't hold its values exactly")
+    func again() throws {
+        try AgentProcess.withPlace { place in
+            let profile: DomainValues = [
+                "real": .real32(0.1), "date": .date(PropertyListDate(secondsSinceReferenceDate: 0.5)),
+            ]
+            let first = try AgentProcess(place)
+            try apply("dark", profile, first)
+            first.terminate()
+            let second = try AgentProcess(place)
+            defer { second.kill() }
+            #expect(try apply("dark", profile, second).output == "")
         }
     }
 

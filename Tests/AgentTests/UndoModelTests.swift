@@ -13,8 +13,9 @@ struct UndoModelTests {
     private struct Entry {
         enum Kind: Equatable {
             case edit
-            case undo(of: Int)
-            case redo(of: Int)
+            /// An undo, with the indices of what it takes back, and the keys.
+            case undo([Int: Set<String>])
+            case redo
         }
 
         var kind: Kind
@@ -25,49 +26,68 @@ struct UndoModelTests {
     private struct Model {
         var values: [String: Int] = [:]
         var entries: [Entry] = []
-        /// The keys that couldn't be taken back, in order.
-        var kept: [String] = []
 
         mutating func edit(_ edits: [String: Int?], _ kind: Entry.Kind = .edit) {
             let changes = edits.sorted { $0.key < $1.key }.compactMap { key, new in
                 values[key] == new ? nil : (key: key, old: values[key], new: new)
             }
             if changes.isEmpty { return }
-            for (key, _, new) in changes { values[key] = new }
+            for change in changes { values[change.key] = change.new }
             entries.append(Entry(kind: kind, changes: changes))
         }
 
-        /// Takes back the last edits, or the last undos.
-        mutating func takeBack(_ count: Int, isRedo: Bool) {
+        /// Takes back the last edits, or the last undos, in one edit; returns the keys that couldn't be taken back.
+        mutating func takeBack(_ count: Int, isRedo: Bool) -> Set<String> {
             var found = 0
+            var kept: Set<String> = []
             // The keys with later changes that stay.
             var later: Set<String> = []
+            var result = values
+            var taken: [Int: Set<String>] = [:]
+            /// The entries if the edit were made.
+            var entries = entries
             for index in entries.indices.reversed() where found < count {
                 let entry = entries[index]
                 let isCandidate = if case .undo = entry.kind { isRedo } else { entry.kind == .edit && !isRedo }
                 let changes = entry.changes.filter { !entry.takenBack.contains($0.key) }
-                var edits: [String: Int?] = [:]
+                var keys = Set(changes.map(\.key))
+                var canceled: Set<String> = []
+                if case .undo(let targets) = entry.kind {
+                    canceled = targets.values.reduce(Set()) { $0.union($1) }
+                        .subtracting(entry.takenBack).subtracting(entry.changes.map(\.key))
+                }
                 defer {
                     let mayBeLater = if case .undo = entry.kind { isRedo } else { entry.kind == .edit }
-                    if mayBeLater { later.formUnion(changes.map(\.key).filter { edits[$0] == nil }) }
+                    if mayBeLater { later.formUnion(keys.union(canceled).subtracting(taken[index] ?? [])) }
                 }
                 guard isCandidate, !changes.isEmpty else { continue }
                 found += 1
+                taken[index] = canceled.subtracting(later)
+                kept.formUnion(canceled.intersection(later))
                 for change in changes {
                     if later.contains(change.key) {
-                        kept.append(change.key)
-                    } else if values[change.key] == change.new {
-                        edits[change.key] = .some(change.old)
-                    } else if values[change.key] != change.old {
-                        kept.append(change.key)
+                        kept.insert(change.key)
+                    } else if result[change.key] == change.new {
+                        result[change.key] = change.old
+                        taken[index]?.insert(change.key)
+                    } else if result[change.key] != change.old {
+                        kept.insert(change.key)
                     }
                 }
-                edit(edits, isRedo ? .redo(of: index) : .undo(of: index))
-                for key in edits.keys {
-                    entries[index].takenBack.insert(key)
-                    if case .undo(let target) = entry.kind { entries[target].takenBack.remove(key) }
+                keys.formUnion(canceled)
+                entries[index].takenBack.formUnion(taken[index] ?? [])
+                if case .undo(let targets) = entry.kind {
+                    for (target, keys) in targets {
+                        entries[target].takenBack.subtract(keys.intersection(taken[index] ?? []))
+                    }
                 }
             }
+            if result == values { return kept }
+            self.entries = entries
+            var edits: [String: Int?] = [:]
+            for key in Set(values.keys).union(result.keys) { edits[key] = .some(result[key]) }
+            edit(edits, isRedo ? .redo : .undo(taken))
+            return kept
         }
     }
 
@@ -86,7 +106,6 @@ struct UndoModelTests {
             var connection = try agent.connect()
             let domain = Domain(try DomainName("org.example.model"))
             var model = Model()
-            var kept: [String] = []
             for step in 0..<150 {
                 switch random.below(10) {
                 case 0..<5:
@@ -109,19 +128,16 @@ struct UndoModelTests {
                     _ = try connection.barrier()
                 case 6..<9:
                     let (count, isRedo) = (1 + random.below(3), random.below(3) == 0)
-                    model.takeBack(count, isRedo: isRedo)
-                    let history = try HistoryReader(
-                        connection, SubscriptionFilter(domains: [GlobPattern.exactly("org.example.model")]))
-                    var search = UndoSearch(history, isRedo ? .undos : .changes)
-                    var run = UndoRun(connection)
-                    for _ in 0..<count {
-                        guard let found = try search.next() else { break }
-                        let next = found.element
-                        let purpose: Origin.Purpose = isRedo ? .redo(next.cursor) : .undo(next.cursor)
-                        let outcome = try run.takeBack(next.changeSet, but: found.overtaken, for: purpose)
-                        search.remove(outcome.changes.map(\.key), of: found)
-                        kept += outcome.kept
-                    }
+                    let kept = model.takeBack(count, isRedo: isRedo)
+                    var plan = try UndoPlan(
+                        connection, SubscriptionFilter(domains: [GlobPattern.exactly("org.example.model")]),
+                        isRedo ? .undos : .changes)
+                    for _ in 0..<count { if let found = try plan.next() { try plan.take(found) } }
+                    let head = try connection.barrier().cursor.revision
+                    let outcome = try plan.commit(domain)
+                    try #require(Set(outcome.kept.keys) == kept, "Seed \(seed), step \(step)")
+                    let edits = try connection.barrier().cursor.revision - head
+                    try #require(edits == (outcome.changes.isEmpty ? 0 : 1), "Seed \(seed), step \(step)")
                 default:
                     _ = try connection.barrier()
                     if random.below(2) == 0 { agent.kill() } else { agent.terminate() }
@@ -131,9 +147,8 @@ struct UndoModelTests {
                 let values = try connection.snapshot(of: domain).values
                 let expected = model.values.mapValues { PropertyListValue.integer(Int64($0)) }
                 try #require(values == expected, "Seed \(seed), step \(step)")
-                try #require(kept == model.kept, "Seed \(seed), step \(step)")
             }
-            #expect(model.entries.contains { if case .redo = $0.kind { true } else { false } })
+            #expect(model.entries.contains { $0.kind == .redo })
             #expect(RawFile.exists(try String(place.log().dropLast(4)) + ".archive"))
         }
     }
@@ -160,19 +175,12 @@ struct UndoModelTests {
                     if step % 20 == 0 { _ = try connection.barrier() }
                     continue
                 }
-                let history = try HistoryReader(
+                var plan = try UndoPlan(
                     connection, SubscriptionFilter(domains: [GlobPattern.exactly("org.example.model")]))
-                var search = UndoSearch(history)
-                var run = UndoRun(connection)
-                for _ in 0..<(1 + random.below(3)) {
-                    guard let found = try search.next() else { break }
-                    let outcome = try run.takeBack(
-                        found.element.changeSet, but: found.overtaken, for: .undo(found.element.cursor))
-                    for change in outcome.changes {
-                        try #require(values[change.key] == change.old, "step \(step)")
-                        values[change.key] = change.new
-                    }
-                    search.remove(outcome.changes.map(\.key), of: found)
+                for _ in 0..<(1 + random.below(3)) { if let found = try plan.next() { try plan.take(found) } }
+                for change in try plan.commit(domain).changes {
+                    try #require(values[change.key] == change.old, "step \(step)")
+                    values[change.key] = change.new
                 }
                 try #require(try connection.snapshot(of: domain).values == values, "step \(step)")
             }

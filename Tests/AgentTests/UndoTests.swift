@@ -66,6 +66,80 @@ struct UndoTests {
         }
     }
 
+    @Test("An undo of several change sets is one edit for each domain, with the net result, and one redo reverses it")
+    func several() throws {
+        try AgentProcess.withAgent { agent in
+            for value in ["1", "2"] { try write(agent, "org.a", "key", value) }
+            for value in ["x", "y"] { try write(agent, "org.b", "key", value) }
+            try write(agent, "org.a", "key", "3")
+            let net = "org.a key  \"3\" → \"1\"\norg.b key  \"y\" → (none)\n"
+            #expect(try agent.defaults("undo", "--last", "4", "--dry-run").output == net)
+            #expect(try agent.defaults("undo", "--last", "4").output == net)
+            #expect(try agent.connect().welcome.cursor.revision == 7)
+            let log = try agent.defaults("log", "-n", "2").output
+            #expect(log.contains("undo of 2 to 5") && log.contains("undo of 3 to 4"), "\(log)")
+            let again = try agent.defaults("undo", "4")
+            #expect(again.errors == "defaults: Number 4 has already been undone, by number 7.\n")
+            let back = "org.b key  (none) → \"y\"\norg.a key  \"1\" → \"3\"\n"
+            #expect(try agent.defaults("redo").output == back)
+            #expect(try agent.defaults("redo").status == 1)
+            #expect(try agent.defaults("undo", "--last", "5").output == net.replacing("\"1\"", with: "(none)"))
+        }
+    }
+
+    @Test("An undo since some time takes back a redo that was made since then")
+    func redone() throws {
+        try AgentProcess.withAgent { agent in
+            for value in ["1", "2"] { try write(agent, "org.a", "key", value) }
+            #expect(try agent.defaults("undo").status == 0)
+            #expect(try agent.defaults("redo").status == 0)
+            #expect(try agent.defaults("undo", "--since", "3").output == "org.a key  \"2\" → \"1\"\n")
+            #expect(try agent.defaults("undo", "2").errors.contains("Number 2 has already been undone, by number 3."))
+            #expect(try agent.defaults("redo").output == "org.a key  \"1\" → \"2\"\n")
+            #expect(try agent.defaults("undo", "--since", "0").output == "org.a key  \"2\" → (none)\n")
+        }
+    }
+
+    @Test("Changes that cancel each other out are taken back, too")
+    func canceled() throws {
+        try AgentProcess.withAgent { agent in
+            let connection = try agent.connect()
+            let domain = Domain(try DomainName("org.a"))
+            for values in [["key": 1, "other": 1], ["key": 2, "other": 2], ["key": 1], ["other": 3]] as [DomainValues] {
+                try connection.edit(domain, values.mapValues(Optional.some), replacesAll: false)
+            }
+            #expect(try agent.defaults("undo", "--last", "3").output == "org.a other  3 → 1\n")
+            // Number 2 isn't undone again.
+            #expect(try agent.defaults("undo").output == "org.a key  1 → (none)\norg.a other  1 → (none)\n")
+            #expect(try agent.defaults("redo", "--last", "2").status == 0)
+            #expect(try agent.defaults("undo", "--last", "2").output == "org.a key  1 → 2\norg.a other  3 → 2\n")
+            #expect(try agent.defaults("redo").output == "org.a key  2 → 1\norg.a other  2 → 3\n")
+            // Alone, they leave nothing to do.
+            try write(agent, "org.b", "key", "1")
+            for value in ["2", "1"] { try write(agent, "org.b", "key", value) }
+            let outcome = try agent.defaults("undo", "--last", "2")
+            #expect(outcome.status == 0 && outcome.errors.contains("org.b already has the values from before."))
+        }
+    }
+
+    @Test("What another program changes meanwhile stays, even if its value is the same again")
+    func meanwhile() throws {
+        try AgentProcess.withAgent { agent in
+            let (connection, domain) = (try agent.connect(), Domain(try DomainName("org.a")))
+            for values in [["a": 1, "b": 1], ["a": 2], ["b": 2]] as [DomainValues] {
+                try connection.edit(domain, values.mapValues(Optional.some), replacesAll: false)
+            }
+            var plan = try UndoPlan(connection)
+            for _ in 0..<3 { try plan.take(#require(try plan.next())) }
+            #expect(plan.outcomes.first?.changes.count == 2)
+            for value in [5, 1] as [Int64] { try connection.edit(domain, ["b": .integer(value)], replacesAll: false) }
+            let outcome = try plan.commit(domain)
+            #expect(outcome.changes == [KeyChange(key: "a", old: 2, new: nil)])
+            #expect(outcome.kept.mapValues { $0?.revision } == ["b": 5])
+            #expect(try connection.snapshot(of: domain).values == ["b": 1])
+        }
+    }
+
     @Test("After a restart, values that XML doesn't hold exactly can be undone")
     func restarted() throws {
         try AgentProcess.withPlace { place in
@@ -117,8 +191,18 @@ struct UndoTests {
             try write(agent, "-g", "secret", "hunter2")
             #expect(try !agent.defaults("log", "-g").output.contains("hunter2"))
             // The undo of a change set restores the keys that the history has.
-            #expect(try agent.defaults("undo", "org.a").output == "org.a user  \"grace\" → \"ada\"\n")
+            let undo = try agent.defaults("undo", "org.a")
+            #expect(undo.output == "org.a user  \"grace\" → \"ada\"\n")
+            let note = "defaults: org.a: keys that HistoryExcludes excludes from the history keep their values.\n"
+            #expect(undo.errors == note && undo.status == 1)
             #expect(try agent.defaults("read", "org.a", "password").output == "new\n")
+            // What isn't in the history at all is passed over, but not silently.
+            try write(agent, "org.a", "password", "newer")
+            let older = try agent.defaults("undo", "org.a")
+            #expect(older.output == "org.a user  \"ada\" → (none)\n" && older.errors == note && older.status == 1)
+            let number = try agent.connect().welcome.cursor.revision - 1
+            let named = try agent.defaults("undo", "\(number)")
+            #expect(named.errors.contains("Number \(number) changed only keys that HistoryExcludes excludes"))
         }
     }
 
@@ -147,7 +231,7 @@ struct UndoTests {
             #expect(whole.hasPrefix(log.output), "What can be read is shown.")
             let undo = try agent.defaults("undo", "--since", "1d", "org.a", "key")
             #expect(undo.errors.contains("The older part of the history"), "\(undo.errors)")
-            #expect(undo.output.hasPrefix("org.a key  \"40\" → \"39\"\n"))
+            #expect(undo.output.hasPrefix("org.a key  \"40\" → "), "\(undo.output)")
             let past = try agent.defaults("read", "org.a", "--at", "1d")
             #expect(past.errors.contains("These are the oldest known values."), "\(past.errors)")
         }

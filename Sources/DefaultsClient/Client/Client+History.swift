@@ -54,46 +54,42 @@ package final class HistoryStream: Sendable {
 }
 
 extension Client {
-    /// Takes back a change set on a thread of its own; see `UndoRun`.
+    /// Takes back a change set on a thread of its own; see `UndoPlan`.
     package func takeBack(
         _ changeSet: ChangeSet, at cursor: Cursor, isRedo: Bool
-    ) async -> Result<UndoRun.Outcome, DefaultsError> {
+    ) async -> Result<UndoPlan.Outcome, DefaultsError> {
         await onThread { [self] in
             Result { () throws(DefaultsError) in
                 let agent = try connectToAgent()
-                let found = try Self.find(changeSet, at: cursor, isRedo ? .undos : .changes, agent)
-                let overtaken = found?.overtaken ?? []
-                var changeSet = changeSet
-                if let found {
-                    // Nothing is left to do for the others, which have been taken back already.
-                    let standing = overtaken.union(found.element.changeSet.changes.map(\.key))
-                    changeSet.changes.removeAll { !standing.contains($0.key) }
-                }
-                var run = UndoRun(agent)
-                let outcome = try run.takeBack(
-                    changeSet, but: overtaken, for: isRedo ? .redo(cursor) : .undo(cursor))
+                let outcome = try Self.takeBack(changeSet, at: cursor, isRedo, agent)
                 if let failure = try agent.barrier([changeSet.domain]).failures.first { throw failure }
                 return outcome
             }
         }
     }
-}
 
-extension Client {
-    /// Finds a change set in the history; `nil` if it isn't there, so that only the values decide.
-    private static func find(
-        _ changeSet: ChangeSet, at cursor: Cursor, _ subject: UndoSearch.Subject, _ agent: AgentConnection
-    ) throws(DefaultsError) -> UndoSearch.Found? {
-        let history = try HistoryReader(
-            agent, SubscriptionFilter(domains: [GlobPattern.exactly(changeSet.domain.name.description)]))
+    private static func takeBack(
+        _ changeSet: ChangeSet, at cursor: Cursor, _ isRedo: Bool, _ agent: AgentConnection
+    ) throws(DefaultsError) -> UndoPlan.Outcome {
+        let domains = [GlobPattern.exactly(changeSet.domain.name.description)]
         // The numbers of another log say nothing about this change set.
-        guard cursor.epoch == history.epoch else { return nil }
-        var search = UndoSearch(history, subject)
-        while let found = try search.next(orNamed: { $0.revision == cursor.revision }) {
-            if found.element.record.revision == cursor.revision { return found }
-            if found.element.record.revision < cursor.revision { return nil }
+        if cursor.epoch == agent.welcome.cursor.epoch {
+            var plan = try UndoPlan(agent, SubscriptionFilter(domains: domains), isRedo ? .undos : .changes)
+            while let found = try plan.next(orNamed: { $0.revision == cursor.revision }),
+                found.element.record.revision >= cursor.revision
+            {
+                if found.element.record.revision > cursor.revision { continue }
+                try plan.take(found)
+                var outcome = try plan.commit(changeSet.domain)
+                // What has been taken back already may have been set again.
+                for key in found.overtaken where outcome.kept[key] == nil { outcome.kept[key] = .some(nil) }
+                return outcome
+            }
         }
-        return nil
+        // The change set isn't in the history, so that only the values decide. Nothing older is taken back with it.
+        var reach = UndoReach()
+        for change in changeSet.changes { reach.oldest[change.key] = agent.welcome.cursor.revision + 1 }
+        return try agent.takeBack(changeSet, for: isRedo ? .redo(cursor, reach) : .undo(cursor, reach))
     }
 }
 

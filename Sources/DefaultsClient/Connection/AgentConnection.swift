@@ -135,11 +135,19 @@ package final class AgentConnection: Backend {
     package func edit(
         _ domain: Domain, _ values: Difference, replacesAll: Bool, expecting expected: Difference?, origin: Origin?
     ) throws(DefaultsError) {
-        let edit = EditRequest(
-            domain: domain, values: values, replacesAll: replacesAll, writer: .app(.current), expecting: expected,
-            origin: origin)
+        _ = try make(
+            EditRequest(
+                domain: domain, values: values, replacesAll: replacesAll, writer: .app(.current), expecting: expected,
+                origin: origin))
+    }
+
+    /// Makes an edit; returns the position of its record.
+    ///
+    /// - Throws: The errors of `edit`.
+    func make(_ edit: EditRequest) throws(DefaultsError) -> Cursor {
         do throws(DefaultsError) {
-            guard case .edited = try answer(to: .edit(edit)) else { throw Self.unexpected("edit") }
+            guard case .edited(let cursor) = try answer(to: .edit(edit)) else { throw Self.unexpected("edit") }
+            return cursor
         } catch {
             guard error.code == .agentUnavailable else { throw error }
             throw DefaultsError(

@@ -27,6 +27,8 @@ package struct ProfileTrace {
     package private(set) var keys: [Domain: [String: Key]] = [:]
     /// The records that have since changed keys which the profile had set, by domain and key.
     package private(set) var changed: [Domain: [String: LogRecord]] = [:]
+    /// The domains in which the profile has set keys that are excluded from the history.
+    package private(set) var excluded: Set<Domain> = []
     /// The reason why the trace may lack keys; see `HistoryReader`.
     package let problem: DefaultsError?
 
@@ -34,12 +36,18 @@ package struct ProfileTrace {
     package init(ofProfile name: String, in history: HistoryReader) throws(DefaultsError) {
         var standing = StandingChanges(history)
         var traces: [Domain: [String: Trace]] = [:]
+        var reset: Set<Domain> = []
         while let element = try standing.next() {
             // The sequence leaves out what was undone, so skip the undo itself, and likewise a redo.
             if element.isUndo || element.isRedo { continue }
+            let (purpose, domain) = (element.changeSet.origin?.purpose, element.record.domain)
+            if purpose == .reset(ofProfile: name) { reset.insert(domain) }
+            if purpose == .profile(name), element.record.hasExcludedKeys, !reset.contains(domain) {
+                excluded.insert(domain)
+            }
             for change in element.changeSet.changes {
-                let trace = traces[element.record.domain]?[change.key]
-                traces[element.record.domain, default: [:]][change.key] = Self.follow(trace, change, element, name)
+                let trace = traces[domain]?[change.key]
+                traces[domain, default: [:]][change.key] = Self.follow(trace, change, element, name)
             }
         }
         problem = standing.history.problem

@@ -2,14 +2,22 @@ package import DefaultsCore
 
 /// The changes in the history that still stand, newest first: those that haven't been undone since.
 package struct StandingChanges {
-    private struct Change: Hashable {
-        var revision: Revision
-        var key: String
+    /// A record that takes back a key's changes from some revision on: an undo or a redo.
+    private struct Range {
+        var oldest: Revision
+        var record: Revision
+    }
+
+    /// The undos and redos of a key among the records that have been passed.
+    private struct Ranges {
+        /// These take back all changes other than undos and redos, and a redo only if their range begins with it.
+        var undos: [Range] = []
+        /// These take back undos.
+        var redos: [Range] = []
     }
 
     package private(set) var history: HistoryReader
-    /// The record that took each change back.
-    private var takenBack: [Change: Revision] = [:]
+    private var ranges: [Domain: [String: Ranges]] = [:]
 
     package init(_ history: HistoryReader) {
         self.history = history
@@ -20,42 +28,61 @@ package struct StandingChanges {
         package var record: LogRecord
         package var cursor: Cursor
         package var changeSet: ChangeSet
+        /// The keys of an undo or a redo whose changes canceled each other out, so that its change set lacks them.
+        package var canceled: Set<String> = []
         /// The revision of the record that took back the last of the changes that don't stand.
         package var takenBackBy: Revision?
+
+        package init(record: LogRecord, cursor: Cursor, changeSet: ChangeSet) {
+            (self.record, self.cursor, self.changeSet) = (record, cursor, changeSet)
+        }
 
         /// Whether the change set is an undo, which can be redone.
         package var isUndo: Bool { if case .undo? = changeSet.origin?.purpose { true } else { false } }
         /// Whether the change set is a redo.
         var isRedo: Bool { if case .redo? = changeSet.origin?.purpose { true } else { false } }
+        /// The number of the first edit of the same undo or redo, which may be in another domain.
+        package var first: Revision { changeSet.origin?.purpose?.reach?.first ?? record.revision }
     }
 
-    /// Makes changes that an undo took back stand again.
-    mutating func restore(_ keys: some Sequence<String>, undoneBy element: Element) {
-        guard case .undo(let cursor)? = element.changeSet.origin?.purpose else { return }
-        for key in keys { takenBack[Change(revision: cursor.revision, key: key)] = nil }
+    /// Makes changes that an undo or a redo took back stand again.
+    mutating func restore(_ keys: some Sequence<String>, takenBackBy element: Element) {
+        for key in keys {
+            ranges[element.record.domain]?[key]?.undos.removeAll { $0.record == element.record.revision }
+            ranges[element.record.domain]?[key]?.redos.removeAll { $0.record == element.record.revision }
+        }
     }
 
     /// Returns the next change set; `nil` at the beginning of the history.
     package mutating func next() throws(DefaultsError) -> Element? {
         while let record = try history.next() {
-            guard var changeSet = record.changeSet, record.domain.user == .current else { continue }
-            var takenBackBy: Revision?
-            changeSet.changes.removeAll { change in
-                let other = takenBack[Change(revision: record.revision, key: change.key)]
-                if let other { takenBackBy = max(other, takenBackBy ?? 0) }
-                return other != nil
+            guard let changeSet = record.changeSet, record.domain.user == .current else { continue }
+            var element = Element(
+                record: record, cursor: Cursor(epoch: history.epoch, revision: record.revision), changeSet: changeSet)
+            let former = ranges[record.domain] ?? [:]
+            let (isUndo, isRedo) = (element.isUndo, element.isRedo)
+            func taker(of key: String) -> Revision? {
+                let ranges = isUndo ? former[key]?.redos : former[key]?.undos
+                return ranges?.last { isRedo ? $0.oldest == record.revision : $0.oldest <= record.revision }?.record
             }
+            element.takenBackBy = changeSet.changes.compactMap { taker(of: $0.key) }.max()
+            element.changeSet.changes.removeAll { taker(of: $0.key) != nil }
             // An undo that has been redone takes nothing back.
             switch changeSet.origin?.purpose {
-            case .undo(let cursor)?, .redo(let cursor)?:
-                for change in changeSet.changes {
-                    takenBack[Change(revision: cursor.revision, key: change.key)] = record.revision
+            case .undo(let newest, let reach)?, .redo(let newest, let reach)?:
+                element.canceled = Set(reach.oldest.keys.filter { taker(of: $0) == nil })
+                    .subtracting(changeSet.changes.map(\.key))
+                for key in element.canceled.union(element.changeSet.changes.map(\.key)) {
+                    let range = Range(oldest: reach.oldest[key] ?? newest.revision, record: record.revision)
+                    if isUndo {
+                        ranges[record.domain, default: [:]][key, default: Ranges()].undos.append(range)
+                    } else {
+                        ranges[record.domain, default: [:]][key, default: Ranges()].redos.append(range)
+                    }
                 }
             default: break
             }
-            return Element(
-                record: record, cursor: Cursor(epoch: history.epoch, revision: record.revision), changeSet: changeSet,
-                takenBackBy: takenBackBy)
+            return element
         }
         return nil
     }

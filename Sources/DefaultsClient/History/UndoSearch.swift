@@ -6,13 +6,15 @@ package struct UndoSearch {
     package enum Subject: Hashable, Sendable {
         /// Those made by apps and files.
         case changes
+        /// Those made by apps and files, and by redo, which makes older changes again.
+        case changesAndRedos
         /// Those made by undo.
         case undos
     }
 
     private var standing: StandingChanges
     private let subject: Subject
-    /// The newest record of each key, by which later changes are explained.
+    /// The records about each key that the search has passed, as far as they explain why an older change stays.
     private var newest: [Domain: [String: LogRecord]] = [:]
     /// The keys with standing changes among those that the search has passed and that stay.
     private var later: [Domain: Set<String>] = [:]
@@ -37,6 +39,7 @@ package struct UndoSearch {
     /// - Parameter isNamed: A function that returns whether a user has named a record, which is then found even if it
     ///   isn't a candidate otherwise, or all of its changes have been taken back.
     /// - Returns: The change set, with the changes that haven't been taken back; `nil` at the beginning of the history.
+    ///   It has no changes if they are all excluded from the history.
     /// - Throws: The errors of the reader.
     package mutating func next(
         orNamed isNamed: (LogRecord) -> Bool = { _ in false }
@@ -47,18 +50,17 @@ package struct UndoSearch {
                 newest[record.domain, default: [:]][change.key] = record
             }
             let overtaken = addLater(element)
-            if isNamed(record) || !element.changeSet.changes.isEmpty && isCandidate(element) {
-                return Found(element: element, overtaken: overtaken)
-            }
+            if isNamed(record) || isCandidate(element) { return Found(element: element, overtaken: overtaken) }
         }
         return nil
     }
 
-    /// Records which keys of the change set found last have been taken back, so that older changes of them can be, too.
+    /// Records which keys of the change set found last are taken back, so that older changes of them can be, too.
     package mutating func remove(_ keys: some Sequence<String>, of found: Found) {
         later[found.element.record.domain]?.subtract(keys)
         // The redo of an undo makes an older change stand again, which is later than still older undos.
-        standing.restore(keys, undoneBy: found.element)
+        standing.restore(keys, takenBackBy: found.element)
+        for key in keys { newest[found.element.record.domain]?[key] = nil }
     }
 
     /// Adds an element's changes to the later ones; returns the keys that have later ones already.
@@ -66,19 +68,27 @@ package struct UndoSearch {
         let known = later[element.record.domain] ?? []
         // An undo only restores what was before the change that it takes back, and a redo restores that change.
         if !element.isRedo, subject == .undos || !element.isUndo {
-            later[element.record.domain] = known.union(element.changeSet.changes.map(\.key))
+            later[element.record.domain] = known.union(element.changeSet.changes.map(\.key)).union(element.canceled)
         }
         // A change that has been taken back may have a later one, too.
-        return known.intersection(element.record.changeSet?.changes.map(\.key) ?? [])
+        return known.intersection((element.record.changeSet?.changes.map(\.key) ?? []) + element.canceled)
     }
 
-    /// Returns the newest record about a key, among those that the search has passed.
+    /// Returns the newest record about a key that stays, among those that the search has passed.
     package func lastChange(of key: String, in domain: Domain) -> LogRecord? { newest[domain]?[key] }
 
     private func isCandidate(_ element: StandingChanges.Element) -> Bool {
-        switch subject {
-        case .undos: element.isUndo
-        case .changes: !element.isUndo && !element.isRedo && element.changeSet.source != .agent
-        }
+        let isCandidate =
+            switch subject {
+            case .undos: element.isUndo
+            case .changes: !element.isUndo && !element.isRedo && element.changeSet.source != .agent
+            case .changesAndRedos: !element.isUndo && element.changeSet.source != .agent
+            }
+        return isCandidate && (!element.changeSet.changes.isEmpty || element.record.hasExcludedKeys)
     }
+}
+
+extension LogRecord {
+    /// Whether it had keys that are excluded from the history.
+    package var hasExcludedKeys: Bool { if case .unknown(_, rest: _?) = event { true } else { false } }
 }

@@ -9,57 +9,89 @@ struct UndoCommand {
     let isRedo: Bool
 
     func run() throws {
-        let named = options.named
-        let (agent, history) = try location.openHistory(of: try options.filter())
-        try (named ?? options.since)?.check(history)
-        var search = UndoSearch(history, isRedo ? .undos : .changes)
-        var run = UndoRun(agent, isDry: options.dryRun)
+        let filter = try options.filter()
+        let (agent, history) = try location.openHistory(of: filter)
+        try (options.named ?? options.since)?.check(history)
+        var plan = try UndoPlan(agent, filter, isRedo ? .undos : options.since == nil ? .changes : .changesAndRedos)
+        let found = try choose(&plan)
         let style = ChangeText(isColored: options.color.isColored())
-        var domains: Set<Domain> = []
-        var found = 0
-        var kept = 0
-        while found < limit, let candidate = try search.next(orNamed: { named?.names($0) ?? false }) {
+        var isAnythingKept = false
+        var changed: Set<Domain> = []
+        for planned in plan.outcomes {
+            let outcome = options.dryRun ? planned : try plan.commit(planned.domain)
+            let name = style.name(outcome.domain)
+            try StandardOutput.write(outcome.changes.map { "\(name) \(style.text($0))\n" }.joined())
+            if !outcome.changes.isEmpty { changed.insert(outcome.domain) }
+            for (key, record) in outcome.kept.sorted(by: { $0.key < $1.key }) {
+                let time = record.map(style.explanation) ?? ""
+                let consequence =
+                    outcome.changes.contains { $0.key == key }
+                    ? "only newer changes are \(isRedo ? "redone" : "undone")" : "keeps its value"
+                Failure.note("\(name) \(key.printable) was changed later\(time), and \(consequence).")
+            }
+            // With names of keys, nobody asks about others.
+            let hasExcludedKeys = outcome.hasExcludedKeys && filter.keys.isEmpty
+            if hasExcludedKeys { Failure.note(style.excluded(outcome.domain)) }
+            if outcome.changes.isEmpty, outcome.kept.isEmpty, !hasExcludedKeys {
+                Failure.note("\(name) already has the values from before.")
+            }
+            isAnythingKept = isAnythingKept || !outcome.kept.isEmpty || hasExcludedKeys
+        }
+        if let problem = plan.problem { Failure.note("\(problem)") }
+        if !options.dryRun, !changed.isEmpty, let failure = try agent.barrier(changed).failures.first { throw failure }
+        if found == 0 { throw Failure(nothing, .notFound) }
+        if isAnythingKept { throw ExitCode(1) }
+    }
+
+    /// Chooses the change sets that the options ask for.
+    ///
+    /// - Returns: Their number, in which an undo of several domains counts once.
+    private func choose(_ plan: inout UndoPlan) throws -> Int {
+        let named = options.named
+        /// The first edit of each undo or redo that has been found, which may be older than the ones found so far.
+        var found: Set<Revision> = []
+        var last = Revision.max
+        while found.count < limit || found.contains(where: { $0 < last }),
+            let candidate = try plan.next(orNamed: { named?.names($0) ?? false })
+        {
             let next = candidate.element
+            last = next.record.revision
             if let named, !named.names(next.record) {
                 // The named record is older, or isn't there.
                 if named.includes(next.record) { break }
                 continue
             }
             if options.since?.includes(next.record) == true { break }
-            if isRedo, !next.isUndo {
-                throw Failure(
-                    "Number \(next.record.revision) isn't an undo, so it can't be redone. `defaults log` lists undos.",
-                    .notFound)
-            }
-            if next.changeSet.changes.isEmpty, let other = next.takenBackBy {
-                let undone = isRedo ? "redone" : "undone"
-                throw Failure(
-                    "Number \(next.record.revision) has already been \(undone), by number \(other).", .notFound)
-            }
-            if next.changeSet.changes.isEmpty {
-                throw Failure(
-                    "Number \(next.record.revision) changed no keys, so there is nothing to undo.", .notFound)
-            }
+            if named != nil { try check(next) }
             if !options.program.includes(next.changeSet) { continue }
-            found += 1
-            let outcome = try run.takeBack(
-                next.changeSet, but: candidate.overtaken, for: isRedo ? .redo(next.cursor) : .undo(next.cursor))
-            search.remove(outcome.changes.map(\.key), of: candidate)
-            if !outcome.changes.isEmpty { domains.insert(next.changeSet.domain) }
-            for change in outcome.changes {
-                try StandardOutput.write("\(style.name(next.changeSet.domain)) \(style.text(change))\n")
-            }
-            for key in outcome.kept {
-                kept += 1
-                let since = search.lastChange(of: key, in: next.changeSet.domain).map(style.explanation) ?? ""
-                Failure.note(
-                    "\(next.changeSet.domain) \(key.printable) was changed later\(since), and keeps its value.")
-            }
+            // What has nothing but excluded keys is mentioned, but doesn't count.
+            let counts = !next.changeSet.changes.isEmpty
+            if counts, !found.contains(next.first), found.count == limit { continue }
+            if counts { found.insert(next.first) }
+            try plan.take(candidate)
         }
-        if let problem = search.problem { Failure.note("\(problem)") }
-        if !options.dryRun, !domains.isEmpty, let failure = try agent.barrier(domains).failures.first { throw failure }
-        if found == 0 { throw Failure(nothing(named), .notFound) }
-        if kept > 0 { throw ExitCode(1) }
+        return found.count
+    }
+
+    /// Checks that a change set that the user has named can be taken back.
+    private func check(_ named: StandingChanges.Element) throws {
+        let number = named.record.revision
+        if isRedo, !named.isUndo {
+            throw Failure(
+                "Number \(number) isn't an undo, so it can't be redone. `defaults log` lists undos.", .notFound)
+        }
+        guard named.changeSet.changes.isEmpty else { return }
+        if let other = named.takenBackBy {
+            let undone = isRedo ? "redone" : "undone"
+            throw Failure("Number \(number) has already been \(undone), by number \(other).", .notFound)
+        }
+        if !named.record.hasExcludedKeys {
+            throw Failure("Number \(number) changed no keys, so there is nothing to undo.", .notFound)
+        }
+        throw Failure(
+            "Number \(number) changed only keys that HistoryExcludes excludes from the history, so there is nothing to "
+                + "restore.",
+            .notFound)
     }
 
     /// Returns the maximum number of change sets to take back.
@@ -68,8 +100,8 @@ struct UndoCommand {
         return options.since == nil ? 1 : .max
     }
 
-    private func nothing(_ named: HistoryPoint?) -> String {
-        if named != nil {
+    private var nothing: String {
+        if options.named != nil {
             return "There is no change set with that number to \(isRedo ? "redo" : "undo"). `defaults log` lists them."
         }
         return "There is nothing to \(isRedo ? "redo" : "undo")."

@@ -56,6 +56,11 @@ struct ChangeText {
         return ", at \(Self.day(record.time)) \(Self.clock(record.time)) (\(describe(changeSet)))"
     }
 
+    /// Returns the sentence that says that some of a domain's keys can't be given their former values.
+    func excluded(_ domain: Domain) -> String {
+        "\(name(domain)): keys that HistoryExcludes excludes from the history keep their values."
+    }
+
     private func lines(_ record: LogRecord) -> [String] {
         lines(record, colored(Self.clock(record.time), .dim))
     }
@@ -106,13 +111,19 @@ struct ChangeText {
     private func describe(_ purpose: Origin.Purpose) -> String {
         let (name, subject) = purpose.texts
         return switch purpose {
-        case .undo(let cursor): "undo of \(cursor.revision)"
-        case .redo(let cursor): "redo of \(cursor.revision)"
+        case .undo(let cursor, let reach): "undo of \(numbers(cursor, reach))"
+        case .redo(let cursor, let reach): "redo of \(numbers(cursor, reach))"
         case .profile: "profile \(subject.printable)"
         case .reset: "reset of profile \(subject.printable)"
         case .machine: "from \(subject.printable)"
         case .other: "\(name.printable) \(subject.printable)"
         }
+    }
+
+    /// Returns the number of what was taken back, or the first and the last number.
+    private func numbers(_ newest: Cursor, _ reach: UndoReach) -> String {
+        let oldest = min(reach.oldest.values.min() ?? newest.revision, newest.revision)
+        return oldest == newest.revision ? "\(oldest)" : "\(oldest) to \(newest.revision)"
     }
 
     private func describe(_ writer: Writer) -> String {

@@ -84,7 +84,6 @@ struct Apply: ParsableCommand {
         _ trace: ProfileTrace, of name: String, but profile: Profile, _ style: ChangeText, _ backend: any Backend,
         _ changed: inout Set<Domain>
     ) throws -> Bool {
-        var run = UndoRun(backend, isDry: dryRun)
         var kept: [String] = []
         func keep(_ key: String, of domain: Domain, _ explanation: String = "") {
             kept.append("\(style.name(domain)) \(key.printable) was changed later\(explanation), and keeps its value.")
@@ -92,9 +91,10 @@ struct Apply: ParsableCommand {
         for (domain, keys) in trace.keys.sorted(by: { $0.key < $1.key }) {
             let changes = keys.filter { profile.edits[domain]?[$0.key] == nil }
                 .map { KeyChange(key: $0, old: $1.former, new: $1.value) }
-            let outcome = try run.takeBack(
-                ChangeSet(domain: domain, source: .app(.current), changes: changes), for: .reset(ofProfile: name))
-            for key in outcome.kept { keep(key, of: domain) }
+            let outcome = try backend.takeBack(
+                ChangeSet(domain: domain, source: .app(.current), changes: changes), for: .reset(ofProfile: name),
+                isDry: dryRun)
+            for key in outcome.kept.keys { keep(key, of: domain) }
             if outcome.changes.isEmpty { continue }
             try show(outcome.changes, of: domain, style)
             changed.insert(domain)
@@ -104,6 +104,7 @@ struct Apply: ParsableCommand {
                 keep(key, of: domain, style.explanation(record))
             }
         }
+        kept += trace.excluded.filter { profile.edits[$0] == nil }.map { style.excluded($0) }
         for note in kept.sorted() { Failure.note(note) }
         if let problem = trace.problem { Failure.note("\(problem)") }
         return !kept.isEmpty
@@ -119,7 +120,8 @@ struct Apply: ParsableCommand {
 
     private static func changes(_ edit: Difference, in values: DomainValues) -> [KeyChange] {
         edit.sorted { $0.key < $1.key }.compactMap { key, value in
-            values[key] == value ? nil : KeyChange(key: key, old: values[key], new: value)
+            PropertyListValue.areSame(value, inEffect: values[key])
+                ? nil : KeyChange(key: key, old: values[key], new: value)
         }
     }
 

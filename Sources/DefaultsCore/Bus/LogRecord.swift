@@ -45,10 +45,20 @@ package struct LogRecord: Hashable, Sendable {
 
     /// The changes, as far as they are known; `nil` if none are.
     package var changeSet: ChangeSet? {
-        switch event {
-        case .change(let changeSet): changeSet
-        case .unknown(_, let rest): rest
-        case .damaged, .unsaved, .recovered: nil
+        get {
+            switch event {
+            case .change(let changeSet): changeSet
+            case .unknown(_, let rest): rest
+            case .damaged, .unsaved, .recovered: nil
+            }
+        }
+        set {
+            guard let newValue else { return }
+            switch event {
+            case .change: event = .change(newValue)
+            case .unknown(let domain, _): event = .unknown(domain, rest: newValue)
+            case .damaged, .unsaved, .recovered: break
+            }
         }
     }
 
@@ -58,11 +68,7 @@ package struct LogRecord: Hashable, Sendable {
         changeSet.changes.removeAll { !isWanted($0.key) }
         changeSet.overruled.removeAll { !isWanted($0.key) }
         var filtered = self
-        if case .unknown(let domain, _) = event {
-            filtered.event = .unknown(domain, rest: changeSet)
-        } else {
-            filtered.event = .change(changeSet)
-        }
+        filtered.changeSet = changeSet
         return filtered
     }
 }

@@ -11,6 +11,10 @@ extension Origin {
             fields["purpose"] = .string(name)
             fields["of"] = .string(subject)
         }
+        if let reach = purpose?.reach {
+            if !reach.oldest.isEmpty { fields["oldest"] = .dictionary(reach.oldest.mapValues { .number($0) }) }
+            fields["first"] = reach.first.map { .number($0) }
+        }
         return fields
     }
 
@@ -30,9 +34,22 @@ extension Origin {
         case "machine"?: purpose = .machine(subject)
         case let name?: purpose = .other(name, of: subject)
         }
+        purpose?.reach = UndoReach(
+            oldest: try entry.optionalNumbers("oldest") ?? [:],
+            first: entry.values["first"] == nil ? nil : try entry.unsigned("first"))
         let texts = [program, purpose?.texts.name, purpose?.texts.subject].compactMap(\.self)
         guard texts.allSatisfy({ $0.utf8.count <= Self.maximumLength }) else {
             throw Fields.wrong("origin", "a dictionary of strings of at most \(Self.maximumLength) bytes")
         }
+    }
+}
+
+extension Fields {
+    fileprivate func optionalNumbers(_ key: String) throws(DefaultsError) -> [String: UInt64]? {
+        if values[key] == nil { return nil }
+        let entry = Fields(try dictionary(key))
+        var numbers: [String: UInt64] = [:]
+        for key in entry.values.keys { numbers[key] = try entry.unsigned(key) }
+        return numbers
     }
 }

@@ -212,10 +212,14 @@ extension ChangeLogFile.Recovered {
         var numbers: [Revision: Revision] = [:]
         let older = archived.filter { $0.revision < later.records.first?.revision ?? .max }
         let new = (older + later.records).filter { $0.revision > known }
+        /// Returns the new number of a record, or of the next one that the other log still has.
+        func next(_ revision: Revision) -> Revision {
+            start + (revision == 0 ? 0 : Revision(new.count(through: revision - 1))) + 1
+        }
         for record in new {
             head += 1
             numbers[record.revision] = head
-            records.append(record.renumbered(numbers))
+            records.append(record.renumbered(numbers, next: next))
         }
         for (domain, marks) in later.marks {
             self.marks[domain] = marks.map { mark in
@@ -256,22 +260,24 @@ extension [LogRecord] {
 }
 
 extension LogRecord {
-    /// Returns the record with its new number, and with new numbers in the cursor of its origin.
-    fileprivate func renumbered(_ numbers: [Revision: Revision]) -> LogRecord {
+    /// Returns the record with its new number, and with new numbers in its origin.
+    fileprivate func renumbered(_ numbers: [Revision: Revision], next: (Revision) -> Revision) -> LogRecord {
         var record = self
         record.revision = numbers[revision] ?? revision
-        guard case .change(var changeSet) = event, let purpose = changeSet.origin?.purpose else { return record }
-        func renumbered(_ cursor: Cursor) -> Cursor? {
-            numbers[cursor.revision].map { Cursor(epoch: cursor.epoch, revision: $0) }
+        guard var changeSet, let purpose = changeSet.origin?.purpose, var reach = purpose.reach else { return record }
+        reach.oldest = reach.oldest.mapValues(next)
+        reach.first = reach.first.map(next)
+        func renumbered(_ cursor: Cursor, _ new: (Cursor, UndoReach) -> Origin.Purpose) -> Origin.Purpose {
+            guard let number = numbers[cursor.revision] else { return .other(purpose.texts.name, of: "\(cursor)") }
+            return new(Cursor(epoch: cursor.epoch, revision: number), reach)
         }
-        let texts = purpose.texts
         changeSet.origin?.purpose =
             switch purpose {
-            case .undo(let cursor): renumbered(cursor).map { .undo($0) } ?? .other(texts.name, of: texts.subject)
-            case .redo(let cursor): renumbered(cursor).map { .redo($0) } ?? .other(texts.name, of: texts.subject)
+            case .undo(let cursor, _): renumbered(cursor) { .undo($0, $1) }
+            case .redo(let cursor, _): renumbered(cursor) { .redo($0, $1) }
             default: purpose
             }
-        record.event = .change(changeSet)
+        record.changeSet = changeSet
         return record
     }
 }

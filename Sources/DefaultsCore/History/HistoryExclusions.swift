@@ -76,12 +76,13 @@ package struct HistoryExclusions: Hashable, Sendable {
     /// the values again. The rest of the change set stays with it, for the history.
     func redact(_ record: LogRecord) -> LogRecord {
         guard !isEmpty, let changeSet = record.changeSet else { return record }
+        func isExcluded(_ key: String) -> Bool { exclude(key, of: changeSet.domain) }
         let isAffected =
-            changeSet.changes.contains { exclude($0.key, of: changeSet.domain) }
-            || changeSet.overruled.contains { exclude($0.key, of: changeSet.domain) }
+            changeSet.changes.contains { isExcluded($0.key) } || changeSet.overruled.contains { isExcluded($0.key) }
         if !isAffected { return record }
-        let filtered = record.filter { !exclude($0, of: changeSet.domain) }
-        var rest = filtered.changeSet
+        var rest = record.filter { !isExcluded($0) }.changeSet
+        rest?.origin?.purpose?.reach?.oldest = (changeSet.origin?.purpose?.reach?.oldest ?? [:])
+            .filter { !isExcluded($0.key) }
         // After a crash, the excluded values are only in the edit that the client sends again.
         if rest?.changes.count != changeSet.changes.count { rest?.edit = nil }
         return LogRecord(revision: record.revision, time: record.time, event: .unknown(record.domain, rest: rest))

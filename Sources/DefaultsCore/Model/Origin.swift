@@ -14,10 +14,10 @@ package struct Origin: Hashable, Sendable {
 
     /// The purpose of an edit.
     package enum Purpose: Hashable, Sendable {
-        /// Undoing the change set at a position in the log.
-        case undo(Cursor)
-        /// Redoing: undoing the undo at a position in the log.
-        case redo(Cursor)
+        /// Undoing the change set at a position in the log, and older ones within reach.
+        case undo(Cursor, UndoReach = UndoReach())
+        /// Redoing: undoing the undo at a position in the log, and older ones within reach.
+        case redo(Cursor, UndoReach = UndoReach())
         /// Applying a profile with some name.
         case profile(String)
         /// Giving keys that a profile had set their former values.
@@ -32,16 +32,51 @@ package struct Origin: Hashable, Sendable {
     static let maximumLength = 1_024
 }
 
+/// The reach of an undo or a redo of several change sets into the past.
+///
+/// It takes back all changes to a key from some change on that still stood, and has their net result.
+package struct UndoReach: Hashable, Sendable {
+    /// The number of each key's oldest change, if that isn't the change set that the purpose names.
+    ///
+    /// Keys that the edit doesn't change are here, too, if their changes canceled each other out.
+    package var oldest: [String: Revision]
+    /// The number of the first edit for the same purpose in another domain; `nil` if this is the first edit.
+    package var first: Revision?
+
+    package init(oldest: [String: Revision] = [:], first: Revision? = nil) {
+        self.oldest = oldest
+        self.first = first
+    }
+}
+
 extension Origin.Purpose {
     /// The purpose's name and its subject.
     package var texts: (name: String, subject: String) {
         switch self {
-        case .undo(let cursor): ("undo", cursor.description)
-        case .redo(let cursor): ("redo", cursor.description)
+        case .undo(let cursor, _): ("undo", cursor.description)
+        case .redo(let cursor, _): ("redo", cursor.description)
         case .profile(let name): ("profile", name)
         case .reset(let name): ("reset", name)
         case .machine(let name): ("machine", name)
         case .other(let name, let subject): (name, subject)
+        }
+    }
+
+    /// The reach of an undo or a redo; `nil` for other purposes.
+    package var reach: UndoReach? {
+        get {
+            switch self {
+            case .undo(_, let reach), .redo(_, let reach): reach
+            case .profile, .reset, .machine, .other: nil
+            }
+        }
+        set {
+            guard let newValue else { return }
+            switch self {
+            case .undo(let cursor, _): self = .undo(cursor, newValue)
+            case .redo(let cursor, _): self = .redo(cursor, newValue)
+            case .profile, .reset, .machine, .other: break
+            }
         }
     }
 }

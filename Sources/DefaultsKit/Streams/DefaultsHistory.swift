@@ -121,7 +121,7 @@ extension UserDefaults {
         case .success(let outcome):
             return UndoResult(
                 changes: outcome.changes.map { KeyChange(key: $0.key, oldValue: $0.old, newValue: $0.new) },
-                keptKeys: outcome.kept)
+                keptKeys: outcome.kept.keys.sorted())
         case .failure(let error):
             switch error.code {
             case .readOnly, .invalidValue, .damaged: throw DefaultsProblem(.edit, error)

@@ -178,12 +178,10 @@ struct LifeSoak {
         try editor.edit(domain, ["key": .integer(number)], replacesAll: false)
         let filter = SubscriptionFilter(domains: [GlobPattern.exactly(Self.past)], keys: [GlobPattern.exactly("key")])
         for (subject, value) in [(UndoSearch.Subject.changes, before), (.undos, .integer(number))] {
-            var search = UndoSearch(try HistoryReader(editor, filter), subject)
-            guard let next = try search.next()?.element else {
-                throw BenchFailure("The history lacks the last change.")
-            }
-            var run = UndoRun(editor)
-            _ = try run.takeBack(next.changeSet, for: subject == .undos ? .redo(next.cursor) : .undo(next.cursor))
+            var plan = try UndoPlan(editor, filter, subject)
+            guard let last = try plan.next() else { throw BenchFailure("The history lacks the last change.") }
+            try plan.take(last)
+            _ = try plan.commit(domain)
             guard try editor.snapshot(of: domain).values["key"] == value else {
                 throw BenchFailure("Session \(number): undo and redo don't lead to \(value.map { "\($0)" } ?? "nil").")
             }

@@ -277,6 +277,7 @@ struct HistoryTests {
                 Origin(purpose: .undo(cursor)), Origin(purpose: .redo(cursor)), Origin(program: "/usr/bin/editor"),
                 Origin(purpose: .profile("dark")), Origin(program: "x", purpose: .machine("m")),
                 Origin(purpose: .other("later", of: "that")),
+                Origin(purpose: .undo(cursor, UndoReach(oldest: ["key": 1, "other": 2], first: 9))),
             ]
             for (number, origin) in origins.enumerated() {
                 let request = EditRequest(

@@ -1,0 +1,206 @@
+package import DefaultsCore
+import PropertyList
+
+/// An undo or a redo of chosen change sets, which makes one edit in each domain, with their net result.
+///
+/// Take the change sets that `next` finds, newest first, and then commit:
+///
+///     var plan = UndoPlan(agent, filter)
+///     while let found = try plan.next(), isWanted(found) { try plan.take(found) }
+///     for outcome in plan.outcomes { _ = try plan.commit(outcome.domain) }
+package struct UndoPlan {
+    private let agent: AgentConnection
+    private let filter: SubscriptionFilter
+    private let subject: UndoSearch.Subject
+    private var search: UndoSearch
+    private var nets: [Net] = []
+    /// The first edit that has been made.
+    private var first: Revision?
+
+    /// Creates a plan without any change sets.
+    ///
+    /// - Parameters:
+    ///   - agent: The agent, which has the history and makes the edits.
+    ///   - filter: The domains and keys to work on.
+    ///   - subject: The change sets to find.
+    /// - Throws: The errors of the reader of the history.
+    package init(
+        _ agent: AgentConnection, _ filter: SubscriptionFilter = SubscriptionFilter(),
+        _ subject: UndoSearch.Subject = .changes
+    ) throws(DefaultsError) {
+        (self.agent, self.filter, self.subject) = (agent, filter, subject)
+        search = UndoSearch(try HistoryReader(agent, filter), subject)
+    }
+
+    /// The outcome in one domain.
+    package struct Outcome: Hashable, Sendable {
+        package var domain: Domain
+        /// The changes, from the present to the former values, sorted by key.
+        package var changes: [KeyChange] = []
+        /// The keys with a change that stays because they have been changed later, in order, with the later change if
+        /// the history has it.
+        package var kept: [String: LogRecord?] = [:]
+        /// Whether some change sets have keys that are excluded from the history, and so stay as they are.
+        package var hasExcludedKeys = false
+    }
+
+    /// The net result of the chosen change sets in one domain.
+    private struct Net {
+        var domain: Domain
+        /// The values before the edit.
+        let present: DomainValues
+        /// The values after it.
+        var result: DomainValues
+        var chosen: [UndoSearch.Found] = []
+        /// The revision of the oldest change of each key that is taken back.
+        var oldest: [String: Revision] = [:]
+        var kept: [String: LogRecord?] = [:]
+
+        var outcome: Outcome {
+            let changes = oldest.keys.sorted()
+                .filter { !PropertyListValue.areSame(result[$0], inEffect: present[$0]) }
+                .map { KeyChange(key: $0, old: present[$0], new: result[$0]) }
+            return Outcome(
+                domain: domain, changes: changes, kept: kept,
+                hasExcludedKeys: chosen.contains { $0.element.record.hasExcludedKeys })
+        }
+    }
+
+    /// The outcomes in all domains, the one with the newest change set first.
+    package var outcomes: [Outcome] { nets.map(\.outcome) }
+
+    /// The reason why older change sets can't be found; see `HistoryReader`.
+    package var problem: DefaultsError? { search.problem }
+
+    /// Finds the next change set; see `UndoSearch`.
+    package mutating func next(
+        orNamed isNamed: (LogRecord) -> Bool = { _ in false }
+    ) throws(DefaultsError) -> UndoSearch.Found? {
+        try search.next(orNamed: isNamed)
+    }
+
+    /// Adds the change set that was found last, except for keys that have been changed later.
+    package mutating func take(_ found: UndoSearch.Found) throws(DefaultsError) {
+        let element = found.element
+        let index: Int
+        if let known = nets.firstIndex(where: { $0.domain == element.record.domain }) {
+            index = known
+        } else {
+            let present = try agent.snapshot(of: element.record.domain).values
+            nets.append(Net(domain: element.record.domain, present: present, result: present))
+            index = nets.count - 1
+        }
+        nets[index].chosen.append(found)
+        var taken = element.canceled.subtracting(found.overtaken)
+        for key in element.canceled.intersection(found.overtaken) { keep(key, in: index) }
+        for change in element.changeSet.changes {
+            if found.overtaken.contains(change.key) {
+                keep(change.key, in: index)
+                continue
+            }
+            let value = nets[index].result[change.key]
+            if PropertyListValue.areSame(change.new, inEffect: value) {
+                nets[index].result[change.key] = change.old
+                taken.insert(change.key)
+            } else if !PropertyListValue.areSame(change.old, inEffect: value) {
+                keep(change.key, in: index)
+            }
+        }
+        for key in taken { nets[index].oldest[key] = element.record.revision }
+        search.remove(taken, of: found)
+    }
+
+    private mutating func keep(_ key: String, in index: Int) {
+        if nets[index].kept[key] == nil {
+            nets[index].kept[key] = .some(search.lastChange(of: key, in: nets[index].domain))
+        }
+    }
+
+    /// Makes the edit in a domain, unless it changes nothing.
+    ///
+    /// The edit is made on the condition that its keys still have the values that it replaces. If another program has
+    /// changed them, the history is read again.
+    ///
+    /// - Returns: The outcome.
+    /// - Throws: `DefaultsError` if the edit is refused, or the agent is gone.
+    package mutating func commit(_ domain: Domain) throws(DefaultsError) -> Outcome {
+        while true {
+            guard let net = nets.first(where: { $0.domain == domain }) else { return Outcome(domain: domain) }
+            let outcome = net.outcome
+            guard !outcome.changes.isEmpty, let newest = net.chosen.first?.element.cursor else { return outcome }
+            var reach = UndoReach(oldest: net.oldest, first: first)
+            for change in outcome.changes where net.oldest[change.key] == newest.revision {
+                reach.oldest[change.key] = nil
+            }
+            do throws(DefaultsError) {
+                let purpose: Origin.Purpose = subject == .undos ? .redo(newest, reach) : .undo(newest, reach)
+                let made = try agent.make(EditRequest(outcome.changes, to: domain, for: purpose))
+                if first == nil { first = made.revision }
+                return outcome
+            } catch {
+                guard error.code == .changed else { throw error }
+                try plan(again: net)
+            }
+        }
+    }
+
+    /// Plans what is to be done in a domain again, with the present history and values.
+    private mutating func plan(again net: Net) throws(DefaultsError) {
+        let revisions = Set(net.chosen.map(\.element.record.revision))
+        var again = try UndoPlan(agent, filter, subject)
+        while let found = try again.next(orNamed: { revisions.contains($0.revision) }) {
+            if revisions.contains(found.element.record.revision) { try again.take(found) }
+            if found.element.record.revision <= revisions.min() ?? 0 { break }
+        }
+        nets.removeAll { $0.domain == net.domain }
+        nets += again.nets
+    }
+}
+
+extension EditRequest {
+    /// Creates an edit that makes changes on the condition that their keys still have the old values.
+    fileprivate init(_ changes: [KeyChange], to domain: Domain, for purpose: Origin.Purpose) {
+        self.init(
+            domain: domain, values: Difference(changes.map { ($0.key, $0.new) }) { $1 }, replacesAll: false,
+            writer: .app(.current), expecting: Difference(changes.map { ($0.key, $0.old) }) { $1 },
+            origin: Origin(purpose: purpose))
+    }
+}
+
+extension Backend {
+    /// Takes back a change set by its values alone: each change whose new value is in effect.
+    ///
+    /// - Parameters:
+    ///   - changeSet: The change set.
+    ///   - purpose: The purpose of the edit, which the history records.
+    ///   - isDry: Whether nothing is changed.
+    /// - Returns: The changes made, and the keys left alone.
+    /// - Throws: `DefaultsError` if the edit is refused, or the agent is gone.
+    package func takeBack(
+        _ changeSet: ChangeSet, for purpose: Origin.Purpose, isDry: Bool = false
+    ) throws(DefaultsError) -> UndoPlan.Outcome {
+        while true {
+            let present = try snapshot(of: changeSet.domain).values
+            var outcome = UndoPlan.Outcome(domain: changeSet.domain)
+            for change in changeSet.changes {
+                let value = present[change.key]
+                if PropertyListValue.areSame(change.new, inEffect: value) {
+                    outcome.changes.append(KeyChange(key: change.key, old: value, new: change.old))
+                } else if !PropertyListValue.areSame(change.old, inEffect: value) {
+                    outcome.kept[change.key] = .some(nil)
+                }
+            }
+            if isDry || outcome.changes.isEmpty { return outcome }
+            let request = EditRequest(outcome.changes, to: changeSet.domain, for: purpose)
+            do throws(DefaultsError) {
+                try edit(
+                    request.domain, request.values, replacesAll: false, expecting: request.expecting,
+                    origin: request.origin)
+                return outcome
+            } catch {
+                // Another program changed the keys first.
+                guard error.code == .changed else { throw error }
+            }
+        }
+    }
+}
