@@ -1,12 +1,13 @@
 import DefaultsClient
 package import DefaultsCore
-import Glibc
 import Linux
 
 /// A domain that a command works on, with the backend that reads and writes it.
 struct OpenDomain {
     let location: DomainLocation
     let backend: any Backend
+    /// The choice of the backend, which opens another one if the connection to the agent is lost.
+    let choice: any LocationChoice
 
     var domain: Domain { location.domain }
 
@@ -77,7 +78,10 @@ struct OpenDomain {
 
     /// Sets and removes keys unconditionally, and saves the edit.
     func edit(_ values: Difference, replacesAll: Bool = false) throws {
-        try save { try backend.edit(domain, values, replacesAll: replacesAll) }
+        try save {
+            try backend.edit(domain, values, replacesAll: replacesAll)
+            return MadeEdit(values: values, replacesAll: replacesAll)
+        }
     }
 
     /// Sets and removes keys depending on the domain's values, and saves the edit, without undoing concurrent changes.
@@ -92,7 +96,9 @@ struct OpenDomain {
         try save { try commit(values, make) }
     }
 
-    private func commit(_ values: DomainValues, _ make: (DomainValues) throws -> ConditionalWrite) throws {
+    private func commit(
+        _ values: DomainValues, _ make: (DomainValues) throws -> ConditionalWrite
+    ) throws -> MadeEdit {
         var values = values
         var backoff = Backoff(
             from: .milliseconds(1), to: .seconds(2), timeout: .seconds(60), isRandom: true)
@@ -100,7 +106,7 @@ struct OpenDomain {
             let edit = try make(values)
             do throws(DefaultsError) {
                 try backend.edit(domain, edit.values, replacesAll: false, expecting: edit.expected)
-                break
+                return MadeEdit(values: edit.values)
             } catch {
                 guard error.code == .changed else { throw error }
             }
@@ -110,31 +116,6 @@ struct OpenDomain {
                     .temporaryFailure)
             }
             values = try backend.snapshot(of: domain).values
-        }
-    }
-
-    /// Performs an edit, makes it durable, and reports backup copies that were saved beside the file.
-    ///
-    /// If the location of the edit isn't obvious from the argument, such as a path with "..", it is reported first.
-    private func save(_ edit: () throws -> Void) throws {
-        if let note = location.note { Failure.note(note) }
-        defer {
-            let copies = (backend as? EmbeddedStore)?.dequeueCopies() ?? []
-            for copy in copies { Failure.note(EmbeddedStore.message(ofCopy: copy)) }
-        }
-        do {
-            try edit()
-            do throws(DefaultsError) { try backend.synchronize(domain) } catch {
-                guard error.code == .agentUnavailable else { throw error }
-                throw DefaultsError(
-                    .agentUnavailable, "\(error) The edit was made but may not be on disk yet.", errno: error.errno
-                )
-            }
-        } catch let error as DefaultsError
-            where location.directory != nil && (error.code == .directory || error.code == .notSaved)
-        {
-            // For a file named by its path, the failure means that an output file can't be created.
-            throw Failure(error.description, .cantCreate)
         }
     }
 }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import DefaultsClient
 import DefaultsCore
-import Synchronization
 
 /// The options that choose a directory, an agent and a host.
 struct LocationOptions: ParsableArguments, LocationChoice {
@@ -28,74 +27,6 @@ struct LocationOptions: ParsableArguments, LocationChoice {
         help: "Use the domain of an application, given its name, desktop file or executable.",
         completion: Candidates.application)
     var app: String?
-}
-
-/// A choice of directory, agent and host, made by the options of a verb.
-protocol LocationChoice {
-    var directory: String? { get }
-    var socket: String? { get }
-    var currentHost: Bool { get }
-    var host: String? { get }
-}
-
-extension LocationChoice {
-    /// Returns the preferences directory and the address of its agent.
-    func resolve() throws(DefaultsError) -> (PreferencesDirectory, AgentAddress) {
-        let environment = Environment.current
-        let directory = try PreferencesDirectory(option: directory, environment: environment)
-        if let problem = directory.settingsProblem { SettingsWarning.note(problem) }
-        return (directory, try AgentAddress(option: socket, for: directory, environment: environment))
-    }
-
-    /// Connects to the agent, or opens an embedded store if no agent is running.
-    func open() throws(DefaultsError) -> any Backend {
-        let (directory, address) = try resolve()
-        return try BackendChoice.open(directory, address, environment: .current)
-    }
-
-    /// Locates a domain by its name or the path of its file.
-    func find(_ argument: String) throws -> DomainLocation {
-        try DomainLocation(argument, host: chosenHost(), in: resolve().0)
-    }
-
-    /// Returns the directory of a domain's file.
-    func directory(of location: DomainLocation) throws(DefaultsError) -> PreferencesDirectory {
-        if let directory = location.directory { return directory }
-        return try resolve().0
-    }
-
-    /// Opens a domain by its name or the path of its file.
-    func open(_ argument: String) throws -> OpenDomain {
-        try open(find(argument))
-    }
-
-    /// Opens a domain: through the agent, or directly if its file is outside the preferences directory.
-    func open(_ location: DomainLocation) throws(DefaultsError) -> OpenDomain {
-        guard let directory = location.directory else { return OpenDomain(location: location, backend: try open()) }
-        return OpenDomain(location: location, backend: EmbeddedStore(directory, system: .none, mayReplaceDamage: false))
-    }
-
-    /// Returns the host chosen by the options.
-    func chosenHost() throws(DefaultsError) -> DomainHost {
-        guard currentHost else { return try DomainHost(identifier: host) }
-        guard host == nil else {
-            throw DefaultsError(.invalidDomainName, "Use only one of -currentHost and -host.")
-        }
-        guard let current = HostIdentifier.current() else {
-            throw DefaultsError(.invalidDomainName, "This host has no identifier: /etc/machine-id is missing.")
-        }
-        return try DomainHost(identifier: current)
-    }
-}
-
-/// The warning that the agent's settings can't be read, reported at most once per command.
-private enum SettingsWarning {
-    private static let isGiven = Atomic(false)
-
-    static func note(_ problem: DefaultsError) {
-        guard !isGiven.exchange(true, ordering: .relaxed) else { return }
-        Failure.note(problem.description)
-    }
 }
 
 /// The location options, read without the parser.

@@ -44,8 +44,9 @@ struct DeleteAll: ParsableCommand {
             isFound = true
             if let damage = snapshot.damage { Failure.note("\(damage) \(OpenDomain.replacement)") }
             let values: Difference = key.map { [$0: nil] } ?? [:]
-            let location = DomainLocation(snapshot.domain, directory: open.location.directory)
-            try OpenDomain(location: location, backend: open.backend).edit(values, replacesAll: key == nil)
+            // Another connection each time, since the first may be lost.
+            let found = try location.open(DomainLocation(snapshot.domain, directory: open.location.directory))
+            try found.edit(values, replacesAll: key == nil)
         }
         if isDamaged { throw ExitCode(ExitStatus.dataError.rawValue) }
         guard isFound else {

@@ -26,20 +26,22 @@ struct DiffOperand {
                 (values, format) = (try document.values(), document.format)
                 return
             }
-            (values, format) = (try Self.values(of: location, backend), .binary)
+            (values, format) = (try Self.values(of: location, options, backend), .binary)
         } else {
             do {
-                (values, format) = (try Self.values(of: options.find(operand), backend), .binary)
+                (values, format) = (try Self.values(of: options.find(operand), options, backend), .binary)
             } catch let failure as Failure where failure.status == .noInput && access(operand, F_OK) == 0 {
                 throw Failure("\(failure.message) To compare the file of that name, use ./\(operand).", .noInput)
             }
         }
     }
 
-    private static func values(of location: DomainLocation, _ backend: () throws -> any Backend) throws -> DomainValues
-    {
+    private static func values(
+        of location: DomainLocation, _ options: LocationOptions, _ backend: () throws -> any Backend
+    ) throws -> DomainValues {
         do {
-            return try OpenDomain(location: location, backend: backend()).values("Comparing its last good values.")
+            return try OpenDomain(location: location, backend: backend(), choice: options)
+                .values("Comparing its last good values.")
         } catch let failure as Failure where failure.status == .notFound {
             // For `diff`, status 1 means that the operands differ, so "not found" needs another one.
             throw Failure(failure.message, .noInput)

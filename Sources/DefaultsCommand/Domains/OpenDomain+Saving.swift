@@ -1,0 +1,93 @@
+import DefaultsClient
+import DefaultsCore
+import Glibc
+import Linux
+import PropertyList
+
+extension OpenDomain {
+    /// Performs an edit, makes it durable, and reports backup copies that were saved beside the file.
+    ///
+    /// If the location of the edit isn't obvious from the argument, such as a path with "..", it is reported first.
+    func save(_ edit: () throws -> MadeEdit) throws {
+        if let note = location.note { Failure.note(note) }
+        defer {
+            let copies = (backend as? EmbeddedStore)?.dequeueCopies() ?? []
+            for copy in copies { Failure.note(EmbeddedStore.message(ofCopy: copy)) }
+        }
+        do {
+            let edit = try edit()
+            do throws(DefaultsError) { try backend.synchronize(domain) } catch {
+                guard error.code == .agentUnavailable else { throw error }
+                if !error.isTimeout, try isSaved(edit) { return }
+                throw DefaultsError(
+                    .agentUnavailable, "\(error) The edit was made but may not be on disk yet.", errno: error.errno
+                )
+            }
+        } catch let error as DefaultsError
+            where location.directory != nil && (error.code == .directory || error.code == .notSaved)
+        {
+            // For a file named by its path, the failure means that an output file can't be created.
+            throw Failure(error.description, .cantCreate)
+        }
+    }
+
+    /// Saves an edit with the next agent, or finds it in the file, after the agent that made it has ended.
+    ///
+    /// An agent saves its edits before it ends, and after a crash, the next one recovers them from the log. But the log
+    /// may be damaged, or another agent's, and a store in this process doesn't read it. So the edit counts as saved
+    /// only if its values are in effect.
+    ///
+    /// - Returns: Whether the edit is saved; false if that can't be found out within a second.
+    /// - Throws: The reason why the edit can't be saved.
+    private func isSaved(_ edit: MadeEdit) throws(DefaultsError) -> Bool {
+        // The agent may be saving the edit now, or starting again.
+        var backoff = Backoff(from: .milliseconds(10), to: .milliseconds(100), timeout: .seconds(1))
+        repeat {
+            do throws(DefaultsError) {
+                let backend = try choice.open()
+                // What is in effect before the call is durable after it.
+                let snapshot = try backend.snapshot(of: domain)
+                try backend.synchronize(domain)
+                if snapshot.damage == nil, edit.isInEffect(in: snapshot.values), try isOnDisk() { return true }
+            } catch {
+                switch error.code {
+                case .agentUnavailable where !error.isTimeout: break
+                case .agentUnavailable, .agentRefused, .protocolViolation: return false
+                default: throw error
+                }
+            }
+        } while backoff.wait()
+        return false
+    }
+
+    /// Waits until the domain's file is on the disk, because the agent may have been killed while it waited for that.
+    ///
+    /// - Returns: False if the file can't be synchronized.
+    private func isOnDisk() throws(DefaultsError) -> Bool {
+        let path = try choice.directory(of: location).path(of: domain)
+        let resolved = realpath(path, nil)
+        defer { free(resolved) }
+        let target = resolved.map { String(cString: $0) } ?? path
+        do throws(SystemCall.Failure) {
+            try FileDescriptor(opening: target, O_RDONLY | O_NONBLOCK | O_NOCTTY).synchronize()
+        } catch {
+            if error.number != ENOENT { return false }
+        }
+        do throws(SystemCall.Failure) { try FileDescriptor.synchronizeDirectory(of: target) } catch { return false }
+        return true
+    }
+}
+
+/// An edit that has been made, but may not be saved yet.
+struct MadeEdit {
+    /// The keys that were set or removed.
+    var values: Difference
+    /// Whether all other keys were removed.
+    var replacesAll = false
+
+    /// Returns whether a domain's values include what the edit has set, and nothing that it has removed.
+    func isInEffect(in present: DomainValues) -> Bool {
+        if replacesAll, present.keys.contains(where: { values[$0] == nil }) { return false }
+        return values.allSatisfy { PropertyListValue.areSame($1, inEffect: present[$0]) }
+    }
+}
