@@ -93,9 +93,10 @@ struct Agent: Sendable {
         linux_release_freed_memory()
 
         let life = LifeService(signals.control, end: end, engine: engine, server: server, log: log)
+        let serviceManager = ServiceManager(environment, on: eventLoop)
         let ready = ReadyService(
             directory: directory, address: address, engine: engine, log: log,
-            serviceManager: ServiceManager(environment), life: life)
+            serviceManager: serviceManager, life: life)
         // Services stop in reverse order, so the server has stopped accepting edits when the engine saves the last
         // ones.
         let group = ServiceGroup(
@@ -109,6 +110,7 @@ struct Agent: Sendable {
                     .init(service: life, successTerminationBehavior: .gracefullyShutdownGroup),
                 ], logger: log.lifecycle))
         try await group.run()
+        serviceManager.sendAgain()
         return life.reason
     }
 

@@ -11,7 +11,7 @@ package final class ReadySocket {
     /// The value for `NOTIFY_SOCKET`.
     package let name: String
     private let socket: FileDescriptor
-    private var count = 0
+    private var received: [String] = []
 
     package init() throws {
         let number = Self.counter.add(1, ordering: .relaxed).newValue
@@ -33,11 +33,17 @@ package final class ReadySocket {
         }) ?? -1 > 0 {}
     }
 
-    /// Returns whether `READY=1` has arrived, or has arrived a number of times.
-    package func hasCome(times: Int = 1) -> Bool {
+    /// Receives the next message, if there is one, and returns the states so far, such as "READY=1".
+    package func states() -> [String] {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = recv(socket.number, &buffer, buffer.count, 0)
-        if count > 0, String(decoding: buffer[..<count], as: UTF8.self).contains("READY=1") { self.count += 1 }
-        return self.count >= times
+        if count > 0 {
+            let lines = String(decoding: buffer[..<count], as: UTF8.self).split(separator: "\n")
+            received += lines.filter { !$0.hasPrefix("STATUS=") }.map(String.init)
+        }
+        return received
     }
+
+    /// Returns whether `READY=1` has arrived, or has arrived a number of times.
+    package func hasCome(times: Int = 1) -> Bool { states().count { $0 == "READY=1" } >= times }
 }

@@ -102,13 +102,13 @@ struct ReadyService: Service {
         let mode = await engine.watch.mode
         log.logger.notice(
             "ready: watching \(directory.path) by \(mode), listening on \(address.socketPath)")
-        async let _ = serviceManager.notify("READY=1\nSTATUS=Watching \(directory.path)")
+        serviceManager.notify("READY=1\nSTATUS=Watching \(directory.path)")
         await waitForEnd()
         switch life.reason {
-        case .exit: serviceManager.send("STOPPING=1")
+        case .exit: serviceManager.notify("STOPPING=1")
         case .restart:
             log.logger.notice("Restarting as the installed version.")
-            serviceManager.send("RELOADING=1")
+            serviceManager.notify("RELOADING=1")
         }
     }
 }
