@@ -39,6 +39,36 @@ struct SlowReadingTests {
         }
     }
 
+    @Test("While a file is read slowly, a barrier of another domain doesn't wait for it, and all others do")
+    func barrier() throws {
+        try AgentProcess.withAgent { agent in
+            let fault = try AttachedFault(agent.pid, at: [agent.place.path("large")], Self.delay)
+            defer { fault.end(afterDeath: true) }
+            try Self.writeLargeFile(agent.place)
+            // The agent has now begun to read the file, as it reads the events before it answers.
+            for number in 1...3 {
+                let write = try agent.start("write", "a.b", "n", "-int", "\(number)")
+                #expect(write.status(within: 30) == 0)
+                let values = try PropertyListValue(parsing: RawFile.read(agent.place.path("a.b")))
+                #expect(values == ["n": .integer(Int64(number))])
+            }
+            // Another program's change, too, is in effect after the barrier.
+            try RawFile.replace(agent.place.path("a.b"), with: PropertyListValue.dictionary(["n": 4]).write(as: .xml))
+            let sync = try agent.start("sync", "a.b")
+            #expect(sync.status(within: 30) == 0)
+            #expect(try agent.defaults("read", "a.b", "n").output == "4\n")
+            // A barrier of the domain itself, in any layer, or of all domains waits.
+            let others = try [["sync", "large"], ["-host", "other", "sync", "large"], ["sync"]].map { arguments in
+                try RunningProgram(Programs.defaults, arguments, environment: agent.place.environment)
+            }
+            #expect(try agent.defaults("write", "a.b", "n", "5").status == 0)
+            for program in others { #expect(program.isRunning) }
+            fault.end()
+            for program in others { #expect(program.status(within: 60) == 0) }
+            #expect(try agent.defaults("read", "large").status == 0)
+        }
+    }
+
     @Test("SIGTERM and SIGINT end an agent that is still reading its files", arguments: [SIGTERM, SIGINT])
     func start(_ signal: Int32) throws {
         try AgentProcess.withPlace { place in

@@ -161,9 +161,9 @@ package final class AgentConnection: Backend {
         if let failure = try barrier([domain]).failures.first { throw failure }
     }
 
-    /// Waits until everything that happened in the agent and the directory before the call is in the log and durable.
+    /// Waits until everything that happened to domains and their files before the call is in the log and durable.
     ///
-    /// - Parameter domains: The domains whose edits are saved; `nil` for all.
+    /// - Parameter domains: The domains whose edits are saved, and for whose files to wait; `nil` for all.
     /// - Returns: The end of the log after the wait, and the reasons why edits couldn't be saved.
     /// - Throws: `agentUnavailable` if the connection is lost.
     package func barrier(

@@ -11,8 +11,8 @@ package enum Request: Hashable, Sendable {
     case edit(EditRequest)
     /// Makes all earlier edits durable, in the given domains or, if `nil`, in all.
     ///
-    /// The answer comes when the edits are durable, and the log has everything that happened in the directory before
-    /// the request.
+    /// The answer comes when the edits are durable, and the log has everything that happened before the request to the
+    /// files of these domains, for any host and user.
     case synchronize(Set<Domain>?)
     /// Begins a stream of events, which is identified by this request's number.
     case subscribe(Subscription.Start, SubscriptionFilter, Subscription.Mode)

@@ -5,7 +5,7 @@ import NIOCore
 
 /// Barriers, which wait until edits are durable and earlier changes are in the log.
 extension Engine {
-    /// Waits until all earlier edits are durable, and all earlier changes in the directory are in the log.
+    /// Waits until earlier edits are durable, and earlier changes in the directory are in the log.
     ///
     /// The kernel queues the event for a change before the system call that makes the change returns. So once the
     /// watcher has drained the queue, all earlier changes are known, except those that the kernel doesn't report, for
@@ -13,18 +13,24 @@ extension Engine {
     /// wait for two things: a file that its writer hasn't closed yet, and writes to a displaced file that a foreign
     /// writer still has open, which are merged within seconds.
     ///
+    /// A file that is read slowly, perhaps from a file system that hangs, holds up only the barriers of domains with
+    /// its name, those of all domains, and those that begin while all files are reloaded. But slow files are read one
+    /// after another, so they also hold up each other.
+    ///
     /// - Parameter domains: The domains whose edits must be durable and whose losses must be confirmed; `nil` for all
-    ///   domains. Only their files are looked at.
+    ///   domains. Only their files are looked at, but changes to the files of all domains with their names are waited
+    ///   for. If there are none, no edits are saved, and changes to all files are waited for.
     /// - Returns: The end of the log at that time, and the errors of failed saves.
     func synchronize(_ domains: Set<Domain>?) async -> (cursor: Cursor, failures: [DefaultsError]) {
+        let names = domains.flatMap { $0.isEmpty ? nil : Set($0.map(\.name)) }
         // This runs as soon as the save below has begun and the loop would be idle.
         let drain = wantDrain()
         let draining = Task(executorPreference: executor) { await self.drain(number: drain) }
         _ = await save(pending(among: domains).filter { !schedule.hasFailed(.save($0)) })
         await draining.value
         if schedule.hasFailed(.reloadAll) { postpone(.init(isAll: true)) }
-        await finishReloads()
-        await retryFailedReads(domains)
+        await finishReloads(of: names)
+        await retryFailedReads(domains, names)
         await reloadUnreported(domains)
         let losses = schedule.items.filter {
             if case .confirmLoss(let domain) = $0 { domains?.contains(domain) ?? true } else { false }
@@ -32,7 +38,7 @@ extension Engine {
         while let due = losses.compactMap({ schedule[$0] }).min() {
             await eventLoop.sleep(until: due)
         }
-        await finishReloads()
+        await finishReloads(of: names)
         let failures = await save(pending(among: domains)).map(\.error)
         return (store.cursor, failures)
     }
@@ -42,8 +48,8 @@ extension Engine {
     }
 
     /// Immediately retries failed reads that are planned for later.
-    private func retryFailedReads(_ domains: Set<Domain>?) async {
-        await reloadWrittenFiles()
+    private func retryFailedReads(_ domains: Set<Domain>?, _ names: Set<DomainName>?) async {
+        await reloadWrittenFiles(names)
         for case .reloadUnreadable(let domain) in schedule.failedItems where domains?.contains(domain) ?? true {
             await reload(domain, .believe)
         }
@@ -69,8 +75,8 @@ extension Engine {
     ///
     /// The kernel reports a close before it counts the file as closed, so a check during the writer's `close` call may
     /// come too early. Once that call has returned, the file is closed.
-    private func reloadWrittenFiles() async {
-        for case .reloadOpen(let domain) in schedule.items {
+    private func reloadWrittenFiles(_ names: Set<DomainName>?) async {
+        for case .reloadOpen(let domain) in schedule.items where names?.contains(domain.name) ?? true {
             let outcome = await onDisk { $0.reload([domain], afterEvent: true) }
             // If the file isn't closed yet, its planned reload stays, and counts the attempt.
             guard outcome.beingWritten.isEmpty else { continue }

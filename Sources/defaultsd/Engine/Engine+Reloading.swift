@@ -189,8 +189,8 @@ extension Engine {
             defer { postponed = postponed?.union(new) ?? new }
             return postponed != nil
         }
-        if isQueued { return }
-        let number = reloads.begin()
+        if isQueued { return reloads.widenLatestPostponed(by: new.names) }
+        let number = reloads.beginPostponed(new.names)
         start { engine in
             await engine.reloadPostponed()
             engine.reloads.end(number)
@@ -233,16 +233,22 @@ extension Engine {
         ([store.directory.path] + store.system.paths).contains { NetworkFileSystem.contains($0) }
     }
 
-    /// Waits until all reloads that have begun have ended, and files that were in use when they changed are reloaded.
-    func finishReloads() async {
-        if !busyFiles.isEmpty {
+    /// Waits until the reloads that have begun have ended, and files that were in use when they changed are reloaded.
+    ///
+    /// - Parameter names: The names of the domains whose reloads are waited for; `nil` for all.
+    func finishReloads(of names: Set<DomainName>? = nil) async {
+        func isAwaited(_ domain: Domain) -> Bool { names?.contains(domain.name) ?? true }
+        // Usually, a save is using the file. The disk's thread may be reading another file for long.
+        if names != nil, busyFiles.contains(where: isAwaited) { await onDiskSaving { _ in } }
+        let busy = busyFiles.filter(isAwaited)
+        if !busy.isEmpty {
             // The loop might find them in use again and again.
-            postpone(.init(domains: busyFiles))
-            busyFiles = []
+            postpone(.init(domains: busy))
+            busyFiles.subtract(busy)
         }
         let latest = reloads.latest
         // The disk's thread does jobs in order.
-        while reloads.has(upTo: latest) { await onDisk { _ in } }
+        while reloads.has(upTo: latest, of: names) { await onDisk { _ in } }
     }
 
     /// Plans another reload of files whose state is still uncertain.
@@ -277,6 +283,9 @@ struct PostponedReloads {
     /// Whether the watcher's events should be read.
     var readsEvents = false
 
+    /// The names of the domains that may change; `nil` if all may.
+    var names: Set<DomainName>? { isAll || readsEvents ? nil : Set(domains.map(\.name)) }
+
     func union(_ other: Self) -> Self {
         Self(
             domains: domains.union(other.domains), isAll: isAll || other.isAll,
@@ -295,24 +304,45 @@ private struct DoneReloads {
     var reading: WatcherReading?
 }
 
-/// The reloads that have begun and not ended.
+/// The reloads that have begun and not ended, with the names of their domains.
 struct RunningReloads {
-    private var numbers: Set<Int> = []
+    /// The names by the reload's number; `nil` if the reload may change all domains.
+    private var names: [Int: Set<DomainName>?] = [:]
     private var last = 0
+    private var lastPostponed = 0
 
     /// Returns the number of a reload that begins.
-    mutating func begin() -> Int {
+    mutating func begin(_ names: Set<DomainName>?) -> Int {
         last += 1
-        numbers.insert(last)
+        self.names[last] = .some(names)
         return last
     }
 
+    /// Returns the number of a postponed reload that begins.
+    mutating func beginPostponed(_ names: Set<DomainName>?) -> Int {
+        lastPostponed = begin(names)
+        return lastPostponed
+    }
+
+    /// Adds names to the postponed reload that began last.
+    mutating func widenLatestPostponed(by new: Set<DomainName>?) {
+        guard let old = names[lastPostponed] else { return }
+        names[lastPostponed] = .some(new.flatMap { old?.union($0) })
+    }
+
     /// Removes a reload that has ended.
-    mutating func end(_ number: Int) { numbers.remove(number) }
+    mutating func end(_ number: Int) { names[number] = nil }
 
     /// The number of the reload that began last.
     var latest: Int { last }
 
-    /// Returns whether a reload up to a number is running.
-    func has(upTo number: Int) -> Bool { numbers.contains { $0 <= number } }
+    /// Returns whether a reload up to a number is running that may change a domain with one of some names, or any
+    /// domain if `nil`.
+    func has(upTo number: Int, of wanted: Set<DomainName>?) -> Bool {
+        names.contains { reload, names in
+            guard reload <= number else { return false }
+            guard let wanted, let names else { return true }
+            return !names.isDisjoint(with: wanted)
+        }
+    }
 }

@@ -260,7 +260,7 @@ actor Engine: Service {
 
     private func startReload(of domain: Domain, _ losses: Store.LossPolicy) {
         // A barrier that begins before the task runs must know of the reload.
-        let number = reloads.begin()
+        let number = reloads.begin([domain.name])
         start { engine in
             await engine.reload(domain, losses)
             engine.reloads.end(number)
