@@ -51,6 +51,11 @@ package enum LogEntry: Sendable {
             case .identity(let identity): identity.fields
             case .end: ["type": "end"]
             }
+        return Self.encode(fields)
+    }
+
+    /// Returns the bytes of an entry with fields.
+    static func encode(_ fields: DomainValues) -> [UInt8] {
         // Every value in a domain can be written as binary. If one couldn't, its entry would be invalid, and recovery
         // would reject the whole log.
         let payload = (try? PropertyListValue.dictionary(fields).write(as: .binary)) ?? []

@@ -86,10 +86,18 @@ package struct HistoryArchive: Sendable {
         isChecked = true
     }
 
-    /// Moves a damaged file aside, and keeps the records before the damage.
+    /// Moves a damaged file aside, and keeps its intact records; cuts off an incomplete one at the end.
+    ///
+    /// The change log still has what was incompletely appended.
     private func repair() throws(SystemCall.Failure) {
-        guard let contents = try HistoryFile(reading: path), let bytes = contents.bytesBeforeDamage else { return }
-        try replace(with: bytes, movingTo: DamagedCopies.nextPath(of: path))
+        guard let contents = try HistoryFile(reading: path) else { return }
+        if contents.isDamaged {
+            try replace(with: contents.intactBytes, movingTo: DamagedCopies.nextPath(of: path))
+        } else if contents.end < contents.bytes.count {
+            let file = try FileDescriptor(opening: path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK)
+            try SystemCall.run { ftruncate(file.number, off_t(contents.end)) }
+            try file.synchronize()
+        }
     }
 
     /// Replaces the file with a version that is durable.

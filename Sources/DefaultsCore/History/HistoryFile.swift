@@ -5,10 +5,16 @@ import PropertyList
 /// The contents of an archive, whose records are decoded one by one.
 package struct HistoryFile {
     let bytes: [UInt8]
-    /// The positions of the payloads, oldest first, up to any damage.
+    /// The positions of the payloads of intact records, oldest first.
     private var payloads: [Range<Int>] = []
-    /// The position after the last whole entry.
-    private var end = HistoryArchive.magic.count
+    /// The changes that the archive has lost by thinning.
+    package private(set) var thinned = ThinnedChanges()
+    /// Whether a part is damaged.
+    ///
+    /// An incomplete entry at the end isn't damage, since it may be about to be written.
+    package private(set) var isDamaged = false
+    /// The position after the last intact entry.
+    private(set) var end = 0
 
     /// The limits of an entry.
     private static let limits = Frame.messageLimits
@@ -26,38 +32,75 @@ package struct HistoryFile {
             if error.number == ENOENT { return nil }
             throw error
         }
-        guard bytes.starts(with: HistoryArchive.magic) else {
-            end = 0
-            return
+        let magic = HistoryArchive.magic
+        if bytes.starts(with: magic) {
+            end = magic.count
+        } else {
+            // The beginning of a file that is about to be written isn't damage.
+            isDamaged = !magic.starts(with: bytes)
         }
-        while let payload = LogEntry.payload(in: bytes, at: end) {
-            payloads.append(payload)
-            end = payload.upperBound
+        findEntries()
+    }
+
+    /// Finds the intact entries, also those behind damage.
+    private mutating func findEntries() {
+        var position = end
+        while position < bytes.count {
+            guard let payload = intactPayload(at: position) else {
+                let next = LogEntry.payload(in: bytes, at: position)?.upperBound
+                guard
+                    let behind = next.flatMap({ intactPayload(at: $0) == nil ? nil : $0 })
+                        ?? LogEntry.nextIntact(in: bytes, after: position)
+                else {
+                    isDamaged = isDamaged || next != nil
+                    return
+                }
+                isDamaged = true
+                position = behind
+                continue
+            }
+            if !payloads.isEmpty || !addThinned(payload) { payloads.append(payload) }
+            position = payload.upperBound
+            end = position
         }
     }
 
-    /// The number of entries.
+    private func intactPayload(at position: Int) -> Range<Int>? {
+        guard let payload = LogEntry.payload(in: bytes, at: position), !payload.isEmpty,
+            ContentHash(bytes[payload]).value == Frame.number(bytes, at: payload.lowerBound - 8)
+        else { return nil }
+        return payload
+    }
+
+    private mutating func addThinned(_ payload: Range<Int>) -> Bool { fields(payload).map { thinned.add($0) } ?? false }
+
+    private func fields(_ payload: Range<Int>) -> Fields? {
+        guard let value = try? PropertyListValue(parsing: Array(bytes[payload]), limits: Self.limits) else {
+            return nil
+        }
+        return try? Fields(value, of: "An entry")
+    }
+
+    /// The number of records.
     package var count: Int { payloads.count }
 
-    /// Returns the record of an entry; `nil` if the entry is damaged.
+    /// Returns a record; `nil` for one that this version doesn't know.
     package func record(at index: Int) -> LogRecord? {
-        guard let payload = LogEntry.intactPayload(payloads[index], in: bytes),
-            let value = try? PropertyListValue(parsing: payload, limits: Self.limits),
-            let fields = try? Fields(value, of: "An entry"), let record = try? LogRecord(fields),
+        guard let fields = fields(payloads[index]), let record = try? LogRecord(fields),
             record.revision < LogRecord.maximumRevision
         else { return nil }
         return record
     }
 
-    /// The encoded bytes of an entry.
+    /// The encoded bytes of a record.
     func entry(at index: Int) -> ArraySlice<UInt8> {
         bytes[(payloads[index].lowerBound - LogEntry.prefixSize)..<payloads[index].upperBound]
     }
 
-    /// The bytes before the damage; `nil` if there is no damage.
-    var bytesBeforeDamage: [UInt8]? {
-        if end == bytes.count || bytes.isEmpty { return nil }
-        return end == 0 ? HistoryArchive.magic : Array(bytes[..<end])
+    /// The intact parts of the file.
+    var intactBytes: [UInt8] {
+        var thinned = thinned
+        return HistoryArchive.magic + thinned.encode(within: .max) + payloads.indices.flatMap { entry(at: $0) }
     }
 
     /// The revision of the newest record; 0 if the archive is empty.

@@ -6,7 +6,8 @@ import PropertyList
 /// the size limit, each key gets an equal share of it. A key that needs less keeps all of its changes, so a key that
 /// changes all the time can't push others out. If even the last changes to all keys exceed the limit, the oldest are
 /// dropped, and so is a single change that exceeds it. Records other than changes are treated as changes to a key of
-/// their own in each domain.
+/// their own in each domain. What is lost of each key is noted, and no later change to it is lost, except for one that
+/// exceeds the limit.
 package struct HistoryThinning: Hashable, Sendable {
     /// The number of days for which every change is kept.
     package var days = 30
@@ -26,6 +27,7 @@ package struct HistoryThinning: Hashable, Sendable {
     /// A change to a key, in an entry of the file.
     private struct Candidate {
         var entry: Int
+        var revision: Revision
         /// The entry's size, divided by the number of its keys.
         var size: Int
         var isRecent: Bool
@@ -42,7 +44,7 @@ package struct HistoryThinning: Hashable, Sendable {
         var isKept = false
     }
 
-    /// Returns the encoded entries to keep, oldest first.
+    /// Returns the contents of the thinned file.
     func thin(_ file: HistoryFile, without exclusions: HistoryExclusions, now: Timestamp) -> [UInt8] {
         let limit = now.nanoseconds - Int64(days) * 86_400_000_000_000
         var selections = [Selection](repeating: Selection(), count: file.count)
@@ -57,17 +59,18 @@ package struct HistoryThinning: Hashable, Sendable {
             selections[index].isWhole = allowed == record
             selections[index].count = keys.count
             let size = file.entry(at: index).count / max(1, keys.count)
-            let candidate = Candidate(entry: index, size: size, isRecent: record.time.nanoseconds >= limit)
+            let candidate = Candidate(
+                entry: index, revision: record.revision, size: size, isRecent: record.time.nanoseconds >= limit)
             for key in keys.isEmpty ? [nil] : keys.map(Optional.some) {
                 candidates[ChangeKey(domain: record.domain, key: key), default: []].append(candidate)
             }
         }
-        for (key, all) in candidates {
-            let first = max(0, all.count - changes)
-            candidates[key] = all.enumerated().filter { $0 >= first || $1.isRecent }.map(\.element)
+        let wanted = candidates.mapValues { all in
+            // The clock may have been wrong, but no change is lost of which a later one isn't.
+            all.suffix(from: min(max(0, all.count - changes), all.firstIndex(where: \.isRecent) ?? all.count))
         }
-        let share = Self.share(of: candidates.values.map { $0.reduce(0) { $0 + $1.size } }, within: bytes)
-        for (key, all) in candidates {
+        let share = Self.share(of: wanted.values.map { $0.reduce(0) { $0 + $1.size } }, within: bytes)
+        for (key, all) in wanted {
             var size = 0
             for candidate in all.reversed() {
                 size += candidate.size
@@ -80,7 +83,30 @@ package struct HistoryThinning: Hashable, Sendable {
                 }
             }
         }
-        return encode(file, selections, without: exclusions)
+        var (kept, entries) = encode(file, selections, within: bytes, without: exclusions)
+        var thinned = thinned(file, candidates, selections, kept, without: exclusions)
+        var beginning = thinned.encode(within: bytes / 8)
+        if beginning.count + entries.count > bytes {
+            (kept, entries) = encode(file, selections, within: bytes - bytes / 8, without: exclusions)
+            thinned = self.thinned(file, candidates, selections, kept, without: exclusions)
+            beginning = thinned.encode(within: bytes / 8)
+        }
+        return HistoryArchive.magic + beginning + entries
+    }
+
+    /// Returns the changes that the archive has lost, now and earlier.
+    private func thinned(
+        _ file: HistoryFile, _ candidates: [ChangeKey: [Candidate]], _ selections: [Selection], _ kept: Set<Int>,
+        without exclusions: HistoryExclusions
+    ) -> ThinnedChanges {
+        var thinned = file.thinned
+        thinned.remove(exclusions)
+        for (changeKey, all) in candidates {
+            guard let key = changeKey.key else { continue }
+            let lost = all.last { !kept.contains($0.entry) || !selections[$0.entry].kept.contains(key) }
+            if let lost { thinned.add(lost.revision, of: key, in: changeKey.domain) }
+        }
+        return thinned
     }
 
     /// Returns the largest share that lets keys of the given sizes fit within a total, each cut to the share.
@@ -95,21 +121,23 @@ package struct HistoryThinning: Hashable, Sendable {
         return .max
     }
 
-    /// Encodes the selected records, the newest first, until they reach the size limit.
+    /// Encodes the selected records, the newest first, until they reach a size; returns their indices, too.
     private func encode(
-        _ file: HistoryFile, _ selections: [Selection], without exclusions: HistoryExclusions
-    ) -> [UInt8] {
+        _ file: HistoryFile, _ selections: [Selection], within limit: Int, without exclusions: HistoryExclusions
+    ) -> (kept: Set<Int>, entries: [UInt8]) {
+        var kept: Set<Int> = []
         var entries: [[UInt8]] = []
         var size = 0
         for (index, selection) in selections.enumerated().reversed() {
             guard let entry = encode(file, index, selection, without: exclusions) else { continue }
             // A single large change mustn't push out all others.
-            if entry.count > bytes { continue }
+            if entry.count > limit { continue }
             size += entry.count
-            if size > bytes { break }
+            if size > limit { break }
+            kept.insert(index)
             entries.append(entry)
         }
-        return HistoryArchive.magic + entries.reversed().joined()
+        return (kept, Array(entries.reversed().joined()))
     }
 
     private func encode(

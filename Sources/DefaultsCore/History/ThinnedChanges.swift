@@ -1,0 +1,100 @@
+import PropertyList
+
+/// The newest change to each key that an archive has lost by thinning.
+///
+/// All later changes to the key are there, so the values since that change are known, and earlier ones aren't.
+package struct ThinnedChanges: Hashable, Sendable {
+    private struct Keys: Hashable, Sendable {
+        var newest: [String: Revision] = [:]
+        /// The newest change to any other key; 0 if none is lost.
+        var others: Revision = 0
+
+        var last: Revision { max(others, newest.values.max() ?? 0) }
+    }
+
+    private var domains: [Domain: Keys] = [:]
+    /// The newest change in any other domain; 0 if none is lost.
+    private var elsewhere: Revision = 0
+
+    package init() {}
+
+    /// Adds a change.
+    mutating func add(_ revision: Revision, of key: String, in domain: Domain) {
+        let known = domains[domain]?.newest[key] ?? 0
+        domains[domain, default: Keys()].newest[key] = max(revision, known)
+    }
+
+    /// Returns the keys of a domain that have lost a change after a revision.
+    ///
+    /// - Parameters:
+    ///   - domain: The domain.
+    ///   - revision: The revision.
+    ///   - known: The keys that may be meant where it is only known that some key has lost a change.
+    /// - Returns: The keys.
+    package func keys(in domain: Domain, after revision: Revision, among known: Set<String>) -> Set<String> {
+        let keys = domains[domain] ?? Keys(others: elsewhere)
+        var lost = Set(keys.newest.filter { $0.value > revision }.keys)
+        if keys.others > revision { lost.formUnion(known.filter { keys.newest[$0] == nil }) }
+        return lost
+    }
+
+    /// Returns whether any key has lost a change after a revision, in the domains for which a function returns true.
+    package func hasAny(after revision: Revision, in isWanted: (Domain) -> Bool) -> Bool {
+        elsewhere > revision || domains.contains { $1.last > revision && isWanted($0) }
+    }
+
+    /// Removes the names of excluded keys.
+    mutating func remove(_ exclusions: HistoryExclusions) {
+        for (domain, keys) in domains {
+            let newest = keys.newest.filter { !exclusions.exclude($0.key, of: domain) }
+            domains[domain] = newest.isEmpty && keys.others == 0 ? nil : Keys(newest: newest, others: keys.others)
+        }
+    }
+}
+
+// The entries with which an archive begins.
+
+extension ThinnedChanges {
+    private static let type = "thinned"
+
+    /// Returns the encoded entries, one for each domain, joining keys and domains if they exceed a size in bytes.
+    mutating func encode(within limit: Int) -> [UInt8] {
+        var entries: [Domain: [UInt8]] = [:]
+        for (domain, keys) in domains { entries[domain] = Self.entry(of: domain, keys) }
+        var size = entries.values.reduce(0) { $0 + $1.count }
+        for (domain, entry) in entries.sorted(by: { $0.value.count > $1.value.count }) where size > limit {
+            let joined = Keys(others: domains[domain]?.last ?? 0)
+            domains[domain] = joined
+            entries[domain] = Self.entry(of: domain, joined)
+            size += (entries[domain]?.count ?? 0) - entry.count
+        }
+        if size > limit {
+            elsewhere = max(elsewhere, domains.values.map(\.last).max() ?? 0)
+            (domains, entries) = ([:], [:])
+        }
+        let rest = elsewhere == 0 ? [] : LogEntry.encode(["type": .string(Self.type), "others": .number(elsewhere)])
+        return rest + entries.sorted { $0.key < $1.key }.flatMap(\.value)
+    }
+
+    private static func entry(of domain: Domain, _ keys: Keys) -> [UInt8] {
+        var fields = domain.fields
+        fields["type"] = .string(type)
+        fields["keys"] = .dictionary(keys.newest.mapValues { .number($0) })
+        if keys.others > 0 { fields["others"] = .number(keys.others) }
+        return LogEntry.encode(fields)
+    }
+
+    /// Adds the changes in an entry; returns false if it is another one.
+    mutating func add(_ entry: Fields) -> Bool {
+        guard (try? entry.string("type")) == Self.type else { return false }
+        let others = (try? entry.unsigned("others")) ?? 0
+        guard let domain = try? entry.domain() else {
+            elsewhere = max(elsewhere, others)
+            return true
+        }
+        let keys = Fields((try? entry.dictionary("keys")) ?? [:])
+        for key in keys.values.keys { if let revision = try? keys.unsigned(key) { add(revision, of: key, in: domain) } }
+        domains[domain, default: Keys()].others = max(others, domains[domain]?.others ?? 0)
+        return true
+    }
+}
