@@ -34,6 +34,18 @@ package struct FileDescriptor: ~Copyable, Sendable {
             && own.st_dev == named.st_dev
     }
 
+    /// Whether this is a directory that has been removed, instead of moved, or unmounted with its file system.
+    package var isRemovedDirectory: Bool {
+        guard let status = try? status() else { return false }
+        if status.st_nlink == 0 { return true }
+        // On overlayfs, a removed directory of a lower layer has a link count of 1.
+        guard let bytes = SystemCall.target(ofLink: "/proc/self/fd/\(number)"),
+            let name = String(validating: bytes, as: UTF8.self), name.hasSuffix(" (deleted)")
+        else { return false }
+        // A directory may also be moved to such a name.
+        return !isNamed(name)
+    }
+
     /// Returns the file's status, from `fstat`.
     package func status() throws(SystemCall.Failure) -> stat {
         var status = stat()

@@ -115,6 +115,31 @@ struct DirectoryTests {
         }
     }
 
+    @Test(
+        "A directory removed with its files is created again for the next edit, and claimed again",
+        arguments: [true, false])
+    func recreated(isExplicit: Bool) throws {
+        try AgentProcess.withPlace { place in
+            let place = AgentProcess.Place(
+                preferences: place.preferences, runtime: place.runtime, isExplicit: isExplicit)
+            try Self.fill(place)
+            let agent = try AgentProcess(place)
+            defer { agent.kill() }
+            try agent.shell("cd ..; rm -r p")
+            try agent.synchronize()
+            let outcome = try agent.defaults("write", "e.f", "new", "1")
+            #expect(outcome.status == 0, "\(outcome.errors)")
+            #expect(try PropertyListValue(parsing: RawFile.read(place.path("e.f"))) == ["new": "1"])
+            let isSettled = try eventually {
+                try agent.defaults("domains").output == "e.f\n"
+                    && RawFile.exists("\(place.preferences)/\(AgentClaim.fileName)")
+            }
+            #expect(isSettled)
+            #expect(try agent.status()["errors"] == [])
+            #expect(try agent.status()["pending"] == [])
+        }
+    }
+
     @Test("A file system mounted over the directory is used in its place and doesn't harm the hidden files")
     func mountedOver() throws {
         try AgentProcess.withAgent(prepare: Self.fill) { agent in

@@ -62,6 +62,11 @@ package struct PreferencesDirectory: Hashable, Sendable {
     /// Creates the directory, accessible only to the user, if it is the default one and missing.
     func makeIfUsual() throws(DefaultsError) {
         if isExplicit || access(path, F_OK) == 0 { return }
+        try make()
+    }
+
+    /// Creates the directory, accessible only to the user, if nothing is at its path.
+    func make() throws(DefaultsError) {
         if mkdir(path, 0o700) != 0, errno != EEXIST {
             throw DefaultsError(.directory, errno: errno, "The preferences directory \(path) can't be created")
         }

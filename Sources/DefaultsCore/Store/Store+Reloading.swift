@@ -116,9 +116,10 @@ extension Store {
         let (own, problem) = try directory.visibleDomains()
         let known = state.withLock { Set($0.domains.keys) }
         if known.contains(where: { $0.user == .current }), !directory.isUsable, let problem = directory.problem {
-            for domain in known where domain.user == .current { noteUnreachable(of: domain) }
+            noteUnreachableFiles()
             throw problem
         }
+        followDirectory()
         let domains = known.union(own).union(system.domains()).sorted()
         var outcome = reload(domains, losses: losses, isBaseline: isBaseline)
         outcome.problem = problem

@@ -99,17 +99,6 @@ extension Store {
         return try DirectoryLock(directory, timeout: policy == .wait ? 10_000 : 0)
     }
 
-    /// Creates the directory if it is missing and may be created.
-    ///
-    /// A missing directory that has held files is expected to come back with them. If an empty one were created, the
-    /// files would seem to have been removed.
-    private func makeDirectory() throws(DefaultsError) {
-        let hasHeldFiles = state.withLock { state in
-            state.domains.contains { $0.user == .current && $1.hash != nil }
-        }
-        if !hasHeldFiles { try directory.makeIfUsual() }
-    }
-
     /// Saves a domain, retrying as often as foreign writers make necessary.
     private func save(
         _ domain: Domain, _ policy: ObstaclePolicy, _ savingState: inout SavingState

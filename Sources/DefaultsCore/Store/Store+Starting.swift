@@ -14,6 +14,7 @@ extension Store {
     /// - Throws: `directory` if the directory is missing or can't be read.
     package func start(resuming recovered: ChangeLogFile.Recovered?) throws(DefaultsError) -> ReloadOutcome {
         let (own, problem) = try directory.visibleDomains()
+        followDirectory()
         let domains = own + system.domains()
         var outcome = ReloadOutcome()
         outcome.problem = problem

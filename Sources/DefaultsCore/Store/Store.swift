@@ -32,6 +32,10 @@ package final class Store: Sendable {
     ///
     /// Held during I/O, but only briefly while a file is read.
     let fileLocks = FileLocks()
+    /// The directory that the path led to last; `nil` if it couldn't be opened, and in a transient store.
+    ///
+    /// The lock is held during I/O, but only briefly. No other lock is acquired under it.
+    let openDirectory = ForkSafeMutex<FileDescriptor?>(nil)
     /// The lock for the domains and the log.
     ///
     /// Only transitions run under this lock: no I/O, and no calls to other objects.
