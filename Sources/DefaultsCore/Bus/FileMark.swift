@@ -14,6 +14,9 @@ package struct FileMark: Hashable, Sendable {
     ///
     /// A key is missing if its value isn't known: earlier versions of the agent didn't write these values.
     package var replaced: Difference
+    /// Whether the file was missing when the last of these edits was made, so that whoever creates it anew doesn't know
+    /// their values.
+    package var isMissing: Bool
     /// Whether the mark announces a save of this version, which may never have happened.
     package var isIntent: Bool
     /// Whether a problem with the domain has been reported, but its recovery has not.
@@ -21,13 +24,14 @@ package struct FileMark: Hashable, Sendable {
 
     package init(
         domain: Domain, hash: ContentHash?, revision: Revision, pending: [String: Edit] = [:],
-        replaced: Difference = [:], isIntent: Bool = false, isTroubled: Bool = false
+        replaced: Difference = [:], isMissing: Bool = false, isIntent: Bool = false, isTroubled: Bool = false
     ) {
         self.domain = domain
         self.hash = hash
         self.revision = revision
         self.pending = pending
         self.replaced = replaced
+        self.isMissing = isMissing
         self.isIntent = isIntent
         self.isTroubled = isTroubled
     }
@@ -42,6 +46,7 @@ extension FileMark {
         fields["type"] = "mark"
         fields["revision"] = .number(revision)
         fields["hash"] = hash.map { .number($0.value) }
+        if isMissing { fields["missing"] = true }
         if isIntent { fields["intent"] = true }
         if isTroubled { fields["troubled"] = true }
         if !pending.isEmpty {
@@ -70,7 +75,8 @@ extension FileMark {
             domain: try fields.domain(),
             hash: fields.values["hash"] == nil ? nil : ContentHash(value: try fields.unsigned("hash")),
             revision: try fields.unsigned("revision"), pending: pending, replaced: replaced,
-            isIntent: try fields.flag("intent"), isTroubled: try fields.flag("troubled"))
+            isMissing: try fields.flag("missing"), isIntent: try fields.flag("intent"),
+            isTroubled: try fields.flag("troubled"))
     }
 
     private static func fields(of edit: Edit, key: String, replacing value: PropertyListValue??) -> DomainValues {

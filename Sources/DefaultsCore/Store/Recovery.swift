@@ -134,8 +134,14 @@ struct Recovery {
         var state = DomainState()
         state.merge = Merge(base: contents.values, logged)
         for (key, value) in known { state.merge.base[key] = value }
+        let values = contents.values
+        // If the file was created anew, nobody removed from it what it never had.
+        let added = certain.isMissing ? Set(unsaved.keys.filter { values[$0] == nil }) : []
+        for key in added { state.merge.base[key] = nil }
         // If the value that an edit was meant to replace is unknown, only the times decide.
-        state.merge.pending = unsaved.filter { known[$0] != nil || $1.time >= contents.time }
+        state.merge.pending = unsaved.filter {
+            added.contains($0) || known[$0] != nil || $1.time >= contents.time
+        }
         state.earlierVersions = versions
         return state
     }

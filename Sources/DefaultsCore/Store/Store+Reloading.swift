@@ -166,12 +166,18 @@ extension Store {
 
     /// Records the time at which a domain's file went missing, while the loss is unconfirmed.
     func noteMissing(_ domain: Domain, missingSince time: Timestamp) {
-        state.withLock { $0.noteMissing(domain, missingSince: time) }
+        transition { state in
+            state.noteMissing(domain, missingSince: time)
+            return ((), [])
+        }
     }
 
     /// Records that a domain's file is inaccessible because its directory is.
     func noteUnreachable(of domain: Domain) {
-        state.withLock { $0.noteUnreachable(of: domain, now: .now()) }
+        transition { state in
+            state.noteUnreachable(of: domain, now: .now())
+            return ((), [])
+        }
     }
 
     // MARK: Files

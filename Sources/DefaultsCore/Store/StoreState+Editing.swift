@@ -25,8 +25,9 @@ extension StoreState {
             domain: request.domain, source: request.writer, changes: changes, edit: request.identity,
             origin: request.origin)
         let actions = publish(.change(changeSet), at: now)
-        // The log's file must know every domain, even one without a file.
-        if isNew { note(request.domain) }
+        // The log's file must know every domain, even one without a file, and which edits were made while a file was
+        // missing.
+        if isNew || domains[request.domain]?.missingSince != nil { note(request.domain) }
         return (log.head, actions + [.save(request.domain, .delayed)])
     }
 

@@ -13,7 +13,7 @@ extension StoreState {
     private mutating func applyReading(
         _ reading: FileReading, of domain: Domain, isBaseline: Bool, now: Timestamp
     ) -> [StoreAction] {
-        if case .missing = reading {} else { domains[domain]?.missingSince = nil }
+        if case .missing = reading {} else if domains[domain]?.missingSince != nil { setMissing(domain, since: nil) }
         switch reading {
         case .beingWritten: return []
         case .unchanged(let version): return applyUnchanged(version, of: domain)
@@ -110,7 +110,13 @@ extension StoreState {
     /// Records that a domain's file is missing, perhaps only briefly; only the first call sets the time.
     mutating func noteMissing(_ domain: Domain, missingSince time: Timestamp) {
         guard domains[domain] != nil, domains[domain]?.missingSince == nil else { return }
+        setMissing(domain, since: time)
+    }
+
+    /// Sets the time at which a domain's file went missing, which the marks of unsaved edits mention.
+    private mutating func setMissing(_ domain: Domain, since time: Timestamp?) {
         domains[domain]?.missingSince = time
+        if domains[domain]?.merge.pending.isEmpty == false { note(domain) }
     }
 
     /// Records that a domain's file is inaccessible because its directory is.

@@ -105,7 +105,7 @@ struct StoreState {
         let mark = FileMark(
             domain: domain, hash: state.hash, revision: log.head, pending: pending,
             replaced: Difference(uniqueKeysWithValues: pending.keys.map { ($0, base[$0]) }),
-            isTroubled: state.isTroubled)
+            isMissing: !pending.isEmpty && state.missingSince != nil, isTroubled: state.isTroubled)
         return [mark, state.intent].compactMap(\.self)
     }
 

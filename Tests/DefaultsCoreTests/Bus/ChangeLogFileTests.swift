@@ -37,7 +37,8 @@ struct ChangeLogFileTests {
         let marks = [
             FileMark(
                 domain: domain, hash: ContentHash(value: .max), revision: 1,
-                pending: ["a": edit, "b": removal, "c": edit], replaced: ["a": nil, "b": [1, 2]]),
+                pending: ["a": edit, "b": removal, "c": edit], replaced: ["a": nil, "b": [1, 2]],
+                isMissing: true),
             FileMark(domain: domain, hash: nil, revision: 3, isTroubled: true),
         ]
         return (log, marks)

@@ -71,4 +71,40 @@ struct MissingDirectoryTests {
             #expect(!RawFile.exists(fixture.directory))
         }
     }
+
+    @Test("Edits made while the directory was gone outlast a store that creates the file without knowing of them")
+    func newFile() throws {
+        try withStoreFixture { fixture in
+            try RawFile.write("{ a = 1; b = 1; c = 1; }", to: fixture.path)
+            let store = try fixture.storeWithLog()
+            #expect(rename(fixture.directory, fixture.directory + "-elsewhere") == 0)
+            #expect(throws: DefaultsError.self) { try store.reloadAll() }
+            fixture.edit(store, ["a": 2, "b": 2, "new": 2])
+            #expect(throws: DefaultsError.self) { try store.save(fixture.domain) }
+
+            try RawFile.makeDirectory(fixture.directory)
+            let command = Store(directory: PreferencesDirectory(path: fixture.directory), lifetime: .transient)
+            fixture.edit(command, ["b": 3, "d": 3])
+            try command.save(fixture.domain)
+
+            let next = try fixture.resumedStore()
+            #expect(fixture.values(next) == ["a": 2, "b": 3, "d": 3, "new": 2])
+            try next.save(fixture.domain)
+            #expect(try DomainValues.read(fixture.path) == ["a": 2, "b": 3, "d": 3, "new": 2])
+        }
+    }
+
+    @Test("Keys that a store removed after an agent ended stay removed if the file wasn't gone")
+    func removedKeys() throws {
+        try withStoreFixture { fixture in
+            try RawFile.write("{ a = 1; b = 1; }", to: fixture.path)
+            let store = try fixture.storeWithLog()
+            fixture.edit(store, ["a": 2])
+            let command = Store(directory: PreferencesDirectory(path: fixture.directory), lifetime: .transient)
+            _ = try command.start(resuming: nil)
+            fixture.edit(command, ["a": nil])
+            try command.save(fixture.domain)
+            #expect(fixture.values(try fixture.resumedStore()) == ["b": "1"])
+        }
+    }
 }
