@@ -65,7 +65,7 @@ struct FileSystemExamination {
         return JSONText.object([
             ("kind", JSONText.string(kind.name)), ("leases", text(abilities?.leases)),
             ("exchange", text(abilities?.exchange)), ("attributes", text(abilities?.attributes)),
-            ("fineTimes", text(abilities?.fineTimes)), ("reportsChanges", text(!kind.isShared)),
+            ("fineTimes", text(abilities?.fineTimes)), ("reportsChanges", text(kind.unreported == nil)),
             ("freeBytes", space.map { "\($0.bytes)" } ?? "null"),
             ("freeFiles", space?.files.map { "\($0)" } ?? "null"),
         ])
@@ -94,17 +94,27 @@ struct FileSystemExamination {
         let remedy =
             "Keep the preferences on a local file system, such as ext4: name a directory there with "
             + "DEFAULTS_DIRECTORY."
-        func lack(_ severity: Finding.Severity, _ id: String, _ consequence: String) -> Finding {
+        func lack(
+            _ severity: Finding.Severity, _ id: String, _ consequence: String, remedy: String = remedy
+        ) -> Finding {
             Finding(
                 severity, id, "The file system of \(path) (\(kind.name)) \(consequence)", remedy: remedy, path: path)
         }
         var findings: [Finding] = []
-        if kind.isShared {
+        switch kind.unreported {
+        case .byOthers:
             findings.append(
                 lack(
                     .note, "file-system-shared",
                     "doesn't report changes made by other machines, so the agent polls it and sees changes a few "
                         + "seconds later."))
+        case .inLowerLayers:
+            findings.append(
+                lack(
+                    .note, "file-system-layers", "doesn't report changes made in a lower layer.",
+                    remedy: "After such a change, run `defaults sync`, which checks every known file. After adding a "
+                        + "file there, send SIGHUP to the agent."))
+        case nil: break
         }
         if abilities?.exchange == false {
             findings.append(
@@ -179,14 +189,26 @@ struct FileSystemKind: Equatable {
     /// The usual name, or the number in hexadecimal.
     var name: String { NetworkFileSystem.names[number] ?? Self.local[number] ?? "0x" + String(number, radix: 16) }
 
-    /// Whether other machines or servers can change files without the kernel's knowledge, so that inotify doesn't
-    /// report every change.
-    var isShared: Bool { NetworkFileSystem.names[number] != nil }
+    /// The changes that inotify doesn't report on a file system.
+    enum UnreportedChanges {
+        /// Those that other machines or servers make without the kernel's knowledge.
+        case byOthers
+        /// Those that are made to the files of a lower layer, and not through the mount.
+        case inLowerLayers
+    }
+
+    /// The changes that inotify doesn't report; `nil` if it reports all.
+    var unreported: UnreportedChanges? {
+        if NetworkFileSystem.names[number] != nil { return .byOthers }
+        return number == Self.overlay ? .inLowerLayers : nil
+    }
+
+    private static let overlay: Int64 = 0x794C_7630
 
     /// Other kinds, from `linux/magic.h`.
     private static let local: [Int64: String] = [
         0xEF53: "ext4", 0x5846_5342: "XFS", 0x9123_683E: "Btrfs", 0x2FC1_2FC1: "ZFS", 0xCA45_1A4E: "bcachefs",
-        0xF2F5_2010: "F2FS", 0x0102_1994: "tmpfs", 0x8584_58F6: "ramfs", 0x794C_7630: "overlay",
+        0xF2F5_2010: "F2FS", 0x0102_1994: "tmpfs", 0x8584_58F6: "ramfs", overlay: "overlay",
         0x0000_F15F: "eCryptfs", 0x4D44: "FAT", 0x2011_BAB0: "exFAT", 0x7366_746E: "NTFS", 0x5346_544E: "NTFS",
         0x3153_464A: "JFS", 0x5265_4973: "ReiserFS", 0x3434: "NILFS", 0x2405_1905: "UBIFS", 0x72B6: "JFFS2",
         0x9660: "ISO 9660", 0x7371_7368: "SquashFS", 0xE0F5_E1E2: "EROFS",
