@@ -45,6 +45,57 @@ struct TypedTimeTests {
         #expect(TypedTime.read("2026-11-24T00:00:00Z", now: Self.now)?.nanoseconds == 1_795_478_400_000_000_000)
     }
 
+    @Test("A time of day is the last moment at which the clock showed it, also around changes of summer time")
+    func summerTime() async {
+        await #expect(processExitsWith: .success) {
+            let zones: [(zone: String, cases: [(now: String, text: String, expected: String)])] = [
+                (
+                    "CET-1CEST,M3.5.0,M10.5.0/3",
+                    [
+                        ("2026-10-25T00:15:00Z", "02:30", "2026-10-24T00:30:00Z"),
+                        ("2026-10-25T00:45:00Z", "02:30", "2026-10-25T00:30:00Z"),
+                        ("2026-10-25T01:10:00Z", "02:30", "2026-10-25T00:30:00Z"),
+                        ("2026-10-25T01:45:00Z", "02:30", "2026-10-25T01:30:00Z"),
+                        ("2026-10-26T01:00:00Z", "02:30", "2026-10-25T01:30:00Z"),
+                        ("2026-10-25T01:10:00Z", "today", "2026-10-24T22:00:00Z"),
+                        ("2026-10-26T01:10:00Z", "yesterday", "2026-10-24T22:00:00Z"),
+                        ("2026-03-29T08:00:00Z", "02:30", "2026-03-28T01:30:00Z"),
+                        ("2026-03-29T08:00:00Z", "03:30", "2026-03-29T01:30:00Z"),
+                        ("2026-03-30T00:15:00Z", "02:30", "2026-03-28T01:30:00Z"),
+                        ("2026-03-29T08:00:00Z", "today", "2026-03-28T23:00:00Z"),
+                    ]
+                ),
+                // Lord Howe Island, where the clock changes by half an hour.
+                (
+                    "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0",
+                    [
+                        ("2026-04-04T15:05:00Z", "01:45", "2026-04-04T14:45:00Z"),
+                        ("2026-04-04T15:20:00Z", "01:45", "2026-04-04T15:15:00Z"),
+                        ("2026-10-03T20:00:00Z", "02:15", "2026-10-02T15:45:00Z"),
+                        ("2026-10-03T20:00:00Z", "02:30", "2026-10-03T15:30:00Z"),
+                    ]
+                ),
+                // Cuba, where the clock changes at midnight.
+                (
+                    "CST5CDT,M3.2.0/0,M11.1.0/1",
+                    [
+                        ("2026-03-08T12:00:00Z", "today", "2026-03-08T05:00:00Z"),
+                        ("2026-11-01T12:00:00Z", "today", "2026-11-01T04:00:00Z"),
+                        ("2026-11-01T05:10:00Z", "00:30", "2026-11-01T04:30:00Z"),
+                    ]
+                ),
+            ]
+            for (zone, cases) in zones {
+                setenv("TZ", zone, 1)
+                tzset()
+                for (now, text, expected) in cases {
+                    let now = try #require(TypedTime.read(now))
+                    #expect(TypedTime.read(text, now: now) == TypedTime.read(expected), "\(text) at \(now), \(zone)")
+                }
+            }
+        }
+    }
+
     @Test(
         "Anything else isn't a time",
         arguments: [

@@ -12,14 +12,19 @@ enum TypedTime {
     static func read(_ text: String, now: Timestamp = .now()) -> Timestamp? {
         let text = text.hasSuffix(" ago") ? String(text.dropLast(4)) : text
         let days: [String: Int32] = ["today": 0, "yesterday": 1]
-        if let day = days[text] { return time(onDay: day, now) }
+        // If summer time ends at midnight, the day begins with the first of two midnights. If it begins at midnight,
+        // there is none.
+        if let day = days[text] { return moments(daysAgo: day, now, (0, 0, 0)).map(\.time).min() }
         if let passed = passed(text) {
             let (result, overflow) = now.nanoseconds.subtractingReportingOverflow(passed)
             return overflow ? nil : Timestamp(nanoseconds: result)
         }
-        if let (hour, minute, second) = timeOfDay(text) {
-            guard let today = time(onDay: 0, now, hour, minute, second) else { return nil }
-            return today <= now ? today : time(onDay: 1, now, hour, minute, second)
+        if let clock = timeOfDay(text) {
+            // Yesterday may lack the time, too.
+            let times = (0...2).lazy.map { day in
+                moments(daysAgo: day, now, clock).filter { $0.isExact && $0.time <= now }.map(\.time).max()
+            }
+            return times.compactMap(\.self).first
         }
         guard let date = TypedDate.read(text) else { return nil }
         let seconds = date.secondsSinceReferenceDate + 978_307_200
@@ -38,7 +43,7 @@ enum TypedTime {
         return overflow || seconds > 9_000_000_000 ? nil : seconds * 1_000_000_000
     }
 
-    private static func timeOfDay(_ text: String) -> (Int32, Int32, Int32)? {
+    private static func timeOfDay(_ text: String) -> (hour: Int32, minute: Int32, second: Int32)? {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard (2...3).contains(parts.count),
             parts.allSatisfy({ (1...2).contains($0.count) && $0.allSatisfy { ("0"..."9").contains($0) } })
@@ -50,14 +55,28 @@ enum TypedTime {
         return (numbers[0], numbers[1], numbers.count > 2 ? numbers[2] : 0)
     }
 
-    private static func time(
-        onDay back: Int32, _ now: Timestamp, _ hour: Int32 = 0, _ minute: Int32 = 0, _ second: Int32 = 0
-    ) -> Timestamp? {
+    /// Returns the moments of a day at which the clock shows a time, in any order.
+    ///
+    /// When summer time ends, there may be two. When it begins, there may be none; the moments at which the clock would
+    /// show the time if it hadn't been changed are then not exact.
+    private static func moments(
+        daysAgo back: Int32, _ now: Timestamp, _ clock: (hour: Int32, minute: Int32, second: Int32)
+    ) -> [(time: Timestamp, isExact: Bool)] {
         var seconds = time_t(now.nanoseconds / 1_000_000_000)
-        var parts = tm()
-        localtime_r(&seconds, &parts)
-        (parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec) = (parts.tm_mday - back, hour, minute, second)
-        parts.tm_isdst = -1
-        return Timestamp(nanoseconds: Int64(mktime(&parts)) * 1_000_000_000)
+        var noon = tm()
+        localtime_r(&seconds, &noon)
+        (noon.tm_mday, noon.tm_hour, noon.tm_isdst) = (noon.tm_mday - back, 12, -1)
+        guard mktime(&noon) != -1 else { return [] }
+        return [Int32(-1), 0, 1].compactMap { isSummerTime in
+            var shown = noon
+            (shown.tm_hour, shown.tm_min, shown.tm_sec) = clock
+            shown.tm_isdst = isSummerTime
+            let seconds = mktime(&shown)
+            guard seconds != -1, shown.tm_mday == noon.tm_mday else { return nil }
+            return (
+                Timestamp(nanoseconds: Int64(seconds) * 1_000_000_000),
+                (shown.tm_hour, shown.tm_min, shown.tm_sec) == clock
+            )
+        }
     }
 }
