@@ -72,6 +72,9 @@ package struct UndoPlan {
     /// The reason why older change sets can't be found; see `HistoryReader`.
     package var problem: DefaultsError? { search.problem }
 
+    /// The changes that can't be found because they have been thinned out; see `HistoryReader`.
+    package var thinned: ThinnedChanges { search.thinned }
+
     /// Finds the next change set; see `UndoSearch`.
     package mutating func next(
         orNamed isNamed: (LogRecord) -> Bool = { _ in false }

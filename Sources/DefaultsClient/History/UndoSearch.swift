@@ -27,6 +27,9 @@ package struct UndoSearch {
     /// The reason why the search ended early; see `HistoryReader`.
     package var problem: DefaultsError? { standing.history.problem }
 
+    /// The changes that have been thinned out; see `HistoryReader`.
+    package var thinned: ThinnedChanges { standing.history.thinned }
+
     /// A change set that was found.
     package struct Found: Hashable, Sendable {
         package var element: StandingChanges.Element

@@ -52,6 +52,13 @@ enum HistoryPoint {
         }
     }
 
+    /// Whether all records before an included one are included, too.
+    ///
+    /// Those before a time may be anywhere, since the clock may have been set back.
+    var isPosition: Bool {
+        if case .time = self { false } else { true }
+    }
+
     /// Returns whether this is the position of a record.
     func names(_ record: LogRecord) -> Bool {
         switch self {

@@ -13,7 +13,7 @@ struct UndoCommand {
         let (agent, history) = try location.openHistory(of: filter)
         try (options.named ?? options.since)?.check(history)
         var plan = try UndoPlan(agent, filter, isRedo ? .undos : options.since == nil ? .changes : .changesAndRedos)
-        let found = try choose(&plan)
+        let (found, end) = try choose(&plan)
         let style = ChangeText(isColored: options.color.isColored())
         var isAnythingKept = false
         var changed: Set<Domain> = []
@@ -38,6 +38,9 @@ struct UndoCommand {
             isAnythingKept = isAnythingKept || !outcome.kept.isEmpty || hasExcludedKeys
         }
         if let problem = plan.problem { Failure.note("\(problem)") }
+        if options.since != nil, plan.thinned.hasAny(after: end, in: { filter.includes($0.name) }) {
+            Failure.note("Not all changes since then are in the history; older ones have been thinned out.")
+        }
         if !options.dryRun, !changed.isEmpty, let failure = try agent.barrier(changed).failures.first { throw failure }
         if found == 0 { throw Failure(nothing, .notFound) }
         if isAnythingKept { throw ExitCode(1) }
@@ -45,12 +48,14 @@ struct UndoCommand {
 
     /// Chooses the change sets that the options ask for.
     ///
-    /// - Returns: Their number, in which an undo of several domains counts once.
-    private func choose(_ plan: inout UndoPlan) throws -> Int {
+    /// - Returns: Their number, in which an undo of several domains counts once, and the revision of the newest record
+    ///   that is too old.
+    private func choose(_ plan: inout UndoPlan) throws -> (found: Int, end: Revision) {
         let named = options.named
         /// The first edit of each undo or redo that has been found, which may be older than the ones found so far.
         var found: Set<Revision> = []
         var last = Revision.max
+        var end: Revision = 0
         while found.count < limit || found.contains(where: { $0 < last }),
             let candidate = try plan.next(orNamed: { named?.names($0) ?? false })
         {
@@ -61,7 +66,11 @@ struct UndoCommand {
                 if named.includes(next.record) { break }
                 continue
             }
-            if options.since?.includes(next.record) == true { break }
+            if let since = options.since, since.includes(next.record) {
+                end = max(end, last)
+                if since.isPosition { break }
+                continue
+            }
             if named != nil { try check(next) }
             if !options.program.includes(next.changeSet) { continue }
             // What has nothing but excluded keys is mentioned, but doesn't count.
@@ -70,7 +79,7 @@ struct UndoCommand {
             if counts { found.insert(next.first) }
             try plan.take(candidate)
         }
-        return found.count
+        return (found.count, options.since?.revision ?? end)
     }
 
     /// Checks that a change set that the user has named can be taken back.

@@ -50,7 +50,10 @@ struct Log: ParsableCommand {
         var shown = 0
         try Pager.write {
             while count.map({ shown < $0 }) ?? true, let record = try history.next() {
-                if since?.includes(record) == true { return nil }
+                if let since, since.includes(record) {
+                    if since.isPosition { return nil }
+                    continue
+                }
                 if let changeSet = record.changeSet {
                     if !program.includes(changeSet) { continue }
                 } else if program.program != nil {
