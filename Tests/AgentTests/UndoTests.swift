@@ -237,6 +237,84 @@ struct UndoTests {
         }
     }
 
+    /// Calls a closure with an agent that keeps few changes to each key, and the path of the archive.
+    private func withThinnedHistory(_ body: (AgentProcess, String) throws -> Void) throws {
+        try AgentProcess.withPlace { place in
+            let settings: DomainValues = [
+                "LogRecords": 4, "LogBytes": 1_024, "HistoryBytes": 2_048, "HistoryDays": 0, "HistoryChanges": 3,
+            ]
+            try RawFile.replace(
+                place.path("org.defaultsd.agent"), with: try PropertyListValue.dictionary(settings).write(as: .xml))
+            let agent = try AgentProcess(place)
+            defer { agent.kill() }
+            let (connection, domain) = (try agent.connect(), Domain(try DomainName("org.a")))
+            try connection.edit(domain, ["rare": 1, "busy": 0], replacesAll: false)
+            let archive = String(try place.log().dropLast(4)) + ".archive"
+            var number: Int64 = 0
+            // The archive is written and thinned after a save, on a thread of its own.
+            let isThinned = try eventually {
+                number += 1
+                try connection.edit(domain, ["busy": .integer(number)], replacesAll: false)
+                _ = try connection.barrier()
+                let file = try HistoryFile(reading: archive)
+                return file?.thinned.keys(in: domain, after: 2, among: []) == ["busy"]
+            }
+            #expect(isThinned)
+            try body(agent, archive)
+        }
+    }
+
+    @Test("Past values that depend on thinned changes are named, and the others are certain")
+    func thinned() throws {
+        try withThinnedHistory { agent, _ in
+            try write(agent, "org.a", "rare", "2")
+            let past = try agent.defaults("read", "org.a", "--at", "2")
+            #expect(past.status == 65 && past.output.contains("rare = 1;"), "\(past)")
+            #expect(
+                past.errors == "defaults: busy may have had another value then, since not all of its changes are "
+                    + "in the history.\n")
+            let rare = try agent.defaults("read", "org.a", "rare", "--at", "2")
+            #expect(rare.status == 0 && rare.output == "1\n" && rare.errors == "", "\(rare)")
+            #expect(try agent.defaults("read", "org.a", "busy", "--at", "2").status == 65)
+            let last = try agent.connect().welcome.cursor.revision
+            #expect(try agent.defaults("read", "org.a", "--at", "\(last - 1)").status == 0)
+            #expect(try agent.defaults("diff", "org.a", "--since", "2").status == 65)
+            #expect(try agent.defaults("diff", "org.a", "--since", "\(last - 1)").status == 1)
+            let undo = try agent.defaults("undo", "--since", "2", "--dry-run")
+            #expect(undo.errors.contains("Not all changes since then are in the history"), "\(undo.errors)")
+            #expect(try agent.defaults("undo", "--since", "2", "--dry-run", "org.a", "rare").errors == "")
+        }
+    }
+
+    @Test("What lies behind damage in the archive is shown, and the damage is reported")
+    func damagedArchive() throws {
+        try AgentProcess.withPlace { place in
+            try RawFile.replace(
+                place.path("org.defaultsd.agent"),
+                with: try PropertyListValue.dictionary(["LogRecords": 4, "LogBytes": 1_024]).write(as: .xml))
+            let agent = try AgentProcess(place)
+            defer { agent.kill() }
+            let archive = String(try place.log().dropLast(4)) + ".archive"
+            var number = 0
+            let isThere = try eventually {
+                number += 1
+                try write(agent, "org.a", "key", "\(number)")
+                return try HistoryFile(reading: archive).map { $0.count > 3 } ?? false
+            }
+            #expect(isThere)
+            let whole = try agent.defaults("log").output.split(separator: "\n").count
+            var bytes = try RawFile.read(archive)
+            // The length of the first entry.
+            bytes[16] = 0x7F
+            try RawFile.write(bytes, to: archive)
+            let log = try agent.defaults("log")
+            #expect(log.output.split(separator: "\n").count == whole - 1, "\(log.output)")
+            #expect(log.status == 65 && log.errors.contains("\(archive), is damaged"), "\(log)")
+            let past = try agent.defaults("read", "org.a", "key", "--at", "3")
+            #expect(past.status == 65 && past.output == "3\n" && past.errors.contains("is damaged"), "\(past)")
+        }
+    }
+
     @Test("`status` and `doctor` show the files of the history, and damaged ones")
     func status() throws {
         try AgentProcess.withPlace { place in

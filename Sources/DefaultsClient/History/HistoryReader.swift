@@ -14,8 +14,11 @@ package struct HistoryReader {
     private var older: AnyIterator<LogRecord>?
     /// The revision of the last record returned, or of the first one that wasn't searched.
     private var revision = Revision.max
-    /// The reason why the history ended early: the agent has older records in a file that can't be read.
+    /// The reason why the history lacks records: the agent has older ones in a file that can't be read, or some are
+    /// `damaged`.
     package private(set) var problem: DefaultsError?
+    /// The changes that the archive has lost by thinning, as far as it has been read.
+    package private(set) var thinned = ThinnedChanges()
 
     /// The position of the newest record when the agent was asked first; cursors in the history have its epoch.
     package var end: Cursor { agent.welcome.cursor }
@@ -39,7 +42,7 @@ package struct HistoryReader {
         self.filter = filter
     }
 
-    /// Returns the next record; `nil` at the beginning of the history, or if `problem` says why it ended early.
+    /// Returns the next record; `nil` at the beginning of the history, or of the part that can be read.
     package mutating func next() throws(DefaultsError) -> LogRecord? {
         while true {
             if let record = records.popFirst() { return record }
@@ -81,6 +84,8 @@ package struct HistoryReader {
     private mutating func openArchive(_ path: String) -> AnyIterator<LogRecord> {
         do throws(SystemCall.Failure) {
             if let file = try HistoryFile(reading: path) {
+                if file.isDamaged { problem = Self.damaged(path) }
+                thinned = file.thinned
                 return AnyIterator(file.records(before: revision).makeIterator())
             }
             problem = Self.unreadable(path, nil)

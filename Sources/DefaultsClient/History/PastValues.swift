@@ -7,10 +7,12 @@ package struct PastValues {
     package private(set) var values: DomainValues
     /// The keys whose past values may be wrong, because the history lacks some of their changes.
     ///
-    /// These were made while no agent was running, or have been thinned out.
+    /// These have been thinned out, or were made while no agent was running and then overwritten.
     package private(set) var uncertain: Set<String> = []
     /// The keys that have values now, but are excluded from the history.
     package private(set) var excluded: Set<String> = []
+    /// Whether the file has been changed since by programs that the history doesn't know.
+    package private(set) var hasUnknownChanges = false
     /// Whether the history doesn't reach back far enough.
     package private(set) var isTooOld = false
 
@@ -20,25 +22,33 @@ package struct PastValues {
     ///   - present: The present values.
     ///   - history: The history of the domain alone.
     ///   - exclusions: The keys that are excluded from the history.
+    ///   - revision: The revision after which the values are wanted; `nil` for that of the first record in the past.
     ///   - isPast: A function that returns whether a record is part of the past to return.
     /// - Throws: The errors of the reader.
     package init(
         from present: DomainSnapshot, _ history: inout HistoryReader, excluding exclusions: HistoryExclusions,
-        until isPast: (LogRecord) -> Bool
+        after revision: Revision? = nil, until isPast: (LogRecord) -> Bool
     ) throws(DefaultsError) {
         values = present.values
+        var last: Revision = 0
         for key in values.keys where exclusions.exclude(key, of: present.domain) {
             excluded.insert(key)
             values[key] = nil
         }
         while let record = try history.next() {
-            if isPast(record) { return }
+            if isPast(record) {
+                last = record.revision
+                break
+            }
             if record.domain != present.domain || record.revision > present.cursor.revision { continue }
+            if case .unknown(_, rest: nil) = record.event { hasUnknownChanges = true }
             for change in record.changeSet?.changes ?? [] where !exclusions.exclude(change.key, of: present.domain) {
                 if !PropertyListValue.areSame(change.new, inEffect: values[change.key]) { uncertain.insert(change.key) }
                 values[change.key] = change.old
             }
         }
-        isTooOld = true
+        isTooOld = last == 0
+        let known = Set(values.keys).union(present.values.keys).subtracting(excluded)
+        uncertain.formUnion(history.thinned.keys(in: present.domain, after: revision ?? last, among: known))
     }
 }

@@ -29,17 +29,19 @@ enum HistoryPoint {
 
     /// Checks that a position is in the agent's log.
     func check(_ history: HistoryReader) throws {
-        let revision: Revision
-        switch self {
-        case .cursor(let cursor):
-            if cursor.epoch != history.end.epoch { throw DefaultsError.otherLog(cursor) }
-            revision = cursor.revision
-        case .revision(let number): revision = number
-        case .time: return
-        }
-        if revision > history.end.revision {
+        if case .cursor(let cursor) = self, cursor.epoch != history.end.epoch { throw DefaultsError.otherLog(cursor) }
+        if let revision, revision > history.end.revision {
             throw Failure(
                 "There is no change \(revision) yet; the last one is \(history.end.revision).", .notFound)
+        }
+    }
+
+    /// The number of a position; `nil` for a time.
+    var revision: Revision? {
+        switch self {
+        case .cursor(let cursor): cursor.revision
+        case .revision(let revision): revision
+        case .time: nil
         }
     }
 
@@ -61,11 +63,7 @@ enum HistoryPoint {
 
     /// Returns whether this is the position of a record.
     func names(_ record: LogRecord) -> Bool {
-        switch self {
-        case .cursor(let cursor): record.revision == cursor.revision
-        case .revision(let revision): record.revision == revision
-        case .time: false
-        }
+        record.revision == revision
     }
 }
 
@@ -114,38 +112,5 @@ extension Writer {
         case .file: "file"
         case .agent: "agent"
         }
-    }
-}
-
-extension OpenDomain {
-    /// Returns the values at a point in the history, and reports those that may be wrong.
-    func pastValues(_ point: HistoryPoint, of options: some LocationChoice) throws -> DomainValues {
-        guard location.directory == nil else {
-            throw Failure("Only domains in the preferences directory have a history, not \(location.name).", .usage)
-        }
-        let filter = SubscriptionFilter(domains: [GlobPattern.exactly(domain.name.description)])
-        var (agent, history) = try options.openHistory(of: filter)
-        try point.check(history)
-        var problems: [String] = []
-        let settings = AgentSettings(
-            try AgentSettings.domain.map { domain throws(DefaultsError) in try agent.snapshot(of: domain).values }
-                ?? [:], problems: &problems)
-        let past = try PastValues(
-            from: try agent.snapshot(of: domain), &history, excluding: settings.historyExclusions
-        ) { point.includes($0) }
-        for key in past.uncertain.sorted() {
-            Failure.note(
-                "\(key.printable) may have had another value then, since not all of its changes are in the history.")
-        }
-        for key in past.excluded.sorted() {
-            Failure.note("\(key.printable) is left out: the setting HistoryExcludes excludes it from the history.")
-        }
-        if let problem = history.problem {
-            Failure.note("\(problem) These are the oldest known values.")
-        } else if past.isTooOld {
-            Failure.note(
-                "The history has no change to \(location.name) from before then. These are its oldest known values.")
-        }
-        return past.values
     }
 }

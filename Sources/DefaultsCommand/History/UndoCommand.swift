@@ -38,7 +38,7 @@ struct UndoCommand {
             isAnythingKept = isAnythingKept || !outcome.kept.isEmpty || hasExcludedKeys
         }
         if let problem = plan.problem { Failure.note("\(problem)") }
-        if options.since != nil, plan.thinned.hasAny(after: end, in: { filter.includes($0.name) }) {
+        if options.since != nil, plan.thinned.hasAny(after: end, filter) {
             Failure.note("Not all changes since then are in the history; older ones have been thinned out.")
         }
         if !options.dryRun, !changed.isEmpty, let failure = try agent.barrier(changed).failures.first { throw failure }

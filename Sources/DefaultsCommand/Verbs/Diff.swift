@@ -49,9 +49,12 @@ struct Diff: ParsableCommand {
             return opened
         }
         let changes: [KeyChange]
+        var isUncertain = false
         if let since {
             let open = try location.open(first)
-            let past = DiffOperand(try open.pastValues(since, of: location))
+            let domain = try PastDomain(open, at: since, location)
+            isUncertain = domain.report()
+            let past = DiffOperand(domain.values)
             changes = past.changes(to: DiffOperand(try open.valuesIfAny("Comparing its last good values.")))
         } else {
             let old = try DiffOperand(first, location, opened)
@@ -63,6 +66,7 @@ struct Diff: ParsableCommand {
             let style = ChangeText(isColored: color.isColored())
             try StandardOutput.write(changes.map { style.text($0) + "\n" }.joined())
         }
+        if isUncertain { throw ExitCode(ExitStatus.dataError.rawValue) }
         if !changes.isEmpty { throw ExitCode(1) }
     }
 }

@@ -51,9 +51,13 @@ struct Read: ParsableCommand {
         if let at {
             if effective { throw Failure("Use only one of --effective and --at.", .usage) }
             let open = try location.open(domain)
-            let values = try open.pastValues(at, of: location)
-            guard let key = key.map(path.key) else { return try format.output.show(.dictionary(values)) }
-            return try format.output.show(try key.path(in: values).value(in: values, of: open.location))
+            let past = try PastDomain(open, at: at, location)
+            let path = try key.map(path.key)?.path(in: past.values)
+            let isUncertain = past.report(about: path?.key)
+            let value = try path?.value(in: past.values, of: open.location) ?? .dictionary(past.values)
+            try format.output.show(value)
+            if isUncertain { throw ExitCode(ExitStatus.dataError.rawValue) }
+            return
         }
         try Self.show(domain, key.map(path.key), location, format.output, isEffective: effective)
     }

@@ -38,9 +38,14 @@ package struct ThinnedChanges: Hashable, Sendable {
         return lost
     }
 
-    /// Returns whether any key has lost a change after a revision, in the domains for which a function returns true.
-    package func hasAny(after revision: Revision, in isWanted: (Domain) -> Bool) -> Bool {
-        elsewhere > revision || domains.contains { $1.last > revision && isWanted($0) }
+    /// Returns whether any key that passes a filter has lost a change after a revision.
+    package func hasAny(after revision: Revision, _ filter: SubscriptionFilter) -> Bool {
+        elsewhere > revision
+            || domains.contains { domain, keys in
+                filter.includes(domain)
+                    && (keys.others > revision
+                        || keys.newest.contains { $0.value > revision && filter.includes(key: $0.key) })
+            }
     }
 
     /// Removes the names of excluded keys.

@@ -1,0 +1,61 @@
+import DefaultsClient
+import DefaultsCore
+
+/// A domain's values at a point in the history, with what is uncertain about them.
+///
+/// At a time, those are the values after the newest record that isn't later, even if the clock was set back before it.
+struct PastDomain {
+    private let past: PastValues
+    private let problem: DefaultsError?
+    private let name: String
+
+    var values: DomainValues { past.values }
+
+    /// Reads the values, and reports what may be wrong about them.
+    init(_ open: OpenDomain, at point: HistoryPoint, _ options: some LocationChoice) throws {
+        guard open.location.directory == nil else {
+            throw Failure(
+                "Only domains in the preferences directory have a history, not \(open.location.name).", .usage)
+        }
+        let filter = SubscriptionFilter(domains: [GlobPattern.exactly(open.domain.name.description)])
+        var (agent, history) = try options.openHistory(of: filter)
+        try point.check(history)
+        var problems: [String] = []
+        let settings = AgentSettings(
+            try AgentSettings.domain.map { domain throws(DefaultsError) in try agent.snapshot(of: domain).values }
+                ?? [:], problems: &problems)
+        past = try PastValues(
+            from: try agent.snapshot(of: open.domain), &history, excluding: settings.historyExclusions,
+            after: point.revision
+        ) { point.includes($0) }
+        problem = history.problem
+        name = open.location.name
+    }
+
+    /// Reports what may be wrong about the values.
+    ///
+    /// - Parameter key: The key to report about; `nil` for all.
+    /// - Returns: Whether values may be wrong that the history should have.
+    func report(about key: String? = nil) -> Bool {
+        func isMeant(_ other: String) -> Bool { key == nil || key == other }
+        let uncertain = past.uncertain.filter(isMeant)
+        for key in uncertain.sorted() {
+            Failure.note(
+                "\(key.printable) may have had another value then, since not all of its changes are in the history.")
+        }
+        for key in past.excluded.filter(isMeant).sorted() {
+            Failure.note("\(key.printable) is left out: the setting HistoryExcludes excludes it from the history.")
+        }
+        if past.hasUnknownChanges {
+            Failure.note(
+                "The file was changed later while no agent was running. What that changed isn't in the history.")
+        }
+        if let problem {
+            let isWhole = problem.code == .damaged
+            Failure.note("\(problem)" + (isWhole ? "" : " These are the oldest known values."))
+        } else if past.isTooOld {
+            Failure.note("The history has no change to \(name) from before then. These are its oldest known values.")
+        }
+        return !uncertain.isEmpty || problem != nil
+    }
+}
