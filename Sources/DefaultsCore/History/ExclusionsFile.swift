@@ -2,23 +2,48 @@ import Glibc
 import Linux
 import PropertyList
 
-/// The file with the last known exclusions, beside the change log, for an agent that can't read its settings.
+/// The file with the last known exclusions, beside the change log.
+///
+/// An agent that can't read its settings uses them. An agent that can sees whether the files of the history still have
+/// to be searched for excluded keys.
 package struct ExclusionsFile {
+    struct Contents: Equatable {
+        var exclusions: HistoryExclusions
+        /// Whether neither the log nor the archive has values of these keys.
+        var areApplied: Bool
+    }
+
     private let path: String
+    private static let appliedKey = "applied"
 
     package init(besideLog log: String) {
         path = "\(log).excludes"
     }
 
     /// The exclusions in the file; `nil` if there is no such file, or it can't be understood.
-    package var exclusions: HistoryExclusions? {
+    package var exclusions: HistoryExclusions? { contents?.exclusions }
+
+    /// The contents of the file; `nil` if there is no such file, or it can't be understood.
+    var contents: Contents? {
         guard let file = try? FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK),
             let status = try? file.status(), status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
             let bytes = try? file.read(upTo: Int(status.st_size)),
-            case .array(let values)? = try? PropertyListValue(parsing: bytes)
+            let value = try? PropertyListValue(parsing: bytes)
         else { return nil }
+        switch value {
+        // Earlier versions wrote an array before they applied the exclusions, at every start.
+        case .array(let values): return Self.contents(values, areApplied: false)
+        case .dictionary(let entries):
+            guard case .array(let values)? = entries[Self.appliedKey] else { return nil }
+            return Self.contents(values, areApplied: true)
+        default: return nil
+        }
+    }
+
+    private static func contents(_ values: [PropertyListValue], areApplied: Bool) -> Contents? {
         let texts = values.compactMap { if case .string(let text) = $0 { text } else { nil } }
-        return texts.count == values.count ? HistoryExclusions(texts) : nil
+        return texts.count == values.count
+            ? Contents(exclusions: HistoryExclusions(texts), areApplied: areApplied) : nil
     }
 
     /// Makes the exclusions durable.
@@ -27,21 +52,30 @@ package struct ExclusionsFile {
     ///
     /// - Parameters:
     ///   - exclusions: The exclusions. Unknown ones leave the file as it is.
+    ///   - areApplied: Whether neither the log nor the archive has values of these keys.
     ///   - mayBeMissing: Whether no file is created for exclusions of no key.
-    func write(_ exclusions: HistoryExclusions, mayBeMissing: Bool) {
-        let known = self.exclusions
-        if exclusions.areUnknown || exclusions == known || known == nil && exclusions.isEmpty && mayBeMissing { return }
+    func write(_ exclusions: HistoryExclusions, areApplied: Bool, mayBeMissing: Bool = false) {
+        let known = contents
+        if exclusions.areUnknown || known == Contents(exclusions: exclusions, areApplied: areApplied)
+            || known == nil && exclusions.isEmpty && mayBeMissing
+        {
+            return
+        }
         let temporary = "\(path).new"
         unlink(temporary)
         do {
-            let bytes = try PropertyListValue.array(exclusions.texts.map { .string($0) }).write(as: .xml)
+            let texts = PropertyListValue.array(exclusions.texts.map { .string($0) })
+            let bytes = try (areApplied ? .dictionary([Self.appliedKey: texts]) : texts).write(as: .xml)
             let file = try FileDescriptor(opening: temporary, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
             try file.write(bytes)
             try file.synchronize()
             try SystemCall.run { rename(temporary, path) }
         } catch {
             unlink(temporary)
-            unlink(path)
+            forget()
         }
     }
+
+    /// Removes the file.
+    func forget() { unlink(path) }
 }

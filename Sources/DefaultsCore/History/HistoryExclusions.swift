@@ -39,6 +39,9 @@ package struct HistoryExclusions: Hashable, Sendable {
 
     package var isEmpty: Bool { patterns.isEmpty && !areUnknown }
 
+    /// Returns whether every pattern is among others, so that what has lost their keys has lost these, too.
+    func areAll(in others: HistoryExclusions) -> Bool { Set(texts).isSubset(of: others.texts) }
+
     /// Returns whether a key's values must not be kept.
     package func exclude(_ key: String, of domain: Domain) -> Bool {
         areUnknown

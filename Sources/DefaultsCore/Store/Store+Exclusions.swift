@@ -25,11 +25,39 @@ extension Store {
         return exclusions.edits(pending, of: domain).count < pending.count
     }
 
-    /// Makes the exclusions known to an agent that can't read its settings.
+    /// Makes the exclusions known to later agents, and whether they have been applied to what is in the history.
     func rememberExclusions() {
-        let (location, exclusions) = logFile.withLock { ($0.location, $0.exclusions) }
+        let (location, exclusions, mustRedact) = logFile.withLock { ($0.location, $0.exclusions, $0.mustRedact) }
         guard let location else { return }
+        let file = ExclusionsFile(besideLog: location.path)
         let hasSettings = AgentSettings.domain.map { domain in state.withLock { $0.domains[domain] != nil } } ?? false
-        ExclusionsFile(besideLog: location.path).write(exclusions, mayBeMissing: !hasSettings)
+        file.write(exclusions, areApplied: !mustRedact, mayBeMissing: !hasSettings)
+        // They may have changed meanwhile, as in `LogFileState.exclude`.
+        logFile.withLock { if ($0.exclusions, $0.mustRedact) != (exclusions, mustRedact) { file.forget() } }
+    }
+}
+
+extension Store.LogFileState {
+    /// Sets the exclusions of a log that begins, or continues an earlier one.
+    mutating func begin(_ exclusions: HistoryExclusions, at path: String, _ earlier: ChangeLogFile.Recovered?) {
+        self.exclusions = exclusions
+        let remembered = ExclusionsFile(besideLog: path)
+        let known = remembered.contents
+        // Somebody may have put an older file in place of any other log, and of the archive.
+        let isOwn = earlier.map { $0.path == path && $0.isInFile && $0.isIdentified } ?? false
+        let isApplied = isOwn && known?.areApplied == true && exclusions.areAll(in: known?.exclusions ?? exclusions)
+        mustRedact = !exclusions.ofEarlierEntries.isEmpty && !isApplied
+        if !exclusions.areUnknown, let known, known.exclusions != exclusions { remembered.forget() }
+    }
+
+    /// Replaces the exclusions.
+    mutating func exclude(_ exclusions: HistoryExclusions) {
+        if exclusions == self.exclusions { return }
+        mustRedact = mustRedact || !exclusions.areAll(in: self.exclusions.ofEarlierEntries)
+        // From now on, values of keys that were excluded get into the log. If the agent ended before it remembers that,
+        // and the keys were excluded again, these values would stay.
+        if let location { ExclusionsFile(besideLog: location.path).forget() }
+        self.exclusions = exclusions
+        file?.exclusions = exclusions
     }
 }

@@ -27,11 +27,7 @@ extension Store {
     ///
     /// `maintainHistory` removes them from the files.
     package func exclude(_ exclusions: HistoryExclusions) {
-        logFile.withLock { keeping in
-            keeping.mustRedact = keeping.exclusions != exclusions || keeping.mustRedact
-            keeping.exclusions = exclusions
-            keeping.file?.exclusions = exclusions
-        }
+        logFile.withLock { $0.exclude(exclusions) }
     }
 
     /// The sizes in bytes of the files with the history, by path.
@@ -70,6 +66,8 @@ extension Store {
                 if mustRedact, isLogClean {
                     removeDamagedCopies()
                     logFile.withLock { if $0.exclusions == exclusions { $0.mustRedact = false } }
+                    // Only now, so that an agent that ends before leaves the rest to the next one.
+                    rememberExclusions()
                 }
             } catch {
                 report(error, "The archive \(archive?.path ?? "") can't be thinned")

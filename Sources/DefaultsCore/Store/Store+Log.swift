@@ -22,8 +22,8 @@ extension Store {
         self.archive.withLock { $0 = archive.map { HistoryArchive(path: $0) } }
         // No other thread uses the store yet, so the order of locks doesn't matter here.
         try logFile.withLock { keeping throws(DefaultsError) in
-            (keeping.archivePath, keeping.exclusions, keeping.lock) = (archive, exclusions, lock)
-            keeping.mustRedact = !exclusions.ofEarlierEntries.isEmpty
+            (keeping.archivePath, keeping.lock) = (archive, lock)
+            keeping.begin(exclusions, at: path, earlier)
             ChangeLogFile.removeLeftovers(of: path)
             let (published, state) = state.withLock { state in
                 let published = (state.outbox ?? []).compactMap {

@@ -279,6 +279,86 @@ struct HistoryTests {
         }
     }
 
+    /// The difference between two starts.
+    private enum Restart: CaseIterable {
+        case same, fewer, more, changedBack, rememberedOnly, copied
+    }
+
+    @Test("Only a start with new exclusions, or with a copied log, redacts the files", arguments: Restart.allCases)
+    private func redactsOnce(restart: Restart) throws {
+        try withStoreFixture { fixture in
+            let archivePath = fixture.directory + ".archive"
+            let file = ExclusionsFile(besideLog: fixture.logPath)
+            func start(_ patterns: [String]) throws -> Store {
+                let earlier = try intactLog(from: fixture.logPath, limits: PropertyListLimits())
+                let log = ChangeLog(
+                    epoch: earlier?.epoch ?? .random(), head: earlier?.head ?? 0, records: earlier?.records ?? [])
+                let store = Store(directory: PreferencesDirectory(path: fixture.directory), log: log)
+                _ = try store.start(resuming: earlier)
+                try store.keepLog(
+                    at: fixture.logPath, continuing: earlier, archive: archivePath,
+                    excluding: HistoryExclusions(patterns))
+                return store
+            }
+            var archive = HistoryArchive(path: archivePath)
+            try archive.append(try (1...3).map { try Self.record($0, "key", "x") })
+            let first = try start(["a.b/secret", "a.b/password"])
+            fixture.edit(first, ["key": 1])
+            first.maintainHistory(HistoryThinning())
+            #expect(file.contents?.areApplied == true)
+            switch restart {
+            case .changedBack:
+                // While a key isn't excluded, its values get into the log, so an agent that ends then leaves no trace
+                // of the exclusion.
+                first.exclude(HistoryExclusions(["a.b/secret"]))
+                #expect(file.contents == nil)
+            case .rememberedOnly: file.write(HistoryExclusions(["a.b/secret", "a.b/password"]), areApplied: false)
+            case .copied:
+                try RawFile.replace(fixture.logPath, with: try RawFile.read(fixture.logPath))
+            case .same, .fewer, .more: break
+            }
+            let patterns: [String] =
+                switch restart {
+                case .fewer: ["a.b/password"]
+                case .more: ["a.b/secret", "a.b/password", "a.b/pin"]
+                default: ["a.b/secret", "a.b/password"]
+                }
+            let before = (
+                log: try RawFile.status(fixture.logPath).st_ino, archive: try RawFile.read(archivePath)
+            )
+            // If the archive were redacted, it would lose these changes, too.
+            var thinning = HistoryThinning()
+            (thinning.days, thinning.changes) = (0, 1)
+            let second = try start(patterns)
+            second.maintainHistory(thinning)
+            let isQuiet = restart == .same || restart == .fewer
+            #expect((try RawFile.status(fixture.logPath).st_ino == before.log) == isQuiet)
+            #expect((try RawFile.read(archivePath) == before.archive) == isQuiet)
+            #expect(file.contents?.exclusions.texts == patterns && file.contents?.areApplied == true)
+        }
+    }
+
+    @Test("Exclusions that couldn't be applied to the archive are remembered as such")
+    func unapplied() throws {
+        try withStoreFixture { fixture in
+            var archive = HistoryArchive(path: fixture.directory + ".archive")
+            try archive.append([try Self.record(1, "secret", "x")])
+            let store = Store(directory: PreferencesDirectory(path: fixture.directory))
+            let exclusions = HistoryExclusions(["a.b/secret"])
+            try store.keepLog(at: fixture.logPath, archive: archive.path, excluding: exclusions)
+            _ = try store.start(resuming: nil)
+            let file = ExclusionsFile(besideLog: fixture.logPath)
+            // The archive's new version can't be written.
+            try RawFile.makeDirectory(archive.path + ".new")
+            store.maintainHistory(HistoryThinning())
+            #expect(store.archiveProblem != nil)
+            #expect(file.contents?.exclusions == exclusions && file.contents?.areApplied == false)
+            rmdir(archive.path + ".new")
+            store.maintainHistory(HistoryThinning())
+            #expect(file.contents?.exclusions == exclusions && file.contents?.areApplied == true)
+        }
+    }
+
     @Test("Records that can't be archived stay in the log file until they can")
     func blockedArchive() throws {
         try withStoreFixture { fixture in
