@@ -11,6 +11,8 @@ package enum LogEntry: Sendable {
 
     /// The size of the length and the hash before a payload, in bytes.
     static let prefixSize = 12
+    /// The bytes with which every payload begins.
+    static let magic = Array("bplist00".utf8)
 
     /// Returns the position of the payload of the entry at a position; `nil` if the entry isn't whole.
     static func payload(in bytes: [UInt8], at position: Int) -> Range<Int>? {
@@ -18,6 +20,15 @@ package enum LogEntry: Sendable {
         guard bytes.count >= start else { return nil }
         let length = Int(Frame.length(bytes, at: position))
         return length <= bytes.count - start ? start..<start + length : nil
+    }
+
+    /// Returns whether bytes that aren't an entry may be the beginning of one.
+    static func isIncomplete(_ bytes: ArraySlice<UInt8>) -> Bool {
+        let payload = bytes.dropFirst(prefixSize)
+        if payload.isEmpty { return true }
+        // If the hash is right, only the length is damaged.
+        return magic.starts(with: payload.prefix(magic.count))
+            && ContentHash(payload).value != Frame.number(Array(bytes.prefix(prefixSize)), at: prefixSize - 8)
     }
 
     /// Returns a payload; `nil` if it is damaged.

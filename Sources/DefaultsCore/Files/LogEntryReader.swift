@@ -27,8 +27,6 @@ struct LogEntryReader: ~Copyable {
 
     /// The number of bytes to read at a time.
     static let portion = 1 << 20
-    /// The bytes with which every payload begins.
-    private static let magic = Array("bplist00".utf8)
 
     /// Creates a reader.
     ///
@@ -56,10 +54,10 @@ struct LogEntryReader: ~Copyable {
     /// Moves on to the next intact entry, which may begin at any byte if a length is damaged.
     private mutating func findEntry() throws(SystemCall.Failure) -> Bool {
         var candidate = position + 1
-        while candidate + LogEntry.prefixSize + Self.magic.count <= size {
+        while candidate + LogEntry.prefixSize + LogEntry.magic.count <= size {
             let start = candidate + LogEntry.prefixSize
-            guard try load(candidate, LogEntry.prefixSize + Self.magic.count) else { return false }
-            if buffer[(start - bufferStart)...].starts(with: Self.magic) {
+            guard try load(candidate, LogEntry.prefixSize + LogEntry.magic.count) else { return false }
+            if buffer[(start - bufferStart)...].starts(with: LogEntry.magic) {
                 let length = Int(Frame.length(buffer, at: candidate - bufferStart))
                 if length <= size - start { budget -= length }
                 if budget < 0 { return false }

@@ -88,12 +88,14 @@ package struct HistoryArchive: Sendable {
 
     /// Moves a damaged file aside, and keeps its intact records; cuts off an incomplete one at the end.
     ///
-    /// The change log still has what was incompletely appended.
+    /// A crash during `append` leaves an incomplete record. It isn't lost, since records are removed only when `append`
+    /// has returned: a change log is then replaced, a damaged one moved aside, and the fallback removed.
     private func repair() throws(SystemCall.Failure) {
         guard let contents = try HistoryFile(reading: path) else { return }
-        if contents.isDamaged {
+        let rest = contents.bytes[contents.end...]
+        if contents.isDamaged || contents.end > 0 && !LogEntry.isIncomplete(rest) {
             try replace(with: contents.intactBytes, movingTo: DamagedCopies.nextPath(of: path))
-        } else if contents.end < contents.bytes.count {
+        } else if !rest.isEmpty {
             let file = try FileDescriptor(opening: path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK)
             try SystemCall.run { ftruncate(file.number, off_t(contents.end)) }
             try file.synchronize()

@@ -223,6 +223,35 @@ struct HistoryTests {
         }
     }
 
+    /// Damage that isn't an incomplete entry at the end of an archive with three entries.
+    private enum Damage: CaseIterable {
+        case longEntry, longLastEntry, otherBytes, notAnArchive
+    }
+
+    @Test("An archive with other damage than an incomplete entry is kept aside", arguments: Damage.allCases)
+    private func otherDamage(damage: Damage) throws {
+        try withTemporaryDirectory { directory in
+            let path = directory + "/archive"
+            var archive = HistoryArchive(path: path)
+            try archive.append(try (1...3).map { try Self.record($0, "key\($0)", "x") })
+            var bytes = try RawFile.read(path)
+            let file = try #require(try HistoryFile(reading: path))
+            let starts = (0..<3).map { file.entry(at: $0).startIndex }
+            switch damage {
+            // The lengths are beyond the end of the file, but the entries are whole.
+            case .longEntry: bytes[starts[1]] = 1
+            case .longLastEntry: bytes[starts[2]] = 1
+            case .otherBytes: bytes += Frame.bigEndian(UInt32(1_000)) + [UInt8](repeating: 7, count: 100)
+            case .notAnArchive: bytes = Array("something else".utf8)
+            }
+            try RawFile.write(bytes, to: path)
+            archive = HistoryArchive(path: path)
+            try archive.append([try Self.record(9, "new", "x")])
+            #expect(try RawFile.read(path + ".damaged-1") == bytes)
+            #expect(try Self.keys(try HistoryFile(reading: path)).last == "new")
+        }
+    }
+
     @Test("An archive with a flipped bit never yields a wrong record")
     func damaged() throws {
         try withTemporaryDirectory { directory in
