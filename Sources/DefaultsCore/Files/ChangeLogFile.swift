@@ -143,14 +143,10 @@ package final class ChangeLogFile: @unchecked Sendable {
             records = log.records(after: log.oldest - 1) ?? []
         }
 
-        /// Copies the records that would otherwise be lost, too.
-        ///
-        /// - Returns: False if others are missing between them and the rest.
-        mutating func keepLost() -> Bool {
-            guard isLostAdjacent else { return false }
+        /// Copies the records that would otherwise be lost, too; requires that they are adjacent.
+        mutating func keepLost() {
             first -= Revision(lost.count)
             (copied, lost) = (lost + copied, [])
-            return true
         }
     }
 

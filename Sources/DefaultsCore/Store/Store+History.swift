@@ -89,6 +89,16 @@ extension Store {
         }
     }
 
+    /// The consequence for records of the old version that can't be archived.
+    private enum Unarchived {
+        /// No new version is written.
+        case stay
+        /// The new version has them, too.
+        case copied
+        /// The new version lacks them.
+        case dropped
+    }
+
     /// The preparation of a new version of the log file.
     private struct LogReplacement {
         /// The old version.
@@ -99,10 +109,7 @@ extension Store {
         let path: String
         let sizeLimit: Int
         let exclusions: HistoryExclusions
-        /// Whether the old version isn't being written.
-        let isSuspended: Bool
-        /// Whether the old version has become so large that records are dropped if they can't be archived.
-        let isUrgent: Bool
+        let unarchived: Unarchived
     }
 
     /// Writes a new version of the log file, if it needs one.
@@ -117,9 +124,11 @@ extension Store {
                 try moveRecords(replacement, to: &archive)
             } catch {
                 new.discard()
-                // A log that isn't being written needs a new version all the same.
-                let mayKeep = replacement.isSuspended && replacement.exclusions.isEmpty
-                guard replacement.isUrgent || mayKeep && replacement.contents.keepLost() else { throw error }
+                switch replacement.unarchived {
+                case .stay: throw error
+                case .copied: replacement.contents.keepLost()
+                case .dropped: break
+                }
                 new = try draft(replacement)
             }
             try logFile.withLock { keeping throws(SystemCall.Failure) in try finish(replacement, new, &keeping) }
@@ -168,9 +177,22 @@ extension Store {
             return LogReplacement(
                 old: keeping.file.map { ObjectIdentifier($0) }, contents: contents, records: try keeping.file?.reader(),
                 path: path, sizeLimit: sizeLimit, exclusions: keeping.exclusions,
-                isSuspended: keeping.problem != nil,
-                isUrgent: contents.end > max(sizeLimit, keeping.file?.firstSizeLimit ?? 0) + thinning.bytes)
+                unarchived: Self.unarchived(contents, keeping, sizeLimit, thinning))
         }
+    }
+
+    private static func unarchived(
+        _ contents: ChangeLogFile.Contents, _ keeping: LogFileState, _ sizeLimit: Int, _ thinning: HistoryThinning
+    ) -> Unarchived {
+        // Records are copied as they are, so they must not have excluded keys, or be missing between others.
+        let mayCopy = contents.isLostAdjacent && !keeping.mustRedact
+        let isLarge = contents.end > max(sizeLimit, keeping.file?.firstSizeLimit ?? 0) + thinning.bytes
+        if isLarge {
+            // If these records aren't what makes the file large, a new version is small even with them.
+            return mayCopy && contents.lost.reduce(0) { $0 + $1.count } <= thinning.bytes ? .copied : .dropped
+        }
+        // A log that isn't being written needs a new version all the same.
+        return keeping.problem != nil && mayCopy ? .copied : .stay
     }
 
     /// Makes room for the log's file after somebody has removed or replaced it.
@@ -201,7 +223,7 @@ extension Store {
             logFile.withLock { $0.archiveProblem = nil }
         } catch {
             let consequence =
-                replacement.isUrgent
+                replacement.unarchived == .dropped
                 ? "so they have been dropped from the history" : "so the change log keeps growing"
             report(error, "Older changes can't be moved to \(archive?.path ?? ""), \(consequence)")
             throw error

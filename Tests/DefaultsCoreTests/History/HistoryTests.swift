@@ -415,6 +415,31 @@ struct HistoryTests {
         }
     }
 
+    @Test("Records that can't be archived aren't dropped from a log that only has many marks")
+    func manyMarks() throws {
+        try withStoreFixture { fixture in
+            let log = ChangeLog(capacity: ChangeLog.Capacity(records: 20))
+            let store = Store(directory: PreferencesDirectory(path: fixture.directory), log: log)
+            let archive = fixture.directory + ".archive"
+            try RawFile.makeDirectory(archive)
+            try store.keepLog(at: fixture.logPath, sizeLimit: 8_192, archive: archive)
+            _ = try store.start(resuming: nil)
+            for number in 0..<100 { fixture.edit(store, ["key": .integer(Int64(number))]) }
+            // Earlier versions wrote all marks at every start.
+            let mark = LogEntry.mark(FileMark(domain: fixture.domain, hash: nil, revision: 100))
+            try store.logFile.withLock { try $0.file?.append([LogEntry](repeating: mark, count: 3_000)) }
+            var thinning = HistoryThinning()
+            thinning.bytes = 1 << 16
+            let large = try RawFile.status(fixture.logPath).st_size
+            #expect(large > 4 * thinning.bytes)
+            store.maintainHistory(thinning)
+            #expect(try RawFile.status(fixture.logPath).st_size < large / 4)
+            let recovered = try #require(try intactLog(from: fixture.logPath, limits: PropertyListLimits()))
+            #expect(recovered.records.map(\.revision) == Array(1...100))
+            #expect(store.archiveProblem?.errno == EISDIR)
+        }
+    }
+
     @Test("A page continues where the last one ended, and a cursor of another log is refused")
     func pages() throws {
         try withStoreFixture { fixture in
