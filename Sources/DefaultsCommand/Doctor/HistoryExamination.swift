@@ -15,10 +15,12 @@ struct HistoryExamination {
     /// Returns warnings about damaged files, and about a file system that is almost full.
     var findings: [Finding] {
         let damaged = [files.log, files.archive].flatMap { DamagedCopies.paths(of: $0) }
+        let unarchived = DamagedCopies.unarchivedPaths(of: files.log)
         return damaged.sorted().map { path in
             Finding(
                 .note, "history-damaged",
-                "A file of the history was damaged, and was moved to \(path). Its intact changes are in the history.",
+                "A file of the history was damaged, and was moved to \(path). Its intact changes "
+                    + (unarchived.contains(path) ? "aren't in the history." : "are in the history."),
                 remedy: "Check the disk. If you don't need the file, remove it.", path: path)
         } + space
     }

@@ -2,29 +2,46 @@ import Glibc
 import Linux
 
 /// The copies of damaged files of the history, beside each file as `<name>.damaged-<n>`.
+///
+/// They are only for examination, so the oldest may be removed. The intact records of a damaged log are appended to the
+/// archive before the log is moved aside (`LogLocation.recover`), and those of an archive are in its new version
+/// (`HistoryArchive`). A file that somebody put in place of a log is replaced by all that the agent knows (`Store`). If
+/// the archive can't be written, the log becomes `<name>.unarchived-<n>`, and stays.
 package enum DamagedCopies {
     private static let suffix = ".damaged-"
+    private static let unarchivedSuffix = ".unarchived-"
     /// The maximum number of copies of a file; older ones are removed, so that repeated damage doesn't fill the disk.
     private static let limit = 3
 
-    /// Returns the paths of the copies, oldest first.
-    package static func paths(of path: String) -> [String] {
-        Path.numbered(path + suffix).sorted { number(of: $0, path) < number(of: $1, path) }
-    }
+    /// Returns the paths of the copies, oldest first, and then those of logs whose records aren't in the archive.
+    package static func paths(of path: String) -> [String] { paths(path + suffix) + unarchivedPaths(of: path) }
+
+    /// Returns the paths of the logs whose records aren't in the archive, oldest first.
+    package static func unarchivedPaths(of path: String) -> [String] { paths(path + unarchivedSuffix) }
 
     /// Returns the path of the next copy, after making room for it.
     static func nextPath(of path: String) -> String {
-        let copies = paths(of: path)
-        for copy in copies.dropLast(limit - 1) { unlink(copy) }
-        return "\(path)\(suffix)\((copies.last.map { number(of: $0, path) } ?? 0) + 1)"
+        for copy in paths(path + suffix).dropLast(limit - 1) { unlink(copy) }
+        return next(path + suffix)
     }
+
+    /// Returns the path of the next log whose records aren't in the archive.
+    static func nextUnarchivedPath(of path: String) -> String { next(path + unarchivedSuffix) }
 
     /// Removes all copies.
     static func remove(of path: String) {
         for copy in paths(of: path) { unlink(copy) }
     }
 
-    private static func number(of copy: String, _ path: String) -> Int {
-        Int(Substring(copy.utf8.dropFirst(path.utf8.count + suffix.utf8.count))) ?? 0
+    private static func paths(_ prefix: String) -> [String] {
+        Path.numbered(prefix).sorted { number(of: $0, prefix) < number(of: $1, prefix) }
+    }
+
+    private static func next(_ prefix: String) -> String {
+        "\(prefix)\((paths(prefix).last.map { number(of: $0, prefix) } ?? 0) + 1)"
+    }
+
+    private static func number(of copy: String, _ prefix: String) -> Int {
+        Int(Substring(copy.utf8.dropFirst(prefix.utf8.count))) ?? 0
     }
 }

@@ -121,17 +121,19 @@ extension LogLocation {
         }
         isThere = true
         var outcome = "Its intact changes are in the history"
+        let copy: String
         do throws(SystemCall.Failure) {
             var archive = HistoryArchive(path: archive)
             let newest = try archive.newestRevision()
             let records = damaged?.records ?? []
             try archive.append(records.filter { $0.revision > newest }, excluding: exclusions)
+            copy = DamagedCopies.nextPath(of: path)
         } catch {
+            copy = DamagedCopies.nextUnarchivedPath(of: path)
             outcome =
                 "Its changes aren't in the history, because \(archive) can't be written: "
                 + SystemCall.message(error.number)
         }
-        let copy = DamagedCopies.nextPath(of: path)
         let isMoved = rename(path, copy) == 0
         warnings.append(
             "The change log is damaged, so a new one begins. \(outcome). "

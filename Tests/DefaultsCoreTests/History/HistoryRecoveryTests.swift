@@ -160,6 +160,29 @@ struct HistoryRecoveryTests {
         }
     }
 
+    @Test("A damaged log is never removed if its intact records can't be archived")
+    func unarchived() throws {
+        try withLocation { _, location, _ in
+            try write(location.log, "key", 4, at: 0)
+            var damaged = try RawFile.read(location.log)
+            damaged[ChangeLogHeader.size + LogEntry.prefixSize] ^= 1
+            try RawFile.makeDirectory(location.archive)
+            func recover() throws -> [String] {
+                try RawFile.write(damaged, to: location.log)
+                return try location.recover(excluding: HistoryExclusions()).warnings
+            }
+            for number in 1...5 {
+                let warnings = try recover()
+                #expect(warnings.count == 1 && warnings[0].contains("\(location.log).unarchived-\(number)."))
+            }
+            rmdir(location.archive)
+            for _ in 1...5 { _ = try recover() }
+            #expect(keys(try archived(location)) == ["key2", "key3", "key4"])
+            let names = DamagedCopies.paths(of: location.log).map { String($0.dropFirst(location.log.count)) }
+            #expect(names == [3, 4, 5].map { ".damaged-\($0)" } + (1...5).map { ".unarchived-\($0)" })
+        }
+    }
+
     @Test("A log that continued without its file gets a new epoch, and an older edit doesn't replace a later save")
     func outdated() throws {
         try withStoreFixture { fixture in
