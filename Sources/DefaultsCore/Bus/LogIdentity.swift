@@ -24,6 +24,9 @@ package struct LogIdentity: Hashable, Sendable {
     init(adding position: Position) { added = position }
 
     /// Returns a number that distinguishes a file from its copies, even if a copy has its name and times.
+    ///
+    /// On a file system without stable inode numbers, a file may seem to be a copy at each start. Followers then get a
+    /// gap, which is better than to continue the epoch of a restored backup: its cursors would mean other changes.
     static func file(_ file: borrowing FileDescriptor) throws(SystemCall.Failure) -> UInt64 {
         let number = UInt64(try file.status().st_ino)
         let birth = UInt64(bitPattern: linux_birth_time(file.number))
