@@ -208,14 +208,8 @@ struct UndoTests {
 
     @Test("A part of the history that can't be read is reported, and doesn't keep newer changes from being undone")
     func unreadable() throws {
-        try AgentProcess.withPlace { place in
-            try RawFile.replace(
-                place.path("org.defaultsd.agent"),
-                with: try PropertyListValue.dictionary(["LogRecords": 4, "LogBytes": 1_024]).write(as: .xml))
-            let agent = try AgentProcess(place)
-            defer { agent.kill() }
+        try withShortLog { agent, archive in
             for value in 1...40 { try write(agent, "org.a", "key", "\(value)") }
-            let archive = String(try place.log().dropLast(4)) + ".archive"
             let isThere = try eventually {
                 try write(agent, "org.a", "other", "\(Int.random(in: 0..<1_000))")
                 return RawFile.exists(archive)
@@ -237,19 +231,25 @@ struct UndoTests {
         }
     }
 
-    /// Calls a closure with an agent that keeps few changes to each key, and the path of the archive.
-    private func withThinnedHistory(_ body: (AgentProcess, String) throws -> Void) throws {
+    /// Calls a closure with an agent that soon moves changes to the archive, and the archive's path.
+    private func withShortLog(
+        _ settings: DomainValues = [:], _ body: (_ agent: AgentProcess, _ archive: String) throws -> Void
+    ) throws {
         try AgentProcess.withPlace { place in
-            let settings: DomainValues = [
-                "LogRecords": 4, "LogBytes": 1_024, "HistoryBytes": 2_048, "HistoryDays": 0, "HistoryChanges": 3,
-            ]
+            let settings = settings.merging(["LogRecords": 4, "LogBytes": 1_024]) { $1 }
             try RawFile.replace(
                 place.path("org.defaultsd.agent"), with: try PropertyListValue.dictionary(settings).write(as: .xml))
             let agent = try AgentProcess(place)
             defer { agent.kill() }
+            try body(agent, String(try place.log().dropLast(4)) + ".archive")
+        }
+    }
+
+    @Test("Past values that depend on thinned changes are named, and the others are certain")
+    func thinned() throws {
+        try withShortLog(["HistoryBytes": 2_048, "HistoryDays": 0, "HistoryChanges": 3]) { agent, archive in
             let (connection, domain) = (try agent.connect(), Domain(try DomainName("org.a")))
             try connection.edit(domain, ["rare": 1, "busy": 0], replacesAll: false)
-            let archive = String(try place.log().dropLast(4)) + ".archive"
             var number: Int64 = 0
             // The archive is written and thinned after a save, on a thread of its own.
             let isThinned = try eventually {
@@ -260,13 +260,6 @@ struct UndoTests {
                 return file?.thinned.keys(in: domain, after: 2, among: []) == ["busy"]
             }
             #expect(isThinned)
-            try body(agent, archive)
-        }
-    }
-
-    @Test("Past values that depend on thinned changes are named, and the others are certain")
-    func thinned() throws {
-        try withThinnedHistory { agent, _ in
             try write(agent, "org.a", "rare", "2")
             let past = try agent.defaults("read", "org.a", "--at", "2")
             #expect(past.status == 65 && past.output.contains("rare = 1;"), "\(past)")
@@ -288,13 +281,7 @@ struct UndoTests {
 
     @Test("What lies behind damage in the archive is shown, and the damage is reported")
     func damagedArchive() throws {
-        try AgentProcess.withPlace { place in
-            try RawFile.replace(
-                place.path("org.defaultsd.agent"),
-                with: try PropertyListValue.dictionary(["LogRecords": 4, "LogBytes": 1_024]).write(as: .xml))
-            let agent = try AgentProcess(place)
-            defer { agent.kill() }
-            let archive = String(try place.log().dropLast(4)) + ".archive"
+        try withShortLog { agent, archive in
             var number = 0
             let isThere = try eventually {
                 number += 1

@@ -33,10 +33,6 @@ package struct StandingChanges {
         /// The revision of the record that took back the last of the changes that don't stand.
         package var takenBackBy: Revision?
 
-        package init(record: LogRecord, cursor: Cursor, changeSet: ChangeSet) {
-            (self.record, self.cursor, self.changeSet) = (record, cursor, changeSet)
-        }
-
         /// Whether the change set is an undo, which can be redone.
         package var isUndo: Bool { if case .undo? = changeSet.origin?.purpose { true } else { false } }
         /// Whether the change set is a redo.
@@ -74,11 +70,8 @@ package struct StandingChanges {
                     .subtracting(changeSet.changes.map(\.key))
                 for key in element.canceled.union(element.changeSet.changes.map(\.key)) {
                     let range = Range(oldest: reach.oldest[key] ?? newest.revision, record: record.revision)
-                    if isUndo {
-                        ranges[record.domain, default: [:]][key, default: Ranges()].undos.append(range)
-                    } else {
-                        ranges[record.domain, default: [:]][key, default: Ranges()].redos.append(range)
-                    }
+                    let kind: WritableKeyPath<Ranges, [Range]> = isUndo ? \.undos : \.redos
+                    ranges[record.domain, default: [:]][key, default: Ranges()][keyPath: kind].append(range)
                 }
             default: break
             }

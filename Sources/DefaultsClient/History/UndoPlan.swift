@@ -37,8 +37,8 @@ package struct UndoPlan {
         package var domain: Domain
         /// The changes, from the present to the former values, sorted by key.
         package var changes: [KeyChange] = []
-        /// The keys with a change that stays because they have been changed later, in order, with the later change if
-        /// the history has it.
+        /// The keys that have been changed later, so that a change to them stays, with the later change if the history
+        /// has it.
         package var kept: [String: LogRecord?] = [:]
         /// Whether some change sets have keys that are excluded from the history, and so stay as they are.
         package var hasExcludedKeys = false
@@ -46,7 +46,7 @@ package struct UndoPlan {
 
     /// The net result of the chosen change sets in one domain.
     private struct Net {
-        var domain: Domain
+        let domain: Domain
         /// The values before the edit.
         let present: DomainValues
         /// The values after it.
@@ -101,18 +101,19 @@ package struct UndoPlan {
                 keep(change.key, in: index)
                 continue
             }
-            let value = nets[index].result[change.key]
-            if PropertyListValue.areSame(change.new, inEffect: value) {
+            switch change.isInEffect(nets[index].result[change.key]) {
+            case true?:
                 nets[index].result[change.key] = change.old
                 taken.insert(change.key)
-            } else if !PropertyListValue.areSame(change.old, inEffect: value) {
-                keep(change.key, in: index)
+            case false?: break
+            case nil: keep(change.key, in: index)
             }
         }
         for key in taken { nets[index].oldest[key] = element.record.revision }
         search.remove(taken, of: found)
     }
 
+    /// Records that a change to a key stays.
     private mutating func keep(_ key: String, in index: Int) {
         if nets[index].kept[key] == nil {
             nets[index].kept[key] = .some(search.lastChange(of: key, in: nets[index].domain))
@@ -142,13 +143,13 @@ package struct UndoPlan {
                 return outcome
             } catch {
                 guard error.code == .changed else { throw error }
-                try plan(again: net)
+                try choose(again: net)
             }
         }
     }
 
-    /// Plans what is to be done in a domain again, with the present history and values.
-    private mutating func plan(again net: Net) throws(DefaultsError) {
+    /// Chooses a domain's change sets again, with the present history and values.
+    private mutating func choose(again net: Net) throws(DefaultsError) {
         let revisions = Set(net.chosen.map(\.element.record.revision))
         var again = try UndoPlan(agent, filter, subject)
         while let found = try again.next(orNamed: { revisions.contains($0.revision) }) {
@@ -157,6 +158,14 @@ package struct UndoPlan {
         }
         nets.removeAll { $0.domain == net.domain }
         nets += again.nets
+    }
+}
+
+extension KeyChange {
+    /// Returns whether a value is the change's result; `nil` if it is neither that nor the former value.
+    fileprivate func isInEffect(_ value: PropertyListValue?) -> Bool? {
+        if PropertyListValue.areSame(new, inEffect: value) { return true }
+        return PropertyListValue.areSame(old, inEffect: value) ? false : nil
     }
 }
 
@@ -187,10 +196,10 @@ extension Backend {
             var outcome = UndoPlan.Outcome(domain: changeSet.domain)
             for change in changeSet.changes {
                 let value = present[change.key]
-                if PropertyListValue.areSame(change.new, inEffect: value) {
-                    outcome.changes.append(KeyChange(key: change.key, old: value, new: change.old))
-                } else if !PropertyListValue.areSame(change.old, inEffect: value) {
-                    outcome.kept[change.key] = .some(nil)
+                switch change.isInEffect(value) {
+                case true?: outcome.changes.append(KeyChange(key: change.key, old: value, new: change.old))
+                case false?: break
+                case nil: outcome.kept[change.key] = .some(nil)
                 }
             }
             if isDry || outcome.changes.isEmpty { return outcome }

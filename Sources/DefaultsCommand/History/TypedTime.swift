@@ -12,8 +12,7 @@ enum TypedTime {
     static func read(_ text: String, now: Timestamp = .now()) -> Timestamp? {
         let text = text.hasSuffix(" ago") ? String(text.dropLast(4)) : text
         let days: [String: Int32] = ["today": 0, "yesterday": 1]
-        // If summer time ends at midnight, the day begins with the first of two midnights. If it begins at midnight,
-        // there is none.
+        // Where summer time changes at midnight, a day may have two midnights, and begins with the first, or none.
         if let day = days[text] { return moments(daysAgo: day, now, (0, 0, 0)).map(\.time).min() }
         if let passed = passed(text) {
             let (result, overflow) = now.nanoseconds.subtractingReportingOverflow(passed)

@@ -92,10 +92,9 @@ package struct HistoryArchive: Sendable {
     /// has returned: a change log is then replaced, a damaged one moved aside, and the fallback removed.
     private func repair() throws(SystemCall.Failure) {
         guard let contents = try HistoryFile(reading: path) else { return }
-        let rest = contents.bytes[contents.end...]
-        if contents.isDamaged || contents.end > 0 && !LogEntry.isIncomplete(rest) {
+        if contents.isDamaged {
             try replace(with: contents.intactBytes, movingTo: DamagedCopies.nextPath(of: path))
-        } else if !rest.isEmpty {
+        } else if contents.end < contents.bytes.count {
             let file = try FileDescriptor(opening: path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK)
             try SystemCall.run { ftruncate(file.number, off_t(contents.end)) }
             try file.synchronize()

@@ -15,6 +15,8 @@ package struct HistoryFile {
     package private(set) var isDamaged = false
     /// The position after the last intact entry.
     private(set) var end = 0
+    /// The number of records before the last damage.
+    private var countBeforeDamage = 0
 
     /// The limits of an entry.
     private static let limits = Frame.messageLimits
@@ -35,9 +37,11 @@ package struct HistoryFile {
         let magic = HistoryArchive.magic
         if bytes.starts(with: magic) {
             end = magic.count
+        } else if magic.starts(with: bytes) {
+            // The file is about to be written.
+            return
         } else {
-            // The beginning of a file that is about to be written isn't damage.
-            isDamaged = !magic.starts(with: bytes)
+            isDamaged = true
         }
         findEntries()
     }
@@ -52,10 +56,10 @@ package struct HistoryFile {
                     let behind = next.flatMap({ intactPayload(at: $0) == nil ? nil : $0 })
                         ?? LogEntry.nextIntact(in: bytes, after: position)
                 else {
-                    isDamaged = isDamaged || next != nil
+                    if next != nil || !LogEntry.isIncomplete(bytes[position...]) { noteDamage() }
                     return
                 }
-                isDamaged = true
+                noteDamage()
                 position = behind
                 continue
             }
@@ -72,7 +76,19 @@ package struct HistoryFile {
         return payload
     }
 
-    private mutating func addThinned(_ payload: Range<Int>) -> Bool { fields(payload).map { thinned.add($0) } ?? false }
+    private mutating func noteDamage() {
+        isDamaged = true
+        countBeforeDamage = payloads.count
+    }
+
+    /// Adds the thinned changes in an entry; returns false if it is another one.
+    private mutating func addThinned(_ payload: Range<Int>) -> Bool {
+        guard let fields = fields(payload) else { return false }
+        do throws(DefaultsError) { return try thinned.add(fields) } catch {
+            noteDamage()
+            return true
+        }
+    }
 
     private func fields(_ payload: Range<Int>) -> Fields? {
         guard let value = try? PropertyListValue(parsing: Array(bytes[payload]), limits: Self.limits) else {
@@ -97,9 +113,12 @@ package struct HistoryFile {
         bytes[(payloads[index].lowerBound - LogEntry.prefixSize)..<payloads[index].upperBound]
     }
 
-    /// The intact parts of the file.
+    /// The intact parts of a damaged file, with a note that any key may have lost changes.
     var intactBytes: [UInt8] {
         var thinned = thinned
+        let next = (countBeforeDamage..<count).lazy.compactMap { record(at: $0)?.revision }.first
+        // Of damage at the end, it isn't known how many changes it has cost.
+        thinned.add(next.map { max($0, 1) - 1 } ?? newestRevision + 1)
         return HistoryArchive.magic + thinned.encode(within: .max) + payloads.indices.flatMap { entry(at: $0) }
     }
 

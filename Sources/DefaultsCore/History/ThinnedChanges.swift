@@ -13,7 +13,7 @@ package struct ThinnedChanges: Hashable, Sendable {
     }
 
     private var domains: [Domain: Keys] = [:]
-    /// The newest change in any other domain; 0 if none is lost.
+    /// The newest change to any key of any domain, as far as the others don't tell; 0 if none is lost.
     private var elsewhere: Revision = 0
 
     package init() {}
@@ -24,6 +24,9 @@ package struct ThinnedChanges: Hashable, Sendable {
         domains[domain, default: Keys()].newest[key] = max(revision, known)
     }
 
+    /// Adds a change of which nothing but its revision is known.
+    mutating func add(_ revision: Revision) { elsewhere = max(elsewhere, revision) }
+
     /// Returns the keys of a domain that have lost a change after a revision.
     ///
     /// - Parameters:
@@ -32,10 +35,10 @@ package struct ThinnedChanges: Hashable, Sendable {
     ///   - known: The keys that may be meant where it is only known that some key has lost a change.
     /// - Returns: The keys.
     package func keys(in domain: Domain, after revision: Revision, among known: Set<String>) -> Set<String> {
-        let keys = domains[domain] ?? Keys(others: elsewhere)
-        var lost = Set(keys.newest.filter { $0.value > revision }.keys)
-        if keys.others > revision { lost.formUnion(known.filter { keys.newest[$0] == nil }) }
-        return lost
+        let keys = domains[domain] ?? Keys()
+        let lost = Set(keys.newest.filter { $0.value > revision }.keys)
+        if elsewhere > revision { return lost.union(known) }
+        return keys.others > revision ? lost.union(known.filter { keys.newest[$0] == nil }) : lost
     }
 
     /// Returns whether any key that passes a filter has lost a change after a revision.
@@ -74,7 +77,7 @@ extension ThinnedChanges {
             size += (entries[domain]?.count ?? 0) - entry.count
         }
         if size > limit {
-            elsewhere = max(elsewhere, domains.values.map(\.last).max() ?? 0)
+            add(domains.values.map(\.last).max() ?? 0)
             (domains, entries) = ([:], [:])
         }
         let rest = elsewhere == 0 ? [] : LogEntry.encode(["type": .string(Self.type), "others": .number(elsewhere)])
@@ -90,15 +93,16 @@ extension ThinnedChanges {
     }
 
     /// Adds the changes in an entry; returns false if it is another one.
-    mutating func add(_ entry: Fields) -> Bool {
-        guard (try? entry.string("type")) == Self.type else { return false }
-        let others = (try? entry.unsigned("others")) ?? 0
-        guard let domain = try? entry.domain() else {
-            elsewhere = max(elsewhere, others)
+    mutating func add(_ entry: Fields) throws(DefaultsError) -> Bool {
+        guard entry.values["type"] == .string(Self.type) else { return false }
+        let others = entry.values["others"] == nil ? 0 : try entry.unsigned("others")
+        if entry.values["domain"] == nil {
+            add(others)
             return true
         }
-        let keys = Fields((try? entry.dictionary("keys")) ?? [:])
-        for key in keys.values.keys { if let revision = try? keys.unsigned(key) { add(revision, of: key, in: domain) } }
+        let domain = try entry.domain()
+        let keys = Fields(try entry.dictionary("keys"))
+        for key in keys.values.keys { add(try keys.unsigned(key), of: key, in: domain) }
         domains[domain, default: Keys()].others = max(others, domains[domain]?.others ?? 0)
         return true
     }

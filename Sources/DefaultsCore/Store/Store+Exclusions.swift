@@ -45,8 +45,8 @@ extension Store.LogFileState {
         let known = remembered.contents
         // Somebody may have put an older file in place of any other log, and of the archive.
         let isOwn = earlier.map { $0.path == path && $0.isInFile && $0.isIdentified } ?? false
-        let isApplied = isOwn && known?.areApplied == true && exclusions.areAll(in: known?.exclusions ?? exclusions)
-        mustRedact = !exclusions.ofEarlierEntries.isEmpty && !isApplied
+        let areApplied = known.map { $0.areApplied && exclusions.areAll(in: $0.exclusions) } ?? false
+        mustRedact = !exclusions.ofEarlierEntries.isEmpty && !(isOwn && areApplied)
         if !exclusions.areUnknown, let known, known.exclusions != exclusions { remembered.forget() }
     }
 

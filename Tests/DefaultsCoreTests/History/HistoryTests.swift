@@ -146,7 +146,6 @@ struct HistoryTests {
             func lost(after revision: Revision) throws -> Set<String> {
                 try archive.thin(thinning, without: HistoryExclusions(), now: .now())
                 let thinned = try #require(try HistoryFile(reading: archive.path)?.thinned)
-                #expect(!thinned.hasAny(after: 0, SubscriptionFilter(domains: [GlobPattern("a.c")])))
                 return thinned.keys(in: domain, after: revision, among: [])
             }
             try add(1...20)
@@ -154,6 +153,8 @@ struct HistoryTests {
             try add(21...90)
             #expect(try lost(after: 40) == ["busy"], "The last five are 50, 60, 70, 80 and 90.")
             #expect(try lost(after: 39) == ["busy", "rare"] && lost(after: 83) == ["busy"] && lost(after: 84) == [])
+            let others = SubscriptionFilter(domains: [GlobPattern("a.c")])
+            #expect(try HistoryFile(reading: archive.path)?.thinned.hasAny(after: 0, others) == false)
             // Damage doesn't make the archive forget this.
             var bytes = try RawFile.read(archive.path)
             bytes[bytes.count - 1] ^= 1
@@ -162,6 +163,23 @@ struct HistoryTests {
             try again.append([try Self.record(91, "rare", "x")])
             #expect(RawFile.exists(archive.path + ".damaged-1"))
             #expect(try lost(after: 39) == ["busy", "rare"])
+            // Nobody knows which key the damaged record was about.
+            let file = try #require(try HistoryFile(reading: archive.path))
+            #expect(file.thinned.keys(in: domain, after: 89, among: ["x"]) == ["x"])
+            #expect(file.thinned.keys(in: domain, after: 90, among: ["x"]) == [])
+        }
+    }
+
+    @Test("A note about all domains isn't forgotten when one of them is noted again")
+    func noted() throws {
+        var thinned = ThinnedChanges()
+        let domains = [Domain(try DomainName("a.b")), Domain(try DomainName("c.d"))]
+        for domain in domains { thinned.add(7, of: "key", in: domain) }
+        _ = thinned.encode(within: 0)
+        thinned.add(9, of: "other", in: domains[0])
+        for domain in domains {
+            #expect(thinned.keys(in: domain, after: 6, among: ["key"]).contains("key"))
+            #expect(!thinned.keys(in: domain, after: 7, among: ["key"]).contains("key"))
         }
     }
 
@@ -388,8 +406,8 @@ struct HistoryTests {
         }
     }
 
-    @Test("Records that can't be archived stay in the log file until they can")
-    func blockedArchive() throws {
+    /// Calls a closure with a store whose archive can't be written, and the archive's path.
+    private func withBlockedArchive(_ body: (StoreFixture, Store, _ archive: String) throws -> Void) throws {
         try withStoreFixture { fixture in
             let log = ChangeLog(capacity: ChangeLog.Capacity(records: 20))
             let store = Store(directory: PreferencesDirectory(path: fixture.directory), log: log)
@@ -397,6 +415,13 @@ struct HistoryTests {
             try RawFile.makeDirectory(archive)
             try store.keepLog(at: fixture.logPath, sizeLimit: 8_192, archive: archive)
             _ = try store.start(resuming: nil)
+            try body(fixture, store, archive)
+        }
+    }
+
+    @Test("Records that can't be archived stay in the log file until they can")
+    func blockedArchive() throws {
+        try withBlockedArchive { fixture, store, archive in
             func edit(_ numbers: Range<Int>) {
                 for number in numbers {
                     fixture.edit(store, ["key": .integer(Int64(number))])
@@ -417,13 +442,7 @@ struct HistoryTests {
 
     @Test("Records that can't be archived aren't dropped from a log that only has many marks")
     func manyMarks() throws {
-        try withStoreFixture { fixture in
-            let log = ChangeLog(capacity: ChangeLog.Capacity(records: 20))
-            let store = Store(directory: PreferencesDirectory(path: fixture.directory), log: log)
-            let archive = fixture.directory + ".archive"
-            try RawFile.makeDirectory(archive)
-            try store.keepLog(at: fixture.logPath, sizeLimit: 8_192, archive: archive)
-            _ = try store.start(resuming: nil)
+        try withBlockedArchive { fixture, store, archive in
             for number in 0..<100 { fixture.edit(store, ["key": .integer(Int64(number))]) }
             // Earlier versions wrote all marks at every start.
             let mark = LogEntry.mark(FileMark(domain: fixture.domain, hash: nil, revision: 100))
