@@ -123,6 +123,35 @@ int64_t linux_birth_time(int fd) {
     return information.stx_btime.tv_sec * 1000000000 + information.stx_btime.tv_nsec;
 }
 
+int linux_open_unseen(const char *path, int flags) {
+    int fd = open(path, flags | O_NOATIME | O_CLOEXEC);
+    return fd < 0 && errno == EPERM ? open(path, flags | O_CLOEXEC) : fd;
+}
+
+int linux_open_status(const char *path) { return open(path, O_PATH | O_CLOEXEC); }
+
+int linux_is_sealed(int fd) {
+    struct statx information;
+    unsigned mask = STATX_ATIME | STATX_BTIME;
+    if (statx(fd, "", AT_EMPTY_PATH, mask, &information) != 0 || (information.stx_mask & mask) != mask) return 0;
+    return information.stx_atime.tv_sec == information.stx_btime.tv_sec - 1 &&
+           information.stx_atime.tv_nsec == information.stx_btime.tv_nsec;
+}
+
+int linux_seal(int fd) {
+    int64_t birth = linux_birth_time(fd);
+    struct timespec times[] = {{birth / 1000000000 - 1, birth % 1000000000}, {0, UTIME_OMIT}};
+    if (birth <= 0 || futimens(fd, times) != 0) return -1;
+    // Try it, since mount options, flags of the file and kinds of file systems may prevent it.
+    int flags = fcntl(fd, F_GETFL);
+    char byte;
+    fcntl(fd, F_SETFL, flags & ~O_NOATIME);
+    ssize_t count = pread(fd, &byte, 1, 0);
+    fcntl(fd, F_SETFL, flags);
+    if (count != 1 || linux_is_sealed(fd) || futimens(fd, times) != 0) return -1;
+    return linux_is_sealed(fd) ? 0 : -1;
+}
+
 int linux_set_attribute(int fd, const char *name, const void *value, size_t size) {
     return fsetxattr(fd, name, value, size, 0);
 }

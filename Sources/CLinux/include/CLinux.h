@@ -85,6 +85,20 @@ int linux_file_ties(int fd, const char *path);
 /// doesn't record it.
 int64_t linux_birth_time(int fd);
 
+/// Opens a file like `open`, with close-on-exec, but so that reading it doesn't change its access time, unless the
+/// caller doesn't own it (O_NOATIME).
+int linux_open_unseen(const char *path, int flags);
+
+/// Opens a file only to ask for its status later; nothing else is held open (O_PATH).
+int linux_open_status(const char *path);
+
+/// Gives an open file an access time of a second before its creation, so that the first read moves it. Returns 0 if
+/// reads have been seen to move it, or else -1: the file system doesn't record reads, or not the creation time.
+int linux_seal(int fd);
+
+/// Returns 1 if the access time of an open file is the one that `linux_seal` sets, or else 0.
+int linux_is_sealed(int fd);
+
 /// Sets an extended attribute of an open file (fsetxattr). Fails with ENOTSUP if the file system doesn't support them.
 int linux_set_attribute(int fd, const char *name, const void *value, size_t size);
 

@@ -35,7 +35,12 @@ package final class DisplacedFile: Sendable {
                 return .beingWritten
             }
             if known?.hash == version.hash { return .unchanged(version) }
-            return original.parse(bytes, version)
+            var reading = original.parse(bytes, version)
+            if case .contents(var contents) = reading {
+                if Seal.isIntact(on: file) { contents.evidence.isUnread = true }
+                reading = .contents(contents)
+            }
+            return reading
         } catch {
             return .unusable(
                 original.damage(after: error, of: "The version of \(original.path) that was just replaced"))

@@ -66,7 +66,7 @@ extension DomainFile {
         let lock = try DirectoryLock(PreferencesDirectory(path: Path.directory(of: path)))
         let copy: String
         do throws(SystemCall.Failure) {
-            let bytes = try FileDescriptor(opening: target, O_RDONLY | O_NONBLOCK).read(upTo: limits.bytes)
+            let bytes = try FileDescriptor(openingUnseen: target, O_RDONLY | O_NONBLOCK).read(upTo: limits.bytes)
             guard ContentHash(bytes) == version.hash else { throw SystemCall.Failure(number: EBUSY) }
             copy = try BackupFile.write(bytes, of: target, because: .damaged)
         } catch {

@@ -97,7 +97,7 @@ package struct DomainFile: Sendable {
     ) -> Attempt<FileReading> {
         do throws(SystemCall.Failure) {
             // With O_NONBLOCK, opening a FIFO of that name doesn't block.
-            let file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+            let file = try FileDescriptor(openingUnseen: path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
             return try attempt(
                 file, known: known, openWriters: openWriters, afterEvent: afterEvent, keepsBytes: keepsBytes,
                 after: earlier)
@@ -116,7 +116,7 @@ package struct DomainFile: Sendable {
     /// - Returns: The outcome; `nil` if reading may take long or isn't possible.
     func readQuickly(known: FileVersion?) -> FileReading? {
         do throws(SystemCall.Failure) {
-            let file = try FileDescriptor(opening: path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW)
+            let file = try FileDescriptor(openingUnseen: path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW)
             guard try file.status().st_size <= Self.quickSize else { return nil }
             guard linux_lease_read(file.number) == 0 else { return errno == EAGAIN ? .beingWritten : nil }
             defer { linux_lease_release(file.number) }
@@ -155,11 +155,21 @@ package struct DomainFile: Sendable {
     private func reading(
         of whole: WholeReading, in file: borrowing FileDescriptor, known: FileVersion?, keepsBytes: Bool
     ) -> FileReading {
-        let (bytes, version, isOpen) = whole
-        if known?.hash == version.hash { return .unchanged(version) }
+        var (bytes, version, isOpen) = whole
+        let isInPlace = known?.identity.isSameFile(as: version.identity) ?? false
+        if known?.hash == version.hash {
+            if isInPlace { version.seal = known?.seal }
+            return .unchanged(version)
+        }
         var reading = parse(bytes, version, keepsBytes: keepsBytes)
         if case .contents(var contents) = reading {
             contents.saveMark = SaveMark(of: version.hash, on: file)
+            contents.evidence.isInPlace = isInPlace
+            contents.evidence.isUnread = Seal.isIntact(on: file) ? true : known?.seal?.isIntact
+            // The first version that is read has no earlier one from which a writer could go on.
+            if contents.saveMark != nil, known != nil {
+                contents.version.seal = Seal(ofFileAt: path, version.identity)
+            }
             reading = .contents(contents)
         }
         // A file that doesn't parse while it is open for writing is unfinished, not damaged.

@@ -66,6 +66,9 @@ package struct FileContents: Sendable {
     /// file.
     package var saveMark: SaveMark?
 
+    /// The evidence of how a foreign writer came to write the contents.
+    package var evidence: WriterEvidence
+
     /// Creates contents from the file's values.
     package init(values: DomainValues, format: PropertyListFormat, version: FileVersion) {
         self.init(values: FileValues(values), format: format, version: version)
@@ -78,6 +81,7 @@ package struct FileContents: Sendable {
         self.format = format
         self.version = version
         self.hasEquivalentKeys = hasEquivalentKeys
+        evidence = WriterEvidence(written: version.identity.modified)
     }
 
     /// The time of the newest edit if a store saved the contents, or else of the file's last change.
@@ -96,6 +100,8 @@ package struct FileVersion: Hashable, Sendable {
     /// This is the case if the file was old enough, when its bytes were read, that any later change has other times.
     /// Its age at the next read doesn't matter.
     var isSettled: Bool
+    /// The seal of the version; `nil` if somebody may have read it.
+    var seal: Seal?
 
     package static func == (first: FileVersion, second: FileVersion) -> Bool {
         first.identity == second.identity && first.hash == second.hash
@@ -125,6 +131,9 @@ package struct FileIdentity: Hashable, Sendable {
         self.modified = Timestamp(status.st_mtim)
         self.changed = Timestamp(status.st_ctim)
     }
+
+    /// Returns whether two identities are those of one file at different times.
+    func isSameFile(as other: FileIdentity) -> Bool { device == other.device && inode == other.inode }
 
     /// Returns whether the file changed so shortly before `now` that another change could get the same times.
     ///

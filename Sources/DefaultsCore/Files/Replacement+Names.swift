@@ -82,7 +82,7 @@ extension Replacement {
         {
             return DisplacedFile(original, file: old, temporaryPath: temporaryPath)
         }
-        guard let file = try? FileDescriptor(opening: temporaryPath, O_RDONLY | O_NONBLOCK | O_NOCTTY) else {
+        guard let file = try? FileDescriptor(openingUnseen: temporaryPath, O_RDONLY | O_NONBLOCK | O_NOCTTY) else {
             return nil
         }
         return DisplacedFile(original, file: file, temporaryPath: temporaryPath)

@@ -39,11 +39,12 @@ struct Replacement {
         }
         defer { if !isNeeded { unlink(temporaryPath) } }
 
+        let seal = seal(ofFileAt: temporaryPath)
         guard let expected else {
             try new.synchronize()
             guard try place(temporaryPath) else { return .fileChanged }
             isNeeded = true
-            return finish(try version(of: new, newHash), displaced: nil)
+            return finish(try version(of: new, newHash, seal), displaced: nil)
         }
 
         guard let old = try openTarget() else { return .fileChanged }
@@ -73,7 +74,7 @@ struct Replacement {
             isNeeded = false
             return .fileChanged
         }
-        return finish(try version(of: new, newHash), displaced: displaced(old, at: temporaryPath))
+        return finish(try version(of: new, newHash, seal), displaced: displaced(old, at: temporaryPath))
     }
 
     /// Writes the new version to a hidden file.
@@ -90,6 +91,7 @@ struct Replacement {
             SaveMark(hash: hash, newest: newest).set(on: new)
             try new.write(bytes)
             let file = try FileDescriptor(opening: temporaryPath, O_RDONLY)
+            Seal.set(on: file)
             // The file is still in use when it is no longer open for writing; see `TemporaryFile`.
             flock(file.number, LOCK_SH | LOCK_NB)
             return file
@@ -156,7 +158,7 @@ struct Replacement {
         _ flags: Int32 = O_RDONLY | O_NONBLOCK | O_NOCTTY
     ) throws(SystemCall.Failure) -> FileDescriptor? {
         do throws(SystemCall.Failure) {
-            return try FileDescriptor(opening: target, flags)
+            return try FileDescriptor(openingUnseen: target, flags)
         } catch {
             if error.number == ENOENT { return nil }
             throw error
@@ -235,18 +237,24 @@ struct Replacement {
         try file.write(bytes)
         try SystemCall.run { ftruncate(file.number, off_t(bytes.count)) }
         SaveMark(hash: hash, newest: newest).set(on: file)
+        Seal.set(on: file)
         try file.synchronize()
-        return try version(of: file, hash)
+        return try version(of: file, hash, seal(ofFileAt: target))
     }
+
+    /// Returns the seal of a version that this store has just written.
+    ///
+    /// A transient store has no use for it, and shouldn't hold files open in another program's process.
+    private func seal(ofFileAt path: String) -> Seal? { lifetime == .resident ? Seal(ofFileAt: path) : nil }
 
     /// Returns the version of a file that was just written here.
     ///
     /// Another writer may have changed the file before its times are read, so they aren't trusted until the file is
     /// read again.
     private func version(
-        of file: borrowing FileDescriptor, _ hash: ContentHash
+        of file: borrowing FileDescriptor, _ hash: ContentHash, _ seal: Seal?
     ) throws(SystemCall.Failure) -> FileVersion {
-        FileVersion(identity: FileIdentity(try file.status()), hash: hash, isSettled: false)
+        FileVersion(identity: FileIdentity(try file.status()), hash: hash, isSettled: false, seal: seal)
     }
 
     /// Makes the new names durable, and returns the displaced file even if that fails.

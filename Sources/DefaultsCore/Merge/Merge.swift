@@ -77,16 +77,14 @@ package struct Merge: Sendable {
     ///   - disk: The file's values.
     ///   - format: The file's format.
     ///   - time: The time of the change. For a version that another store saved, the time of its newest edit.
-    ///   - written: The time when a foreign writer wrote the file, if different from `time`.
-    ///   - placed: The time when the version became the file, if different from `time`.
+    ///   - evidence: What is known about how a foreign writer came to write the file.
     ///   - isWhole: Whether the writer had loaded `base` or a later version, so that every difference is a change by
     ///     the writer.
     ///   - mayBeRestore: Whether a file that equals an older version counts as restored on purpose.
     /// - Returns: The changes in the values in effect, and the values that lost.
     package mutating func reload(
         _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp,
-        writtenAt written: Timestamp? = nil, placedAt placed: Timestamp? = nil, isWhole: Bool = false,
-        mayBeRestore: Bool = true
+        by evidence: WriterEvidence, isWhole: Bool = false, mayBeRestore: Bool = true
     ) -> Result {
         parseBase()
         let difference = Difference(from: base, to: disk, readFrom: format)
@@ -94,8 +92,7 @@ package struct Merge: Sendable {
             isWhole
             ? Set(difference.keys)
             : history.keysChanged(
-                by: disk, differing: Set(difference.keys), at: time, writtenAt: written ?? time, readFrom: format,
-                mayBeRestore: mayBeRestore)
+                by: disk, differing: Set(difference.keys), evidence, readFrom: format, mayBeRestore: mayBeRestore)
         var result = Result()
         for key in changed {
             // If the key isn't in the difference, the file holds the value in `base` as precisely as its format can, so
@@ -109,7 +106,7 @@ package struct Merge: Sendable {
             pending[key] = Edit(value: base[key], time: baseTime, writer: .agent, sequence: Edit.unordered)
             result.overruled.append(Overruled(key: key, value: disk[key], writer: .file))
         }
-        advance(by: difference, at: time, placedAt: placed ?? time, isForeign: !isWhole)
+        advance(by: difference, at: time, writtenAt: isWhole ? nil : evidence.written)
         note(difference.keys.lazy.map { ($0, time) })
         for (key, edit) in pending where PropertyListValue.areSame(edit.value, disk[key], readFrom: format) {
             // The file holds the edit's value as precisely as its format can. The exact value stays in effect, as after
@@ -128,7 +125,7 @@ package struct Merge: Sendable {
         for key in difference.keys {
             if decide(key, nil, time, .binary, &result) { pending[key] = nil }
         }
-        advance(by: difference, at: time, placedAt: time, isForeign: true)
+        advance(by: difference, at: time, writtenAt: time)
         note(difference.keys.lazy.map { ($0, time) })
         pending = pending.filter { $1.value != nil }
         return result
@@ -142,16 +139,18 @@ package struct Merge: Sendable {
     ///   - disk: The values of the displaced version.
     ///   - format: The format of the displaced version.
     ///   - time: The time when the displaced version was written.
+    ///   - evidence: What is known about how the writer came to write it.
     ///   - total: `history.total` before the save that displaced the version. The writer can't have loaded a later
     ///     version.
     /// - Returns: The changes in the values in effect, and the values that lost.
     package mutating func displace(
-        _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp, loadedBefore total: Int
+        _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp, by evidence: WriterEvidence,
+        loadedBefore total: Int
     ) -> Result {
         parseBase()
         let difference = Difference(from: base, to: disk, readFrom: format)
         let changed = history.keysChanged(
-            by: disk, differing: Set(difference.keys), at: time, writtenAt: time, readFrom: format,
+            by: disk, differing: Set(difference.keys), evidence, readFrom: format,
             skipping: max(0, history.total - total))
         var result = Result()
         for key in changed {
@@ -168,8 +167,9 @@ package struct Merge: Sendable {
         // Another program may have loaded the displaced version before it was displaced, so record two steps: to that
         // version and back.
         history.append(
-            back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }), at: time, isForeign: true)
-        history.append(back: difference, at: time, isForeign: false)
+            back: Difference(uniqueKeysWithValues: difference.keys.map { ($0, base[$0]) }), at: time,
+            writtenAt: evidence.written)
+        history.append(back: difference, at: baseTime)
         return result
     }
 
@@ -178,10 +178,9 @@ package struct Merge: Sendable {
     /// - Parameters:
     ///   - edits: The saved edits.
     ///   - time: The time of the newest saved edit.
-    ///   - placed: The time when the new version became the file, if different from `time`.
-    package mutating func markSaved(_ edits: [String: Edit], at time: Timestamp, placedAt placed: Timestamp? = nil) {
+    package mutating func markSaved(_ edits: [String: Edit], at time: Timestamp) {
         parseBase()
-        advance(by: edits.mapValues(\.value), at: time, placedAt: placed ?? time, isForeign: false)
+        advance(by: edits.mapValues(\.value), at: time, writtenAt: nil)
         note(edits.lazy.map { ($0, $1.time) })
         for (key, edit) in edits where pending[key] == edit { pending[key] = nil }
     }
@@ -251,16 +250,14 @@ package struct Merge: Sendable {
         for (key, _) in oldest { keyTimes[key] = nil }
     }
 
-    private mutating func advance(
-        by difference: Difference, at time: Timestamp, placedAt placed: Timestamp, isForeign: Bool
-    ) {
+    private mutating func advance(by difference: Difference, at time: Timestamp, writtenAt written: Timestamp?) {
         var back: Difference = [:]
         back.reserveCapacity(difference.count)
         for (key, value) in difference {
             back[key] = .some(base[key])
             base[key] = value
         }
-        history.append(back: back, at: placed, isForeign: isForeign)
+        history.append(back: back, at: time, writtenAt: written)
         baseTime = time
     }
 }

@@ -11,22 +11,17 @@ package struct VersionHistory: Sendable {
     /// than `capacity`.
     package static let keyCapacity = 65_536
 
-    /// The maximum time, in nanoseconds, for which a writer is assumed to hold a version before it writes the file.
-    private static let restoreWindow: Int64 = 10_000_000_000
-
-    /// A version: the difference back to the previous version, the time when the version became the file, and its kind
-    /// of writer.
+    /// A version: the difference back to the previous version, and its kind of writer.
     private struct Step {
         var back: Difference
-        var time: Timestamp
         var isForeign: Bool
     }
 
     /// The versions, the newest last.
     private var steps: [Step] = []
-    /// The last version from a foreign writer: `total` after that version, and its time.
+    /// The last version from a foreign writer: `total` after that version, and the time when it was written.
     private var written: (total: Int, time: Timestamp)?
-    /// The time when the newest version became the file.
+    /// The time of the newest version.
     private var latest = Timestamp(nanoseconds: .min)
     private var keys = 0
     /// The number of versions ever appended, including discarded ones.
@@ -45,16 +40,16 @@ package struct VersionHistory: Sendable {
     /// - Parameters:
     ///   - back: The difference from the new version back to the previous one; empty if the file was rewritten
     ///     unchanged.
-    ///   - time: The time when the new version became the file.
-    ///   - isForeign: Whether a foreign writer, rather than a store, wrote the version.
-    package mutating func append(back: Difference, at time: Timestamp, isForeign: Bool) {
+    ///   - time: The time of the change that led to the new version.
+    ///   - foreign: The time when a foreign writer wrote the version; `nil` if a store saved it.
+    package mutating func append(back: Difference, at time: Timestamp, writtenAt foreign: Timestamp? = nil) {
         defer {
             latest = time
-            if isForeign { written = (total, time) }
+            if let foreign { written = (total, foreign) }
         }
         if back.isEmpty { return }
         total += 1
-        steps.append(Step(back: back, time: time, isForeign: isForeign))
+        steps.append(Step(back: back, isForeign: foreign != nil))
         keys += back.count
         // Always retain the version before the newest, however many keys differ: the writer of a displaced file had
         // loaded it.
@@ -78,50 +73,36 @@ package struct VersionHistory: Sendable {
     ///
     /// Below, version 0 is the newest version that the writer can have loaded: the newest of all, or the one before the
     /// `skipped` newest. Versions 1, 2 and so on precede it. D(v) is the set of keys in which the file differs from
-    /// version v. The rules:
+    /// version v. The rules, of which the first that applies gives the answer:
     ///
-    /// 1. A writer usually changes few keys. So it is assumed to have loaded the version that gives the smallest
-    ///    answer; on a tie, the newest of these. The answer for version 0 is D(0).
-    /// 2. An older version v competes under rule 1 only if the file was written within ten seconds of the period in
-    ///    which v was the current version. If a program holds its values for longer before it writes the file, all
-    ///    differences count as its changes: the answer is D(0). The same goes for a user who undoes the last change by
-    ///    hand after a while.
-    /// 3. The answer for an older version v is D(v), plus each key of D(0) that changed between v and version 0 and was
+    /// 1. The file equals an older version: somebody put it back, and everything that differs from version 0 is meant.
+    ///    The answer is D(0). (Without `mayBeRestore`, this rule doesn't apply.)
+    /// 2. Somebody has read version 0, perhaps the writer. So the later writer wins, and the answer is D(0), too. So it
+    ///    is if the file was written more than ten seconds before version 0: it is a copy kept from back then.
+    /// 3. Nobody has read version 0, so the writer had loaded an older version. (If nothing is known about that, the
+    ///    same is assumed of a file that was written at most five seconds after version 0.) A writer usually changes
+    ///    few keys. So it is assumed to have loaded the version that gives the smallest answer; on a tie, the newest of
+    ///    these. The answer for version v is D(v), plus each key of D(0) that changed between v and version 0 and was
     ///    last changed there by a foreign writer. Among foreign writers, the last one wins, and a single foreign writer
     ///    has seen its own changes. So only a store's change can be one that the writer hadn't seen.
-    /// 4. If D(v) is empty for some v, the file equals that version and is assumed to have been restored on purpose,
-    ///    however old the version is. The newest such v ends the search, and the answer is D(0): everything that
-    ///    differs from version 0 is a change. (Without `mayBeRestore` this holds for version 0 alone; rules 1 to 3
-    ///    apply to the others.)
-    /// 5. Rule 4 has an exception. Let w be the last version that a foreign writer wrote. The answer is D(w) instead if
-    ///    all of the following hold:
-    ///    - w is version 0, v, or between them, and D(w) has no more keys than D(0).
-    ///    - The newest version of all became the file at most ten seconds after w. The writer may then have missed all
-    ///      saves in between, and continued from w.
-    ///    - D(w) isn't empty; or the file, which then equals w, changed at most ten seconds after w. Foundation's
-    ///      UserDefaults does this: it rewrites its own version if it doesn't find that version in the file, and
-    ///      continues from its own values unless the file is newer.
     ///
-    /// Example: a store wrote version B = `{x:1,y:1}` an hour ago. An editor loads it. At 12:00:01 a store saves x = 2,
-    /// so the newest version is A = `{x:2,y:1}`. At 12:00:03 the editor writes `{x:1,y:5}`. A is version 0 and B is
-    /// version 1, so D(0) = `{x,y}` and D(1) = `{y}`. B was current until two seconds before, so rule 2 admits it. The
-    /// change to x between B and A is a store's, so rule 3 adds nothing. By rule 1 the answer is `{y}`: the editor set
-    /// y, and x stays 2. Variations:
+    /// Rule 1 has an exception. Foundation's UserDefaults reads back what it has just written, in place. If it finds
+    /// another version, it writes its own again, although it has read the other. If the file looks like that, it holds
+    /// nothing new, and the answer is empty.
     ///
-    /// - The editor writes at 12:00:12, more than ten seconds after B was replaced. Rule 2 leaves only version 0, and
-    ///   the answer is `{x,y}`.
-    /// - Another foreign writer wrote A. Rule 3 adds x to the answer for B, which is then no smaller than D(0). The
-    ///   answer is `{x,y}`.
-    /// - The editor writes `{x:1,y:1}`, which equals B. By rule 4 this is a restore, and the answer is D(0) = `{x}`.
-    /// - The same, but the editor itself wrote B, at 12:00:00. Then w is B, D(w) is empty, and rule 5 applies: the
-    ///   editor only rewrote its own version. The answer is empty, and x stays 2.
+    /// Example: a store wrote version B = `{x:1,y:1}`. An editor loads it. Then a store saves x = 2, so the newest
+    /// version is A = `{x:2,y:1}`. Now the editor writes `{x:1,y:5}`. A is version 0 and B is version 1, so D(0) =
+    /// `{x,y}` and D(1) = `{y}`. If nobody has read A, the answer is `{y}` by rule 3: the editor set y, and x stays 2.
+    /// Variations:
+    ///
+    /// - Somebody has read A, so by rule 2 the answer is `{x,y}`.
+    /// - Another foreign writer wrote A. Rule 3 adds x to the answer for B, which is then no smaller than D(0).
+    /// - The editor writes `{x:1,y:1}`, which equals B. By rule 1 the answer is `{x}`.
     ///
     /// - Parameters:
     ///   - disk: The file's values.
     ///   - differing: The keys in which the newest version differs from the file's values.
-    ///   - time: The time when the file changed.
-    ///   - writing: The time when the file was written, which is earlier than `time` if the file was moved or its owner
-    ///     changed afterwards.
+    ///   - evidence: What is known about how the writer came to write the file.
     ///   - format: The file's format.
     ///   - skipped: The number of newest versions to ignore, because the writer can neither have loaded them nor have
     ///     replaced them with an older version. If no earlier version is known, the answer is `differing`.
@@ -129,12 +110,13 @@ package struct VersionHistory: Sendable {
     ///     versions are only partly known.
     /// - Returns: The keys that the writer set, perhaps to their existing values, or removed.
     package func keysChanged(
-        by disk: DomainValues, differing: Set<String>, at time: Timestamp, writtenAt writing: Timestamp,
-        readFrom format: PropertyListFormat, skipping skipped: Int = 0, mayBeRestore: Bool = true
+        by disk: DomainValues, differing: Set<String>, _ evidence: WriterEvidence, readFrom format: PropertyListFormat,
+        skipping skipped: Int = 0, mayBeRestore: Bool = true
     ) -> Set<String> {
+        let isStale = isStale(evidence)
+        let mayBeRepeated = mayBeRepeated(evidence)
         var walk = Walk(differing: differing)
         var answer = differing
-        var differingFromWritten: Set<String>?
         for index in 0...steps.count {
             if index > 0 {
                 walk.stepBack(over: steps[steps.count - index], disk, format, countsForeign: index > skipped)
@@ -143,12 +125,12 @@ package struct VersionHistory: Sendable {
             if index == skipped {
                 walk.newest = walk.differing
                 answer = walk.differing
+                if !isStale && !mayBeRepeated { return answer }
             }
-            if let written, index == total - written.total { differingFromWritten = walk.differing }
             if walk.differing.isEmpty, mayBeRestore || index == skipped {
-                return answerOfRestore(differingFromNewest: walk.newest, differingFromWritten, at: time)
+                return mayBeRepeated && index == total - (written?.total ?? total) ? [] : walk.newest
             }
-            if walk.differing.count < answer.count, mayBeLoaded(index, by: writing) {
+            if isStale, walk.differing.count < answer.count {
                 let changed = walk.keysChangedIfLoaded
                 if changed.count < answer.count { answer = changed }
             }
@@ -198,47 +180,24 @@ package struct VersionHistory: Sendable {
         }
     }
 
-    /// Returns the answer for a file that equals a known version (rules 4 and 5).
-    ///
-    /// - Parameters:
-    ///   - newest: D(0).
-    ///   - written: D(w); `nil` if w isn't version 0, the version that the file equals, or between them.
-    ///   - time: The time when the file changed.
-    /// - Returns: D(w) if the last foreign writer may have just continued from its own version, and D(0) otherwise.
-    private func answerOfRestore(
-        differingFromNewest newest: Set<String>, _ written: Set<String>?, at time: Timestamp
-    ) -> Set<String> {
-        guard let written, written.count <= newest.count, mayGoOn(with: written, at: time) else { return newest }
-        return written
+    /// Returns whether a writer had loaded an older version than the newest that it can have loaded.
+    private func isStale(_ evidence: WriterEvidence) -> Bool {
+        let age = evidence.written.nanoseconds(since: latest)
+        return age >= -Self.copyAge && (evidence.isUnread ?? (age <= Self.holdingTime))
     }
 
-    /// Returns whether a version before the newest was the current one within ten seconds of a time (rule 2).
-    private func mayBeLoaded(_ index: Int, by time: Timestamp) -> Bool {
-        let replaced = steps[steps.count - index].time
-        // A version became the file no later than it was replaced, even if the clock was set back. For the oldest
-        // version, no more than that is known.
-        let placed = index < steps.count ? min(steps[steps.count - index - 1].time, replaced) : replaced
-        return Self.isSoon(time, after: replaced) && Self.isSoon(placed, after: time)
+    /// Returns whether the last foreign writer may have written its version a second time after reading it back.
+    private func mayBeRepeated(_ evidence: WriterEvidence) -> Bool {
+        guard let written, evidence.isInPlace, evidence.isUnread != true else { return false }
+        return written.total < total
+            && (0...Self.repetitionTime).contains(evidence.written.nanoseconds(since: written.time))
     }
 
-    /// Returns whether the last foreign writer may have continued from its own version without seeing a later one (rule
-    /// 5).
-    ///
-    /// - Parameters:
-    ///   - changed: The keys that the writer would have changed in its own version: D(w).
-    ///   - time: The time when the file changed.
-    /// - Returns: Whether it may have.
-    private func mayGoOn(with changed: Set<String>, at time: Timestamp) -> Bool {
-        guard let written else { return false }
-        return Self.isSoon(latest, after: written.time)
-            && (!changed.isEmpty || Self.isSoon(time, after: written.time))
-    }
-
-    /// Returns whether a time is before another, or at most ten seconds after it.
-    ///
-    /// The subtraction may overflow, since clocks can be set to anything.
-    private static func isSoon(_ later: Timestamp, after time: Timestamp) -> Bool {
-        let (age, overflow) = later.nanoseconds.subtractingReportingOverflow(time.nanoseconds)
-        return overflow ? later < time : age <= restoreWindow
-    }
+    /// The age, in nanoseconds, of a file that was kept while a newer version came, instead of written just before it.
+    private static let copyAge: Int64 = 10_000_000_000
+    /// The time, in nanoseconds, for which a program is assumed to hold its values before it writes them, if it isn't
+    /// known whether the newest version has been read.
+    private static let holdingTime: Int64 = 5_000_000_000
+    /// The time, in nanoseconds, within which Foundation's UserDefaults, which waits for 50 ms, writes again.
+    private static let repetitionTime: Int64 = 500_000_000
 }

@@ -26,6 +26,12 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         return Timestamp(time)
     }
 
+    /// Returns the time since another, limited to what fits, since clocks can be set to anything.
+    func nanoseconds(since other: Timestamp) -> Int64 {
+        let (difference, overflow) = nanoseconds.subtractingReportingOverflow(other.nanoseconds)
+        return overflow ? (self < other ? .min : .max) : difference
+    }
+
     package static func < (first: Timestamp, second: Timestamp) -> Bool {
         first.nanoseconds < second.nanoseconds
     }

@@ -53,7 +53,7 @@ struct LoggedHistory {
                 Step(
                     revision: record.revision, keys: Set(back.keys), isForeign: isForeign, total: history.total))
         }
-        history.append(back: back, at: record.time, isForeign: isForeign)
+        history.append(back: back, at: record.time, writtenAt: isForeign ? record.time : nil)
     }
 
     /// Returns the values of a file that lacked certain edits.

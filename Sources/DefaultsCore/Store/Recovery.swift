@@ -188,7 +188,7 @@ struct Recovery {
         var history = logged.history
         // A foreign writer doesn't know about pending edits, and may still have an older version loaded.
         if contents.saveMark == nil, hasEdits || history.count > 0 {
-            history.append(back: [:], at: contents.time, isForeign: true)
+            history.append(back: [:], at: contents.time, writtenAt: contents.evidence.written)
         }
         state?.merge.history = history
         state?.merge.keyTimes = logged.keyTimes

@@ -15,7 +15,7 @@ extension Store {
             return
         }
         var displaced = Displaced(
-            file: file, domain: domain, expected: plan.expected?.hash, known: plan.expected, total: plan.total)
+            file: file, domain: domain, expected: plan.expected, known: plan.expected, total: plan.total)
         var backoff = Backoff(from: .milliseconds(1), to: .milliseconds(50), timeout: .milliseconds(200))
         repeat {
             let reading = displaced.file.examine(known: displaced.known)
@@ -55,7 +55,7 @@ extension Store {
                 _ = consume lock
             }
             let open = Dictionary(grouping: savingState.displaced, by: \.domain).mapValues {
-                Set($0.compactMap(\.expected))
+                Set($0.compactMap(\.expected?.hash))
             }
             state.withLock { $0.forgetReplaced(but: open, hasLeftovers: !savingState.hasRecovered) }
             return !savingState.displaced.isEmpty || lifetime == .resident && !savingState.hasRecovered
@@ -121,7 +121,7 @@ extension Store {
     func keepForeignEdits(of domain: Domain, _ savingState: inout SavingState) {
         guard lifetime == .transient, isUnsaved(domain) else { return }
         savingState.displaced.removeAll { displaced in
-            guard displaced.domain == domain, displaced.known?.hash != displaced.expected,
+            guard displaced.domain == domain, displaced.known?.hash != displaced.expected?.hash,
                 let copy = try? displaced.file.backUp()
             else { return false }
             reportCopy(copy)
@@ -135,8 +135,9 @@ extension Store {
     /// - Returns: Whether the file can be removed without losing data.
     private func merge(_ reading: FileReading, _ displaced: Displaced) -> Bool {
         switch reading {
-        case .contents(let contents):
-            transition { state in
+        case .contents(var contents):
+            if let seal = displaced.expected?.seal { contents.evidence.isUnread = seal.isIntact }
+            transition { [contents] state in
                 let actions = state.applyDisplaced(
                     contents, of: displaced.domain, loadedBefore: displaced.total, now: .now())
                 return ((), actions)

@@ -63,7 +63,7 @@ extension Store {
         if plan.format == .binary, expected.identity.size < 32_768 || plan.edits.count > 16 { return nil }
         let bytes: [UInt8]
         do throws(SystemCall.Failure) {
-            let source = try FileDescriptor(opening: file.path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+            let source = try FileDescriptor(openingUnseen: file.path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
             bytes = try source.read(upTo: Int(expected.identity.size))
         } catch {
             return nil
@@ -104,7 +104,7 @@ extension Store {
         if state.withLock({ $0.domains[domain]?.backedUp == version.hash }) { return }
         let kept: FileVersion
         do throws(SystemCall.Failure) {
-            let source = try FileDescriptor(opening: file.path, O_RDONLY | O_NONBLOCK)
+            let source = try FileDescriptor(openingUnseen: file.path, O_RDONLY | O_NONBLOCK)
             guard let (bytes, version, _) = try file.readWhole(source, openWriters: .readAnyway) else {
                 throw SystemCall.Failure(number: EBUSY)
             }

@@ -61,7 +61,17 @@ extension Store {
                     reading: reading, isOutdated: recovered.isOutdated(domain), now: .now())
                 return ((), actions)
             }
+            findSeal(of: domain)
         }
+    }
+
+    /// Finds the seal of a resumed domain's file, if the log has older versions from which a writer might go on.
+    private func findSeal(of domain: Domain) {
+        let resumed = state.withLock { $0.domains[domain].flatMap { $0.merge.history.isNew ? nil : $0.file } }
+        guard let resumed, let path = file(of: domain)?.path, let seal = Seal(ofFileAt: path, resumed.identity) else {
+            return
+        }
+        state.withLock { $0.domains[domain]?.file?.seal = seal }
     }
 
     /// Reads files on all cores, and adds undisturbed domains to the state.

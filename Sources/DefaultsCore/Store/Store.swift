@@ -80,8 +80,8 @@ package final class Store: Sendable {
     struct Displaced {
         var file: DisplacedFile
         var domain: Domain
-        /// The hash of the version that the save expected to replace.
-        var expected: ContentHash?
+        /// The version that the save expected to replace.
+        var expected: FileVersion?
         /// The last version that was merged or backed up.
         var known: FileVersion?
         /// `VersionHistory.total` before the save that displaced it.

@@ -135,7 +135,7 @@ extension StoreState {
     ) -> [StoreAction] {
         change(domain, source: .file, at: now) {
             $0.merge.displace(
-                contents.values, format: contents.format, changedAt: contents.time,
+                contents.values, format: contents.format, changedAt: contents.time, by: contents.evidence,
                 loadedBefore: total)
         }
     }
@@ -147,7 +147,8 @@ extension StoreState {
         return change(domain, source: .file, at: now) {
             $0.format = contents.format
             return $0.merge.reload(
-                contents.values, format: contents.format, changedAt: contents.time, isWhole: true)
+                contents.values, format: contents.format, changedAt: contents.time, by: contents.evidence,
+                isWhole: true)
         }
     }
 }
@@ -161,8 +162,7 @@ extension Merge {
     /// - Returns: The changes in the values in effect, and the values that lost.
     mutating func reload(_ contents: FileContents, mayBeRestore: Bool = true) -> Result {
         reload(
-            contents.values, format: contents.format, changedAt: contents.time,
-            writtenAt: contents.version.identity.modified, placedAt: contents.version.identity.changed,
+            contents.values, format: contents.format, changedAt: contents.time, by: contents.evidence,
             isWhole: contents.saveMark != nil, mayBeRestore: mayBeRestore)
     }
 }

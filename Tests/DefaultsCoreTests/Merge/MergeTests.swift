@@ -128,32 +128,37 @@ struct MergeTests {
         return merge
     }
 
-    @Test("An overruled writer that writes the same values again, as Foundation does, reverts nothing")
+    @Test("A writer that reads back what it wrote, and writes it again, as Foundation does, reverts nothing")
     func writesAgain() {
         var merge = overruledWriter()
         // Another key was set in the meantime, too.
         _ = merge.edit(["b": 1], time: now, writer: .testApp, sequence: 2)
         merge.markSaved(merge.pending, at: now)
-        let result = merge.reload(["a": 1, "f": 2, "g": 1], format: .xml, changedAt: after)
+        let repeated: DomainValues = ["a": 1, "f": 2, "g": 1]
+        let result = merge.reload(repeated, format: .xml, changedAt: after, isUnread: false, isInPlace: true)
         #expect(result.changes == [])
         #expect(Set(result.overruled.map(\.key)) == ["a", "b"])
         #expect(merge.current == ["a": 2, "b": 1, "f": 2, "g": 1])
-        merge.markSaved(merge.pending, at: after)
-        let again = merge.reload(["a": 1, "f": 2, "g": 2], format: .xml, changedAt: after)
-        #expect(again.changes == [KeyChange(key: "g", old: 1, new: 2)])
     }
 
-    @Test("An overruled writer that reverts its own change, and so recreates an older version, reverts nothing else")
-    func takesItsOwnBack() {
+    @Test(
+        "A file that holds what the last writer wrote is a restore if that writer can't have read it back",
+        arguments: [(1, true, true), (1, false, false), (501, false, true)])
+    func copiesAgain(milliseconds: Int64, isUnread: Bool, isInPlace: Bool) {
         var merge = overruledWriter()
-        let result = merge.reload(["a": 1, "f": 1, "g": 1], format: .xml, changedAt: after)
-        #expect(result.changes == [KeyChange(key: "f", old: 2, new: 1)])
-        #expect(merge.current == ["a": 2, "f": 1, "g": 1])
-        merge.markSaved(merge.pending, at: after)
-        // The other way round: the file again holds what it held when the writer was first overruled.
-        let other = merge.reload(["a": 1, "f": 2, "g": 1], format: .xml, changedAt: after)
-        #expect(other.changes == [KeyChange(key: "f", old: 1, new: 2)])
-        #expect(merge.current == ["a": 2, "f": 2, "g": 1])
+        let time = Timestamp(nanoseconds: now.nanoseconds + milliseconds * 1_000_000)
+        _ = merge.reload(
+            ["a": 1, "f": 2, "g": 1], format: .xml, changedAt: time, isUnread: isUnread, isInPlace: isInPlace)
+        #expect(merge.current == ["a": 1, "f": 2, "g": 1])
+        #expect(merge.pending.isEmpty)
+    }
+
+    @Test("A stale writer that goes on from its own version, although it was overruled, reverts nothing")
+    func goesOn() {
+        var merge = overruledWriter()
+        let result = merge.reload(["a": 1, "f": 2, "g": 2], format: .xml, changedAt: after)
+        #expect(result.changes == [KeyChange(key: "g", old: 1, new: 2)])
+        #expect(merge.current == ["a": 2, "f": 2, "g": 2])
     }
 
     @Test("A version written just before its file was replaced, and again afterwards, reverts nothing")
@@ -165,7 +170,9 @@ struct MergeTests {
         let first = merge.displace(["a": 1, "f": 2], format: .xml, changedAt: now, loadedBefore: loaded)
         #expect(first.changes == [KeyChange(key: "f", old: 1, new: 2)])
         merge.markSaved(merge.pending, at: now)
-        #expect(merge.reload(["a": 1, "f": 2], format: .xml, changedAt: after).changes == [])
+        let again = merge.reload(
+            ["a": 1, "f": 2], format: .xml, changedAt: after, isUnread: false, isInPlace: true)
+        #expect(again.changes == [])
         #expect(merge.current == ["a": 2, "f": 2])
         // The result is the same if the second version is displaced, too.
         let before = merge.history.total
@@ -190,58 +197,6 @@ struct MergeTests {
         #expect(result.changes == [KeyChange(key: "g", old: nil, new: 1)])
         #expect(result.overruled == [Overruled(key: "f", value: 2, writer: .file)])
         #expect(merge.current == ["a": 2, "f": 3, "g": 1])
-    }
-
-    @Test("A current writer that immediately repeats its write reverts nothing that was set in between")
-    func writesAgainAtOnce() {
-        var merge = Merge(base: ["a": 1, "f": 1])
-        _ = merge.reload(["a": 1, "f": 2], format: .xml, changedAt: before)
-        _ = merge.edit(["a": 2], time: now, writer: .testApp, sequence: 1)
-        merge.markSaved(merge.pending, at: now)
-        #expect(merge.reload(["a": 1, "f": 2], format: .xml, changedAt: after).changes == [])
-        #expect(merge.current == ["a": 2, "f": 2])
-    }
-
-    @Test("A writer that reverts its own change, which isn't saved yet, reverts nothing else")
-    func takesBackWhatWaits() {
-        var merge = Merge(base: ["a": 1, "f": 1])
-        _ = merge.edit(["a": 2], time: now, writer: .testApp, sequence: 1)
-        let loaded = merge.history.total
-        merge.markSaved(merge.pending, at: now)
-        _ = merge.displace(["a": 1, "f": 2], format: .xml, changedAt: now, loadedBefore: loaded)
-        let result = merge.reload(["a": 1, "f": 1], format: .xml, changedAt: after)
-        #expect(result.changes == [KeyChange(key: "f", old: 2, new: 1)])
-        #expect(merge.current == ["a": 2, "f": 1])
-    }
-
-    @Test("A recurring older version is a restore once other edits have been saved for a while")
-    func restoreLater() {
-        var merge = overruledWriter()
-        let hours = Timestamp(nanoseconds: 3_600_000_000_000)
-        _ = merge.edit(["c": 1], time: hours, writer: .testApp, sequence: 2)
-        merge.markSaved(merge.pending, at: hours)
-        _ = merge.reload(
-            ["a": 1, "f": 1, "g": 1], format: .xml, changedAt: Timestamp(nanoseconds: 2 * hours.nanoseconds))
-        #expect(merge.current == ["a": 1, "f": 1, "g": 1])
-        #expect(merge.pending.isEmpty)
-    }
-
-    @Test("A template that is copied again is a restore, although an edit was pending during the first copy")
-    func templateAgain() {
-        var merge = overruledWriter()
-        let later = Timestamp(nanoseconds: 60_000_000_000)
-        _ = merge.reload(["a": 1, "f": 2, "g": 1], format: .xml, changedAt: later)
-        #expect(merge.current == ["a": 1, "f": 2, "g": 1])
-    }
-
-    @Test("A recurring older version is a restore if its writer has loaded the current values since")
-    func restoreAfterOverruling() {
-        var merge = overruledWriter()
-        _ = merge.reload(["a": 2, "f": 2, "g": 5], format: .xml, changedAt: after)
-        #expect(merge.pending.isEmpty)
-        _ = merge.reload(["a": 1, "f": 1, "g": 1], format: .xml, changedAt: after)
-        #expect(merge.current == ["a": 1, "f": 1, "g": 1])
-        #expect(merge.pending.isEmpty)
     }
 
     @Test("A removed file removes all keys except those set afterwards")
@@ -297,47 +252,32 @@ struct MergeTests {
 
     private func seconds(_ count: Int64) -> Timestamp { Timestamp(nanoseconds: count * 1_000_000_000) }
 
-    @Test("A writer that removes the newest key and sets another means both if the key has existed for a while")
-    func removesTheLatest() {
+    @Test("If somebody has read the newest version, everything that the next writer changes is meant")
+    func laterWriterWins() {
         var renamed = setLongAgo([("fontSize", 12)])
-        _ = renamed.reload(["textSize": 12], format: .xml, changedAt: seconds(60))
+        _ = renamed.reload(["textSize": 12], format: .xml, changedAt: seconds(1), isUnread: false)
         #expect(renamed.current == ["textSize": 12])
         #expect(renamed.pending.isEmpty)
 
         var popped = setLongAgo([("stay", 0), ("key", 1)])
-        _ = popped.reload(["stay": 0, "other": 2], format: .xml, changedAt: seconds(60))
+        _ = popped.reload(["stay": 0, "other": 2], format: .xml, changedAt: seconds(2), isUnread: false)
         #expect(popped.current == ["stay": 0, "other": 2])
 
         // Reverting a key to its earlier value counts as much as a removal.
         var undone = setLongAgo([("width", 1), ("height", 1)], on: ["width": 0, "height": 0])
-        let result = undone.reload(["width": 1, "height": 0, "color": "red"], format: .xml, changedAt: seconds(60))
+        let result = undone.reload(
+            ["width": 1, "height": 0, "color": "red"], format: .xml, changedAt: seconds(2), isUnread: false)
         #expect(undone.current == ["width": 1, "height": 0, "color": "red"])
         #expect(result.overruled == [])
     }
 
-    @Test("An outdated version is recognized for ten seconds after its replacement, even if the clock steps back")
-    func tenSeconds() {
-        for (time, current) in [
-            (seconds(11), ["a": 1, "b": 1, "c": 1] as DomainValues), (seconds(-10), ["a": 1, "b": 1, "c": 1]),
-            (Timestamp(nanoseconds: 11_000_000_001), ["a": 1, "c": 1]), (seconds(-60), ["a": 1, "c": 1]),
-            (Timestamp(nanoseconds: .max), ["a": 1, "c": 1]), (Timestamp(nanoseconds: .min), ["a": 1, "c": 1]),
-        ] {
+    @Test("A writer that can't have read the newest version is stale however long it has held its values")
+    func heldForLong() {
+        for time in [seconds(2), seconds(11), seconds(3_600), Timestamp(nanoseconds: .max), seconds(-5)] {
             var merge = setLongAgo([("a", 1), ("b", 1)])
             _ = merge.reload(["a": 1, "c": 1], format: .xml, changedAt: time)
-            #expect(merge.current == current, "\(time)")
+            #expect(merge.current == ["a": 1, "b": 1, "c": 1], "\(time)")
         }
-        // This edit was saved long after it was made. Until then, a writer could load the version before.
-        var late = Merge(base: ["a": 1])
-        _ = late.edit(["b": 1], time: seconds(1), writer: .testApp, sequence: 1)
-        late.markSaved(late.pending, at: seconds(1), placedAt: seconds(60))
-        _ = late.reload(["a": 1, "c": 1], format: .xml, changedAt: seconds(61))
-        #expect(late.current == ["a": 1, "b": 1, "c": 1])
-        // The same if another store saved the edit.
-        var other = Merge(base: ["a": 1])
-        _ = other.reload(
-            ["a": 1, "b": 1], format: .xml, changedAt: seconds(1), placedAt: seconds(60), isWhole: true)
-        _ = other.reload(["a": 1, "c": 1], format: .xml, changedAt: seconds(61))
-        #expect(other.current == ["a": 1, "b": 1, "c": 1])
     }
 
     @Test("A lone foreign writer's changes are accepted, including reverts and removals")
@@ -357,25 +297,22 @@ struct MergeTests {
         _ = merge.reload(["result": 5, "tmp": 2], format: .xml, changedAt: seconds(7))
         #expect(merge.current == ["result": 5, "tmp": 2, "app": 1])
         merge.markSaved(merge.pending, at: seconds(7))
-        _ = merge.reload(["result": 6, "app": 1], format: .xml, changedAt: seconds(8))
+        _ = merge.reload(["result": 6, "app": 1], format: .xml, changedAt: seconds(8), isUnread: false)
         #expect(merge.current == ["result": 6, "app": 1])
     }
 
-    @Test("A file written early and moved into place late counts as written early")
-    func writtenEarly() {
-        var merge = setLongAgo([("a", 1), ("b", 1)])
-        // The writer had loaded the version before "b" and took two seconds.
-        _ = merge.reload(["a": 1, "c": 1], format: .xml, changedAt: seconds(60), writtenAt: seconds(2))
-        #expect(merge.current == ["a": 1, "b": 1, "c": 1])
-        // A backup older than the whole history isn't such a file, although its times are kept.
-        var restored = setLongAgo([("a", 1), ("b", 1), ("c", 1)])
-        _ = restored.reload(
-            ["a": 1, "b": 1, "old": 1], format: .xml, changedAt: seconds(60), writtenAt: seconds(-3600))
-        #expect(restored.current == ["a": 1, "b": 1, "old": 1])
-        // That holds for the oldest known version too, since the time of its appearance is unknown.
-        var whole = setLongAgo([("a", 1), ("b", 1)])
-        _ = whole.reload(["a": 2], format: .xml, changedAt: seconds(60), writtenAt: seconds(-3600))
-        #expect(whole.current == ["a": 2])
+    @Test("A file written long before the newest version is a copy, and everything in it is meant")
+    func oldCopy() {
+        for (written, current) in [
+            (seconds(-8), ["a": 1, "b": 1, "c": 1] as DomainValues), (seconds(-10), ["a": 1, "c": 1]),
+            (Timestamp(nanoseconds: .min), ["a": 1, "c": 1]),
+        ] {
+            var merge = setLongAgo([("a", 1), ("b", 1)])
+            _ = merge.reload(
+                ["a": 1, "c": 1], format: .xml, changedAt: seconds(60),
+                by: WriterEvidence(written: written, isUnread: true))
+            #expect(merge.current == current, "\(written)")
+        }
     }
 
     @Test("A clock that is set back hides no version from a writer that has loaded it")

@@ -10,13 +10,13 @@ struct VersionHistoryTests {
     func capacity() {
         var history = VersionHistory()
         for number in 0..<Int64(3 * VersionHistory.capacity) {
-            history.append(back: ["a": .some(.integer(number))], at: time, isForeign: false)
+            history.append(back: ["a": .some(.integer(number))], at: time)
             #expect(history.count <= VersionHistory.capacity)
             if number > VersionHistory.capacity { #expect(history.count >= VersionHistory.capacity * 7 / 8 - 1) }
         }
         // The newest version is the nearest to a file that differs from it in one key.
         let changed = history.keysChanged(
-            by: ["a": -1], differing: ["a"], at: time, writtenAt: time, readFrom: .xml)
+            by: ["a": -1], differing: ["a"], WriterEvidence(written: time, isUnread: true), readFrom: .xml)
         #expect(changed == ["a"])
     }
 
@@ -26,7 +26,7 @@ struct VersionHistoryTests {
         let keys = 1_000
         for number in 0..<Int64(200) {
             let step = (0..<keys).map { ("\($0)", PropertyListValue?.some(.integer(number))) }
-            history.append(back: Difference(uniqueKeysWithValues: step), at: time, isForeign: false)
+            history.append(back: Difference(uniqueKeysWithValues: step), at: time)
             #expect(history.count <= VersionHistory.keyCapacity / keys + 1)
         }
         #expect(history.count > VersionHistory.keyCapacity / keys / 2)
@@ -48,7 +48,7 @@ struct VersionHistoryTests {
     @Test("An empty difference adds no version")
     func emptyStep() {
         var history = VersionHistory()
-        history.append(back: [:], at: time, isForeign: true)
+        history.append(back: [:], at: time, writtenAt: time)
         #expect(history.count == 0)
     }
 }

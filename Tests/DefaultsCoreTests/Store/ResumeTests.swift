@@ -62,6 +62,8 @@ struct ResumeTests {
 
             let second = try fixture.resumedStore()
             try second.save(fixture.domain)
+            // Foundation's UserDefaults reads back what it has written, and finds the saved version.
+            #expect(try DomainValues.read(fixture.path) == ["a": 2, "b": 1])
             try RawFile.write(bytes, to: fixture.path)
             #expect(second.reload([fixture.domain]).isEmpty)
             #expect(fixture.values(second) == ["a": 2, "b": 1])

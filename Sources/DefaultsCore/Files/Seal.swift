@@ -1,0 +1,53 @@
+import CLinux
+import Glibc
+import Linux
+
+/// A seal on a version that a store saved, which the first read of the version breaks.
+///
+/// A program can't go on from a version that nobody has read. So if a seal is intact when a foreign writer writes the
+/// file, the writer had loaded an older version.
+///
+/// The seal is an access time of a second before the file's creation. On file systems that record reads, which is the
+/// default on Linux (`relatime`, mount(8)), the first read moves it. Stores read with `O_NOATIME`, which leaves it
+/// alone. Each save tries whether a read moves it; if not, the version has no seal.
+///
+/// This object refers to the file as long as it exists, even once another file has replaced it.
+package final class Seal: Sendable {
+    /// The maximum number of seals in a process, since each of them holds a descriptor open.
+    private static let capacity = 1_024
+    private static let count = ForkSafeMutex(0)
+
+    private let file: FileDescriptor
+
+    /// Refers to the seal of the file at a path; fails if it is broken, or if there are too many.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - identity: The identity of the file that should be there; `nil` for any.
+    init?(ofFileAt path: String, _ identity: FileIdentity? = nil) {
+        let isAvailable = Self.count.withLock { count in
+            count += 1
+            return count <= Self.capacity
+        }
+        guard isAvailable else {
+            Self.count.withLock { $0 -= 1 }
+            return nil
+        }
+        let number = linux_open_status(path)
+        file = FileDescriptor(owning: number)
+        guard number >= 0, isIntact, identity == nil || (try? file.status()).map(FileIdentity.init) == identity else {
+            return nil
+        }
+    }
+
+    deinit { Self.count.withLock { $0 -= 1 } }
+
+    /// Seals an open file that a store has just written.
+    static func set(on file: borrowing FileDescriptor) { _ = linux_seal(file.number) }
+
+    /// Whether nobody has read the file since it was sealed.
+    package var isIntact: Bool { Self.isIntact(on: file) }
+
+    /// Returns whether a store has sealed a file and nobody has read it since, whatever has been written into it.
+    static func isIntact(on file: borrowing FileDescriptor) -> Bool { linux_is_sealed(file.number) == 1 }
+}
