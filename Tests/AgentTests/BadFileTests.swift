@@ -248,8 +248,8 @@ struct BadFileTests {
                 return text.contains("errors       none") && text.contains("pending      none")
             }
             #expect(isSaved)
-            // "color" stays: the writer of the new file must have loaded the version before that key was set.
-            #expect(try values(place.path("a.b")) == ["size": "14", "color": "red", "shape": "round"])
+            // The version with "color" has been read above, so the writer of the new file may have removed the key.
+            #expect(try values(place.path("a.b")) == ["size": "14", "shape": "round"])
         }
     }
 

@@ -229,7 +229,7 @@ struct ClientState {
         return edit(domain, difference, at: time)
     }
 
-    /// Sets and removes keys of a domain, except those that already have the new value.
+    /// Sets and removes keys of a domain.
     mutating func edit(_ domain: Domain, _ values: Difference, at time: Timestamp) -> ClientEffects {
         let (changes, old) = changes(of: domain, by: values)
         if changes.isEmpty { return ClientEffects() }
@@ -267,19 +267,18 @@ struct ClientState {
         return expected.allSatisfy { key, value in values?[key] == value }
     }
 
-    /// Returns the part of an edit that changes values, and the previous values of its keys.
+    /// Returns the part of an edit to carry out, and the previous values of its keys.
+    ///
+    /// That is all of it, since another process may have changed a value that is still the same here: only the store
+    /// can tell. Values in memory are nobody else's, so there only changes count.
     ///
     /// This is a separate function so that it leaves no second reference to the dictionary, which would have to be
     /// copied when it is changed.
     private func changes(of domain: Domain, by values: Difference) -> (changes: Difference, old: DomainValues) {
-        guard let all = replicas[domain]?.values else { return (values.filter { $1 != nil }, [:]) }
-        // A damaged file lacks the values in effect, so even unchanged values must be saved.
-        let isDamaged = damages[domain] != nil
-        var (changes, old) = (values, DomainValues())
-        for (key, value) in values {
-            let before = all[key]
-            if before == value, !isDamaged { changes.removeValue(forKey: key) } else { old[key] = before }
-        }
+        let all = replicas[domain]?.values ?? [:]
+        let changes = ownLog == nil ? values : values.filter { $1 != all[$0] }
+        var old = DomainValues()
+        for key in changes.keys { old[key] = all[key] }
         return (changes, old)
     }
 

@@ -22,14 +22,14 @@ extension DomainFile {
     /// - Parameters:
     ///   - bytes: The new content; `nil` to remove the file.
     ///   - expected: The version last seen; `nil` if there should be no file.
-    ///   - newest: The time of the newest edit in the content, recorded for other stores.
+    ///   - edits: The edits that the content adds, whose times are recorded for other stores.
     ///   - lifetime: The lifetime of the store that saves.
     ///   - policy: The way to deal with a file that is open for writing.
     /// - Returns: The outcome, and the displaced file if the save was made.
     /// - Throws: `notSaved`. The file is then unchanged, unless the displaced file couldn't even be opened, or a file
     ///   that is written in place is torn.
     package func save(
-        _ bytes: [UInt8]?, expecting expected: FileVersion?, newest: Timestamp? = nil,
+        _ bytes: [UInt8]?, expecting expected: FileVersion?, adding edits: [String: Edit] = [:],
         by lifetime: StoreLifetime = .resident, _ policy: ObstaclePolicy = .wait
     ) throws(DefaultsError) -> SaveResult {
         do throws(SystemCall.Failure) {
@@ -37,7 +37,7 @@ extension DomainFile {
             // Don't create the missing target of a link: it may be on a file system that isn't mounted.
             if target != path, access(target, F_OK) != 0, errno == ENOENT { return .fileChanged }
             return try Replacement(
-                of: self, at: target, expecting: expected, newest: newest, by: lifetime, policy
+                of: self, at: target, expecting: expected, adding: edits, by: lifetime, policy
             ).run(bytes)
         } catch {
             if error.number == EILSEQ {

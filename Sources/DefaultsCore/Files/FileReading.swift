@@ -87,7 +87,12 @@ package struct FileContents: Sendable {
     /// The time of the newest edit if a store saved the contents, or else of the file's last change.
     package var time: Timestamp {
         // Clamp a time from the future: the contents are no newer than the file's last change.
-        saveMark?.newest.map { min($0, version.identity.changed) } ?? version.identity.changed
+        saveMark?.times.map { min($0.newest, version.identity.changed) } ?? version.identity.changed
+    }
+
+    /// Returns the time of a key's last change, or else the earliest time by which it had happened.
+    package func time(of key: String) -> Timestamp {
+        saveMark?.times.map { min($0[key], version.identity.changed) } ?? version.identity.changed
     }
 }
 

@@ -7,18 +7,18 @@ struct Replacement {
     let original: DomainFile
     let target: String
     let expected: FileVersion?
-    private let newest: Timestamp?
+    private let edits: [String: Edit]
     private let lifetime: StoreLifetime
     private let policy: ObstaclePolicy
 
     init(
-        of original: DomainFile, at target: String, expecting expected: FileVersion?, newest: Timestamp?,
-        by lifetime: StoreLifetime, _ policy: ObstaclePolicy
+        of original: DomainFile, at target: String, expecting expected: FileVersion?,
+        adding edits: [String: Edit], by lifetime: StoreLifetime, _ policy: ObstaclePolicy
     ) {
         self.original = original
         self.target = target
         self.expected = expected
-        self.newest = newest
+        self.edits = edits
         self.lifetime = lifetime
         self.policy = policy
     }
@@ -88,7 +88,7 @@ struct Replacement {
         do throws(SystemCall.Failure) {
             // Set the mark before writing the content, so that recovery can tell an incomplete version from a foreign
             // writer's.
-            SaveMark(hash: hash, newest: newest).set(on: new)
+            SaveMark(hash: hash, times: times()).set(on: new)
             try new.write(bytes)
             let file = try FileDescriptor(opening: temporaryPath, O_RDONLY)
             Seal.set(on: file)
@@ -99,6 +99,14 @@ struct Replacement {
             unlink(temporaryPath)
             throw error
         }
+    }
+
+    /// Returns the times of the new version's keys, as far as the version to replace and the edits tell.
+    private func times() -> KeyTimes? {
+        guard let expected else { return .after(edits, on: nil, writtenAt: nil) }
+        var mark: SaveMark?
+        if let old = try? openTarget() { mark = SaveMark(of: expected.hash, on: old) }
+        return .after(edits, on: mark?.times, writtenAt: expected.identity.changed)
     }
 
     /// Writes the new version into the existing file, unless that file has changed.
@@ -233,10 +241,11 @@ struct Replacement {
     private func overwrite(
         _ file: borrowing FileDescriptor, _ bytes: [UInt8], _ hash: ContentHash
     ) throws(SystemCall.Failure) -> FileVersion {
+        let times = times()
         try SystemCall.run { lseek(file.number, 0, SEEK_SET) }
         try file.write(bytes)
         try SystemCall.run { ftruncate(file.number, off_t(bytes.count)) }
-        SaveMark(hash: hash, newest: newest).set(on: file)
+        SaveMark(hash: hash, times: times).set(on: file)
         Seal.set(on: file)
         try file.synchronize()
         return try version(of: file, hash, seal(ofFileAt: target))

@@ -4,7 +4,7 @@ import Linux
 
 /// An extended attribute that distinguishes a file saved by a store from a file written by a foreign writer.
 ///
-/// It holds the hash of the file's content, the time of the newest edit in the content, and the identity of the file
+/// It holds the hash of the file's content, the times of the newest edits in the content, and the identity of the file
 /// that it was set on.
 ///
 /// A store merges the file's contents under the directory's lock before it saves. So another store that reads the
@@ -21,31 +21,33 @@ package struct SaveMark: Hashable, Sendable {
 
     /// The hash of the content.
     package var hash: ContentHash
-    /// The time of the newest edit in the content; `nil` if unknown.
-    package var newest: Timestamp?
+    /// The times of the edits in the content; `nil` if unknown.
+    package var times: KeyTimes?
 
-    package init(hash: ContentHash, newest: Timestamp?) {
+    package init(hash: ContentHash, times: KeyTimes?) {
         self.hash = hash
-        self.newest = newest
+        self.times = times
     }
 
     /// Reads the mark of a file with a given content; fails if no store wrote that content to this file.
     init?(of hash: ContentHash, on file: borrowing FileDescriptor) {
-        var text = [UInt8](repeating: 0, count: 96)
+        var text = [UInt8](repeating: 0, count: 2_048)
         let count = linux_attribute(file.number, Self.name, &text, text.count)
         guard count > 0 else { return nil }
         // Any program that may write the file may have set the attribute to anything.
         let words = text[..<count].split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
-        guard words.count == 4, words[0] == hash.description, Array(words[2...]) == Self.identity(of: file) else {
+        guard words.count >= 4, words[0] == hash.description, Array(words[2...3]) == Self.identity(of: file) else {
             return nil
         }
-        self.init(hash: hash, newest: Int64(words[1]).map(Timestamp.init(nanoseconds:)))
+        let newest = Int64(words[1]).map(Timestamp.init(nanoseconds:))
+        self.init(hash: hash, times: newest.map { KeyTimes(newest: $0, words: words[4...]) })
     }
 
     /// Sets the mark on a file that a store has written.
     func set(on file: borrowing FileDescriptor) {
         guard let identity = Self.identity(of: file) else { return }
-        let words = [hash.description, newest.map { "\($0.nanoseconds)" } ?? "-"] + identity
+        let newest = times.map { "\($0.newest.nanoseconds)" } ?? "-"
+        let words = [hash.description, newest] + identity + (times?.words ?? [])
         let text = Array(words.joined(separator: " ").utf8)
         // Without the mark, the file counts as a foreign writer's.
         _ = linux_set_attribute(file.number, Self.name, text, text.count)

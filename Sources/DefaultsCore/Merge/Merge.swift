@@ -77,6 +77,7 @@ package struct Merge: Sendable {
     ///   - disk: The file's values.
     ///   - format: The file's format.
     ///   - time: The time of the change. For a version that another store saved, the time of its newest edit.
+    ///   - times: The times of the keys' changes, for a version that another store saved.
     ///   - evidence: What is known about how a foreign writer came to write the file.
     ///   - isWhole: Whether the writer had loaded `base` or a later version, so that every difference is a change by
     ///     the writer.
@@ -84,9 +85,10 @@ package struct Merge: Sendable {
     /// - Returns: The changes in the values in effect, and the values that lost.
     package mutating func reload(
         _ disk: DomainValues, format: PropertyListFormat, changedAt time: Timestamp,
-        by evidence: WriterEvidence, isWhole: Bool = false, mayBeRestore: Bool = true
+        _ times: KeyTimes? = nil, by evidence: WriterEvidence, isWhole: Bool = false, mayBeRestore: Bool = true
     ) -> Result {
         parseBase()
+        func keyTime(_ key: String) -> Timestamp { times.map { min($0[key], time) } ?? time }
         let difference = Difference(from: base, to: disk, readFrom: format)
         let changed =
             isWhole
@@ -98,7 +100,7 @@ package struct Merge: Sendable {
             // If the key isn't in the difference, the file holds the value in `base` as precisely as its format can, so
             // use `base`.
             let theirs = difference[key] ?? base[key]
-            if decide(key, theirs, time, format, &result) { pending[key] = nil }
+            if decide(key, theirs, keyTime(key), format, &result) { pending[key] = nil }
         }
         for key in difference.keys where !changed.contains(key) && pending[key] == nil {
             // The writer had loaded an older version and didn't mean to change this key back, so restore the newer
@@ -107,7 +109,7 @@ package struct Merge: Sendable {
             result.overruled.append(Overruled(key: key, value: disk[key], writer: .file))
         }
         advance(by: difference, at: time, writtenAt: isWhole ? nil : evidence.written)
-        note(difference.keys.lazy.map { ($0, time) })
+        note(difference.keys.map { ($0, keyTime($0)) })
         for (key, edit) in pending where PropertyListValue.areSame(edit.value, disk[key], readFrom: format) {
             // The file holds the edit's value as precisely as its format can. The exact value stays in effect, as after
             // a save.
@@ -215,7 +217,7 @@ package struct Merge: Sendable {
             if let edit = pending[key] { return edit.time <= time }
             // The file is newer than the edit, but perhaps only because of other keys. This key is unchanged if the
             // file holds a value that the edit was meant to replace.
-            if baseTime <= time { return true }
+            if (keyTimes[key] ?? baseTime) <= time { return true }
             guard let former else { return false }
             return former[key, default: [nil]].contains { PropertyListValue.areSame($0, base[key], readFrom: format) }
         }

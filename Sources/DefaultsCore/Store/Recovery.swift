@@ -71,7 +71,7 @@ struct Recovery {
         versions = logged.totals(of: replaced)
         findUnsavedEdits(since: mark)
         // Edits may have been saved, and others made, after the log's end. So the times decide.
-        if isOutdated, case .contents(let contents) = reading { unsaved = unsaved.filter { $1.time >= contents.time } }
+        if isOutdated, case .contents(let contents) = reading { unsaved = unsaved.filter { $1.time >= contents.time(of: $0) } }
     }
 
     private static func find(
@@ -140,7 +140,7 @@ struct Recovery {
         for key in added { state.merge.base[key] = nil }
         // If the value that an edit was meant to replace is unknown, only the times decide.
         state.merge.pending = unsaved.filter {
-            added.contains($0) || known[$0] != nil || $1.time >= contents.time
+            added.contains($0) || known[$0] != nil || $1.time >= contents.time(of: $0)
         }
         state.earlierVersions = versions
         return state

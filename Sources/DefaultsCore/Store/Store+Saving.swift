@@ -136,7 +136,7 @@ extension Store {
         let hash = bytes.map(ContentHash.init)
         state.withLock { $0.willSave(plan, for: domain, hash: hash) }
         writeLog()
-        switch try file.save(bytes, expecting: plan.expected, newest: plan.newest, by: lifetime, policy) {
+        switch try file.save(bytes, expecting: plan.expected, adding: plan.edits, by: lifetime, policy) {
         case .fileChanged:
             savingState.hasRecovered = false
             let outcome = reloadBeforeSaving(at: domain, savingState)

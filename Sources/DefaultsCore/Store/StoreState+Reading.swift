@@ -162,7 +162,7 @@ extension Merge {
     /// - Returns: The changes in the values in effect, and the values that lost.
     mutating func reload(_ contents: FileContents, mayBeRestore: Bool = true) -> Result {
         reload(
-            contents.values, format: contents.format, changedAt: contents.time, by: contents.evidence,
-            isWhole: contents.saveMark != nil, mayBeRestore: mayBeRestore)
+            contents.values, format: contents.format, changedAt: contents.time, contents.saveMark?.times,
+            by: contents.evidence, isWhole: contents.saveMark != nil, mayBeRestore: mayBeRestore)
     }
 }
