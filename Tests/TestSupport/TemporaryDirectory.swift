@@ -3,8 +3,10 @@ import Glibc
 /// Creates an empty directory with a short path below `/tmp`, runs a test in it, and removes it with its contents.
 ///
 /// The path is short because a socket's path has at most 107 bytes.
-package func withTemporaryDirectory<Value>(_ body: (String) throws -> Value) throws -> Value {
-    let path = try makeTemporaryDirectory()
+package func withTemporaryDirectory<Value>(
+    in place: String = "/tmp", _ body: (String) throws -> Value
+) throws -> Value {
+    let path = try makeTemporaryDirectory(in: place)
     defer { removeTree(path) }
     return try body(path)
 }
@@ -21,8 +23,8 @@ package struct TestSystemError: Error, CustomStringConvertible {
 /// Creates an empty directory with a short path below `/tmp`.
 ///
 /// The caller removes it with `removeTree`.
-package func makeTemporaryDirectory() throws -> String {
-    var template = Array("/tmp/dt-XXXXXX".utf8CString)
+package func makeTemporaryDirectory(in place: String = "/tmp") throws -> String {
+    var template = Array("\(place)/dt-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw TestSystemError("mkdtemp") }
     return template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
 }

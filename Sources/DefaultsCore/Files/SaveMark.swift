@@ -31,16 +31,22 @@ package struct SaveMark: Hashable, Sendable {
 
     /// Reads the mark of a file with a given content; fails if no store wrote that content to this file.
     init?(of hash: ContentHash, on file: borrowing FileDescriptor) {
+        guard let words = Self.words(on: file), words[0] == hash.description else { return nil }
+        let newest = Int64(words[1]).map(Timestamp.init(nanoseconds:))
+        self.init(hash: hash, times: newest.map { KeyTimes(newest: $0, words: words[4...]) })
+    }
+
+    /// Returns whether a store has saved this file, whatever has been written into it since.
+    static func isSet(on file: borrowing FileDescriptor) -> Bool { words(on: file) != nil }
+
+    /// Returns the words of a file's mark; `nil` if it has none of its own.
+    private static func words(on file: borrowing FileDescriptor) -> [String]? {
         var text = [UInt8](repeating: 0, count: 2_048)
-        let count = linux_attribute(file.number, Self.name, &text, text.count)
+        let count = linux_attribute(file.number, name, &text, text.count)
         guard count > 0 else { return nil }
         // Any program that may write the file may have set the attribute to anything.
         let words = text[..<count].split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
-        guard words.count >= 4, words[0] == hash.description, Array(words[2...3]) == Self.identity(of: file) else {
-            return nil
-        }
-        let newest = Int64(words[1]).map(Timestamp.init(nanoseconds:))
-        self.init(hash: hash, times: newest.map { KeyTimes(newest: $0, words: words[4...]) })
+        return words.count >= 4 && Array(words[2...3]) == identity(of: file) ? words : nil
     }
 
     /// Sets the mark on a file that a store has written.
