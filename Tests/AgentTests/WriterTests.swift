@@ -1,8 +1,8 @@
+import DefaultsClient
+import DefaultsCore
 import Foundation
 import Glibc
 import ProgramSupport
-import DefaultsClient
-import DefaultsCore
 import PropertyList
 import TestSupport
 import Testing
@@ -112,7 +112,7 @@ struct WriterTests {
             after: "sed -i 's/12/14/; s/old/new/' ../loaded; mv ../loaded a.b.plist", size: 14, name: "new"),
     ]
 
-    /// What the agent goes through between the set and the write.
+    /// The fate of the agent between the set and the write.
     enum Life: CaseIterable { case running, restarted, killed }
 
     private func end(_ writer: Writer, _ life: Life, readsBetween: Bool = false) throws -> DomainValues {
@@ -157,6 +157,21 @@ struct WriterTests {
     func readByAnother(_ writer: Writer) throws {
         guard ForeignProcess.hasPython else { return }
         #expect(try end(writer, .running, readsBetween: true) == ["size": 12, "name": "new"])
+    }
+
+    @Test("An export that is edited and copied back is meant as a whole", .enabled(if: ForeignProcess.hasPython))
+    func exported() throws {
+        try AgentProcess.withAgent(prepare: {
+            try SavePatternTests.file.write(toFile: $0.path("a.b"), atomically: false, encoding: .utf8)
+        }) { agent in
+            #expect(try agent.defaults("write", "a.b", "size", "-int", "16").status == 0)
+            try agent.synchronize()
+            #expect(try agent.defaults("export", "a.b", agent.place.root + "/exported").status == 0)
+            let write = Writer.python("../exported", "d['size'] = 12; d['name'] = 'new'", isInPlace: true)
+            #expect(try agent.shell(write).status == 0)
+            try agent.synchronize()
+            #expect(try agent.defaults("read", "a.b", "size").output == "12\n")
+        }
     }
 
     @Test("An edit with sed right after a write is kept, time and again, as in the README")

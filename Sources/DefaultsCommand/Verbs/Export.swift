@@ -20,7 +20,8 @@ struct Export: ParsableCommand {
     @Argument(help: "The output file, or - for standard output.", completion: .file()) var path: FilePath
 
     func run() throws {
-        let values = try location.open(domain).values()
+        let domain = try location.open(domain)
+        let values = try domain.values()
         let bytes: [UInt8]
         do throws(PropertyListError) {
             bytes = try PropertyListValue.dictionary(values).write(as: path.isStandard ? .xml : .binary)
@@ -28,5 +29,6 @@ struct Export: ParsableCommand {
             throw Failure("\(error) Export it to a file, or use `read --plist binary`.", .dataError)
         }
         try OutputFile.write(bytes, to: path)
+        domain.noteRead()
     }
 }

@@ -28,6 +28,7 @@ package struct KeyTimes: Hashable, Sendable {
     ///   - edits: The edits that the new version adds.
     ///   - earlier: The times of the version that it replaces; `nil` if a foreign writer wrote that.
     ///   - time: The time when the version that it replaces was written; `nil` if there is none.
+    /// - Returns: The times; `nil` without edits.
     static func after(_ edits: [String: Edit], on earlier: KeyTimes?, writtenAt time: Timestamp?) -> KeyTimes? {
         guard let newest = edits.values.map(\.time).max() else { return nil }
         var times = KeyTimes(newest: newest, others: earlier?.others ?? time, listed: earlier?.listed ?? [:])

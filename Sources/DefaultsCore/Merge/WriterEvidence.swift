@@ -1,4 +1,4 @@
-/// What is known about how a foreign writer came to write a file.
+/// The evidence of how a foreign writer came to write a file.
 package struct WriterEvidence: Hashable, Sendable {
     /// Whether nobody had read the version before (see `Seal`), so that the writer had loaded an older one, or none;
     /// `nil` if that isn't known.

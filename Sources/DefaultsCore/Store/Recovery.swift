@@ -71,7 +71,9 @@ struct Recovery {
         versions = logged.totals(of: replaced)
         findUnsavedEdits(since: mark)
         // Edits may have been saved, and others made, after the log's end. So the times decide.
-        if isOutdated, case .contents(let contents) = reading { unsaved = unsaved.filter { $1.time >= contents.time(of: $0) } }
+        if isOutdated, case .contents(let contents) = reading {
+            unsaved = unsaved.filter { $1.time >= contents.time(of: $0) }
+        }
     }
 
     private static func find(
