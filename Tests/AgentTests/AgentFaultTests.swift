@@ -10,40 +10,44 @@ import Testing
 
 /// An agent that crashes or gets an error, at each system call of its work on files in turn.
 ///
-/// A normal run covers some of the calls and errors, in rotation. `FAULTS=all swift test --filter FaultTests` covers
-/// all of them, in three minutes.
+/// A normal run covers some of the calls and errors, in rotation, and some pairs of crashes.
+/// `FAULTS=all swift test --filter FaultTests` covers all of them, in ten minutes.
 @Suite("Faults in the agent's system calls", .enabled(if: Injection.isPossible))
 struct AgentFaultTests {
-    private static let domain = "org.example.app"
-    private static let before: DomainValues = ["old": "kept", "key": "before"]
-    private static let after = before.merging(["key": "after"]) { $1 }
-    private static let hasAll = ProcessInfo.processInfo.environment["FAULTS"] == "all"
+    static let domain = "org.example.app"
+    static let before: DomainValues = ["old": "kept", "key": "before"]
+    static let after = before.merging(["key": "after"]) { $1 }
+    static let hasAll = ProcessInfo.processInfo.environment["FAULTS"] == "all"
 
     /// A system call of the agent: its name, and its number among one thread's calls of that name.
-    private struct Call: Hashable, CustomStringConvertible {
+    struct Call: Hashable, CustomStringConvertible {
         var name: String
         var number: Int
         var description: String { "\(name) \(number)" }
     }
 
     /// The files on which calls fail.
-    private enum Spot: String, CaseIterable {
+    enum Spot: String, CaseIterable {
         case directory
         case file
         case temporary
         case log
+        case locks
 
-        func paths(of agent: AgentProcess) throws -> [String] {
+        func paths(in place: AgentProcess.Place) throws -> [String] {
             switch self {
-            case .directory: return [agent.place.preferences]
-            case .file: return [agent.place.path(domain)]
+            case .directory: return [place.preferences]
+            case .file: return [place.path(domain)]
             case .temporary:
                 let name = ContentHash(Array("\(domain).plist".utf8))
                 let new = ContentHash(try PropertyListValue.dictionary(after).write(as: .xml))
                 let old = ContentHash(try PropertyListValue.dictionary(before).write(as: .xml))
                 // Files that were displaced a moment ago may have the first names.
-                return (0..<16).map { "\(agent.place.preferences)/.defaultsd.\($0).\(name).\(new).\(old)" }
-            case .log: return [try agent.place.log(), try agent.place.log() + ".new-1"]
+                return (0..<16).map { "\(place.preferences)/.defaultsd.\($0).\(name).\(new).\(old)" }
+            case .log: return [try place.log(), try place.log() + ".new-1"]
+            case .locks:
+                return ["\(place.preferences)/.defaultsd.agent", "\(place.preferences)/.defaultsd.lock"]
+                    + [place.socket + ".lock", try place.log() + ".lock"]
             }
         }
     }
@@ -51,7 +55,7 @@ struct AgentFaultTests {
     // MARK: A place and its agent
 
     /// Runs a test with an agent that keeps edits in memory until a save is requested.
-    private func withAgent(_ body: (AgentProcess) throws -> Void) throws {
+    func withAgent<Result>(_ body: (AgentProcess) throws -> Result) throws -> Result {
         try AgentProcess.withAgent(
             prepare: { place in
                 try RawFile.write(
@@ -66,20 +70,20 @@ struct AgentFaultTests {
             place.path(Self.domain), with: PropertyListValue.dictionary(Self.before).write(as: .xml))
     }
 
-    private func values(_ place: AgentProcess.Place) throws -> DomainValues {
+    func values(_ place: AgentProcess.Place) throws -> DomainValues {
         guard case .dictionary(let values) = try PropertyListValue(parsing: RawFile.read(place.path(Self.domain)))
         else { return [:] }
         return values
     }
 
     /// Makes the edit, which the agent has acknowledged but may not have saved on return.
-    private func edit(_ agent: AgentProcess, key value: PropertyListValue = "after") throws {
+    func edit(_ agent: AgentProcess, key value: PropertyListValue = "after") throws {
         let domain = Domain(try DomainName(Self.domain))
         try agent.connect().edit(domain, ["key": value], replacesAll: false)
     }
 
     /// Makes the edit and returns once it is saved.
-    private func save(_ agent: AgentProcess) throws {
+    func save(_ agent: AgentProcess) throws {
         try edit(agent)
         try agent.synchronize()
     }
@@ -90,7 +94,7 @@ struct AgentFaultTests {
     }
 
     /// Expects nothing in the directory but the domains' files.
-    private func expectNoLeftovers(_ place: AgentProcess.Place, _ comment: String) {
+    func expectNoLeftovers(_ place: AgentProcess.Place, _ comment: String) {
         // Displaced files are kept for a second.
         _ = eventually(within: 60) { place.hiddenVersions == [] }
         let names = Set(names(in: place))
@@ -104,7 +108,8 @@ struct AgentFaultTests {
         at spots: [Spot], _ agent: AgentProcess, during body: () throws -> Void
     ) throws -> [Call] {
         let trace = agent.place.root + "/trace"
-        let tracing = try AttachedFault(agent.pid, at: spots.flatMap { try $0.paths(of: agent) }, nil, output: trace)
+        let paths = try spots.flatMap { try $0.paths(in: agent.place) }
+        let tracing = try AttachedFault(agent.pid, at: paths, nil, output: trace)
         defer { tracing.end() }
         try body()
         tracing.end()
@@ -127,7 +132,7 @@ struct AgentFaultTests {
         for (index, call) in calls.enumerated() where Self.hasAll || index % 4 == 1 {
             try withAgent { agent in
                 let fault = try AttachedFault(
-                    agent.pid, at: Spot.allCases.flatMap { try $0.paths(of: agent) },
+                    agent.pid, at: Spot.allCases.flatMap { try $0.paths(in: agent.place) },
                     "\(call.name):signal=KILL:when=\(call.number)")
                 let isAcknowledged = (try? edit(agent)) != nil
                 let isSaved = (try? agent.synchronize()) != nil
@@ -156,7 +161,7 @@ struct AgentFaultTests {
     }
 
     /// The injected faults, and those without effect: an agent needn't make all the calls that another one made.
-    private struct Faults {
+    struct Faults {
         private var count = 0
         private var ineffective: [String] = []
 
@@ -202,7 +207,7 @@ struct AgentFaultTests {
                         var fault: AttachedFault?
                         try body(agent, (what, String(cString: strerror(error.number)))) {
                             let attached = try AttachedFault(
-                                agent.pid, at: spot.paths(of: agent), "\(name):error=\(error.name)\(when)")
+                                agent.pid, at: spot.paths(in: agent.place), "\(name):error=\(error.name)\(when)")
                             fault = attached
                             return attached
                         }
@@ -323,7 +328,7 @@ struct AgentFaultTests {
     @Test("A command whose agent dies during a save reports that the edit was made but may not be on disk")
     func endWhileSaving() throws {
         try withAgent { agent in
-            let fault = try AttachedFault(agent.pid, at: Spot.temporary.paths(of: agent), "fsync:signal=KILL")
+            let fault = try AttachedFault(agent.pid, at: Spot.temporary.paths(in: agent.place), "fsync:signal=KILL")
             let outcome = try agent.defaults("write", Self.domain, "key", "after")
             fault.end(afterDeath: true)
             #expect(outcome.status == 69)
@@ -400,7 +405,7 @@ struct AgentFaultTests {
     /// Expects the agent to retry its change log with backoff, however often it saves, and to succeed once it can.
     private func expectPaceOfLog(_ agent: AgentProcess, _ injection: String?, mend: () -> Void = {}) throws {
         let trace = agent.place.root + "/trace"
-        let tracing = try AttachedFault(agent.pid, at: Spot.log.paths(of: agent), injection, output: trace)
+        let tracing = try AttachedFault(agent.pid, at: Spot.log.paths(in: agent.place), injection, output: trace)
         defer { tracing.end() }
         let (connection, domain) = (try agent.connect(), Domain(try DomainName(Self.domain)))
         for number in 0..<30 as Range<Int64> {
@@ -443,7 +448,7 @@ struct AgentFaultTests {
     func unasked() throws {
         try withAgent { agent in
             let fault = try AttachedFault(
-                agent.pid, at: try Spot.temporary.paths(of: agent) + Spot.log.paths(of: agent),
+                agent.pid, at: try Spot.temporary.paths(in: agent.place) + Spot.log.paths(in: agent.place),
                 "write,fsync:error=ENOSPC")
             defer { fault.end() }
             let logFault = try agent.defaults("write", Self.domain, "key", "after")
@@ -468,7 +473,7 @@ struct AgentFaultTests {
     @Test("The agent retries an unreadable file by itself, and logs the failure and the recovery once each")
     func unaskedReading() throws {
         try withAgent { agent in
-            let fault = try AttachedFault(agent.pid, at: Spot.file.paths(of: agent), "read,openat:error=EIO")
+            let fault = try AttachedFault(agent.pid, at: Spot.file.paths(in: agent.place), "read,openat:error=EIO")
             defer { fault.end() }
             try RawFile.replace(
                 agent.place.path(Self.domain), with: PropertyListValue.dictionary(Self.after).write(as: .xml))
@@ -494,7 +499,7 @@ struct AgentFaultTests {
     func hiddenName() throws {
         try withAgent { agent in
             let fault = try AttachedFault(
-                agent.pid, at: Spot.temporary.paths(of: agent), "unlink,unlinkat:error=EACCES")
+                agent.pid, at: Spot.temporary.paths(in: agent.place), "unlink,unlinkat:error=EACCES")
             defer { fault.end() }
             #expect(try agent.defaults("write", Self.domain, "key", "after").status == 0)
             // The agent checks the displaced file again after a second.
@@ -512,7 +517,7 @@ struct AgentFaultTests {
         try withAgent { agent in
             let follower = try agent.follow()
             _ = try follower.changes()
-            let fault = try AttachedFault(agent.pid, at: Spot.temporary.paths(of: agent), "fsync:error=EIO")
+            let fault = try AttachedFault(agent.pid, at: Spot.temporary.paths(in: agent.place), "fsync:error=EIO")
             #expect(try agent.defaults("write", Self.domain, "key", "after").status == 74)
             let changes = try follower.changes()
             #expect(changes == ["\(Self.domain): key before>after (app)", "\(Self.domain): unsaved"])
@@ -530,7 +535,7 @@ struct AgentFaultTests {
     @Test("Files of a directory that can't be listed for a while are found once it can")
     func listing() throws {
         try withAgent { agent in
-            let fault = try AttachedFault(agent.pid, at: Spot.directory.paths(of: agent), "getdents64:error=EIO")
+            let fault = try AttachedFault(agent.pid, at: Spot.directory.paths(in: agent.place), "getdents64:error=EIO")
             defer { fault.end() }
             try agent.shell("cd ..; cp -r p q; echo '{a = 1;}' > q/new.plist; mv p old; mv q p")
             try agent.synchronize()
@@ -556,7 +561,7 @@ struct AgentFaultTests {
             let follower = try agent.follow()
             _ = try follower.changes { try agent.defaults("write", Self.domain, "key", "one") }
             let fault = try AttachedFault(
-                agent.pid, at: Spot.log.paths(of: agent), "write,openat,unlink,unlinkat,ftruncate:error=EROFS")
+                agent.pid, at: Spot.log.paths(in: agent.place), "write,openat,unlink,unlinkat,ftruncate:error=EROFS")
             let changes = try follower.changes { try agent.defaults("write", Self.domain, "key", "two") }
             #expect(changes == ["\(Self.domain): key one>two (app)"])
             agent.kill()

@@ -25,15 +25,24 @@ final class AttachedFault {
     init(_ pid: pid_t, at paths: [String], _ injection: String?, output: String? = nil) throws {
         scratch = output == nil ? try makeTemporaryDirectory() : nil
         trace = output ?? "\(scratch ?? "")/trace"
-        var arguments = ["-f", "-y", "-o", trace]
-        for path in paths { arguments += ["-P", path] }
-        if let injection { arguments += ["-e", "inject=\(injection)"] }
-        strace = try RunningProgram("/usr/bin/strace", arguments + ["-p", "\(pid)"])
+        let command = Self.command(at: paths, injection, output: trace) + ["-p", "\(pid)"]
+        strace = try RunningProgram(command[0], Array(command[1...]))
         let isAttached = eventually {
             let tasks = namesOfFiles(in: "/proc/\(pid)/task")
             return !tasks.isEmpty && tasks.allSatisfy { Self.tracer(of: "/proc/\(pid)/task/\($0)") == strace.pid }
         }
         if !isAttached { throw AgentProcess.AgentFailure(description: "strace did not attach: \(strace.complaints())") }
+    }
+
+    /// Returns the command prefix that runs a program with the fault from its start, under strace's control.
+    static func launcher(at paths: [String], _ injection: String?, output: String = "/dev/null") -> [String] {
+        // The program keeps the pid.
+        command(at: paths, injection, output: output) + ["-D"]
+    }
+
+    private static func command(at paths: [String], _ injection: String?, output: String) -> [String] {
+        ["/usr/bin/strace", "-f", "-y", "-o", output] + paths.flatMap { ["-P", $0] }
+            + (injection.map { ["-e", "inject=\($0)"] } ?? [])
     }
 
     deinit {
