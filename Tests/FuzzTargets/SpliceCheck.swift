@@ -15,15 +15,15 @@ package enum SpliceCheck {
         _ = try splices(TangledDocument(choosing: bytes).bytes)
     }
 
-    /// Checks a splice of a document; returns whether there was one.
-    package static func splices(_ bytes: [UInt8]) throws(FuzzTarget.Finding) -> Bool {
+    /// Checks a splice of a document; returns whether there was one, or `nil` if the document isn't a dictionary.
+    package static func splices(_ bytes: [UInt8]) throws(FuzzTarget.Finding) -> Bool? {
         guard let document = try? PropertyListDocument(reading: bytes, limits: PropertyListLimits()),
             case .dictionary(var expected) = document.value
         else {
             // There is no expected result, but it must do no harm.
             _ = TextSplice.splice(edits, into: bytes, resultingCount: 4)
             _ = BinarySplice.splice(scalars, into: bytes, resultingCount: 4)
-            return false
+            return nil
         }
         let isBinary = document.format == .binary
         let edits = isBinary ? scalars : edits
