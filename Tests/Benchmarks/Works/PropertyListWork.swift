@@ -10,7 +10,36 @@ struct PropertyListWork {
     func works() throws -> [Work] {
         try (isQuick ? [20, 1_000] : [20, 1_000, 100_000]).flatMap { keys in
             try [PropertyListFormat.xml, .binary].flatMap { try works(keys: keys, format: $0) }
+        } + [("33 KB", 800), ("1 MB", 21_500)].map { try spliceWork(size: $0, keys: $1) }
+    }
+
+    /// Returns the change of a key in a binary file, whose other values are known.
+    private func spliceWork(size: String, keys: Int) throws -> Work {
+        let bytes = try Self.document(of: keys).write(as: .binary)
+        let count = max(1, 20_000 / keys)
+        func splice() throws -> [UInt8] {
+            let edits: [String: PropertyListValue?] = ["NSWindow Frame 1": .integer(1)]
+            guard let result = BinarySplice.splice(edits, into: bytes, resultingCount: keys) else {
+                throw BenchFailure("The splice was refused.")
+            }
+            return result
         }
+        let value = try PropertyListValue(parsing: splice())
+        return Work(
+            name: "change a key in \(size), binary property list", unit: .microseconds, rounds: isQuick ? 5 : 20,
+            contenders: [
+                .ours { { try Stopwatch.each(of: count) { _ in Sink.take(try splice().count) } } },
+                .peer("the same, and read back", package: "defaultsd") {
+                    {
+                        try Stopwatch.each(of: count) { _ in
+                            Sink.take(try PropertyListValue(parsing: splice()) == value ? 0 : 1)
+                        }
+                    }
+                },
+                .peer("written as a whole", package: "defaultsd") {
+                    { try Stopwatch.each(of: count) { _ in Sink.take(try value.write(as: .binary).count) } }
+                },
+            ])
     }
 
     private func works(keys: Int, format: PropertyListFormat) throws -> [Work] {
