@@ -37,7 +37,7 @@ package final class DisplacedFile: Sendable {
             if known?.hash == version.hash { return .unchanged(version) }
             var reading = original.parse(bytes, version)
             if case .contents(var contents) = reading {
-                if Seal.isIntact(on: file) { contents.evidence.isUnread = true }
+                if SaveMark.isSet(on: file) { contents.evidence.isUnread = Seal.isUnread(file, written: nil) }
                 reading = .contents(contents)
             }
             return reading

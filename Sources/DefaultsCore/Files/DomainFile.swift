@@ -166,7 +166,7 @@ package struct DomainFile: Sendable {
             contents.saveMark = SaveMark(of: version.hash, on: file)
             contents.evidence.isInPlace = isInPlace
             contents.evidence.isUnread =
-                Seal.isIntact(on: file) ? true : known?.seal?.isIntact ?? (SaveMark.isSet(on: file) ? false : nil)
+                known?.seal.map(\.isUnread) ?? (SaveMark.isSet(on: file) ? Seal.isUnread(file, written: nil) : nil)
             // The first version that is read has no earlier one from which a writer could go on.
             if contents.saveMark != nil, known != nil {
                 contents.version.seal = Seal(ofFileAt: path, version.identity)

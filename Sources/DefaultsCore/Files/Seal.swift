@@ -18,6 +18,8 @@ package final class Seal: Sendable {
     private static let count = ForkSafeMutex(0)
 
     private let file: FileDescriptor
+    /// The time when the store wrote the version.
+    private let written: Timestamp
 
     /// Refers to the seal of the file at a path; fails if it is broken, or if there are too many.
     ///
@@ -35,9 +37,9 @@ package final class Seal: Sendable {
         }
         let number = linux_open_status(path)
         file = FileDescriptor(owning: number)
-        guard number >= 0, isIntact, identity == nil || (try? file.status()).map(FileIdentity.init) == identity else {
-            return nil
-        }
+        let found = (try? file.status()).map(FileIdentity.init)
+        written = found?.modified ?? Timestamp(nanoseconds: .min)
+        guard let found, identity == nil || found == identity, Self.isIntact(on: file) else { return nil }
     }
 
     deinit { Self.count.withLock { $0 -= 1 } }
@@ -45,9 +47,23 @@ package final class Seal: Sendable {
     /// Seals an open file that a store has just written.
     static func set(on file: borrowing FileDescriptor) { _ = linux_seal(file.number) }
 
-    /// Whether nobody has read the file since it was sealed.
-    package var isIntact: Bool { Self.isIntact(on: file) }
+    /// Whether nobody has read the version; `nil` if that isn't known anymore.
+    package var isUnread: Bool? { Self.isUnread(file, written: written) }
 
-    /// Returns whether a store has sealed a file and nobody has read it since, whatever has been written into it.
-    static func isIntact(on file: borrowing FileDescriptor) -> Bool { linux_is_sealed(file.number) == 1 }
+    /// Returns whether nobody has read a version that a store saved; `nil` if that isn't known.
+    ///
+    /// If another program has written into the file and then somebody has read it, nobody knows what was read before.
+    ///
+    /// - Parameters:
+    ///   - file: The file that the store wrote, whatever has been written into it since.
+    ///   - written: The time when the store wrote it; `nil` if it has certainly been written since.
+    /// - Returns: Whether nobody has.
+    static func isUnread(_ file: borrowing FileDescriptor, written: Timestamp?) -> Bool? {
+        if isIntact(on: file) { return true }
+        guard let status = try? file.status() else { return nil }
+        let modified = Timestamp(status.st_mtim)
+        return modified == written || Timestamp(status.st_atim) < modified ? false : nil
+    }
+
+    private static func isIntact(on file: borrowing FileDescriptor) -> Bool { linux_is_sealed(file.number) == 1 }
 }

@@ -244,6 +244,14 @@ package struct Merge: Sendable {
         return true
     }
 
+    /// Limits all times to the current one, after a time that turned out to be in the future.
+    mutating func limitTimes(to now: Timestamp) {
+        baseTime = min(baseTime, now)
+        keyTimes = keyTimes.mapValues { min($0, now) }
+        for (key, edit) in pending { pending[key]?.time = min(edit.time, now) }
+        history.limitTimes(to: now)
+    }
+
     /// Records the times at which keys of `base` were set or removed.
     private mutating func note(_ times: some Sequence<(String, Timestamp)>) {
         for (key, time) in times { keyTimes[key] = time }

@@ -64,6 +64,12 @@ package struct VersionHistory: Sendable {
         steps.removeFirst(surplus)
     }
 
+    /// Limits all times to the current one.
+    mutating func limitTimes(to now: Timestamp) {
+        latest = min(latest, now)
+        if let written { self.written = (written.total, min(written.time, now)) }
+    }
+
     /// Infers which keys the writer of a file changed.
     ///
     /// A program loaded some version of the domain's file, changed a few keys, and wrote the whole file. Nothing

@@ -26,6 +26,9 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         return Timestamp(time)
     }
 
+    /// The time just before this one.
+    var predecessor: Timestamp { Timestamp(nanoseconds: max(nanoseconds, .min + 1) - 1) }
+
     /// Returns the time since another, limited to what fits, since clocks can be set to anything.
     func nanoseconds(since other: Timestamp) -> Int64 {
         let (difference, overflow) = nanoseconds.subtractingReportingOverflow(other.nanoseconds)

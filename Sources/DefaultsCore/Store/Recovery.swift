@@ -51,9 +51,10 @@ struct Recovery {
     ///   - reading: The file's current state.
     ///   - lastSequence: The last sequence number given to an edit of any other domain.
     ///   - isOutdated: Whether the log continued without the file from which it was recovered.
+    ///   - now: The current time. A later time in the log isn't believed: the clock was ahead.
     init(
         of domain: Domain, marks: [FileMark], records: [LogRecord], since oldest: Revision, reading: FileReading,
-        lastSequence: UInt64, isOutdated: Bool = false
+        lastSequence: UInt64, isOutdated: Bool = false, now: Timestamp
     ) {
         (self.domain, self.reading, self.records, self.lastSequence) = (domain, reading, records, lastSequence)
         // The earlier agent knew every domain that had a file, so a domain without marks had none.
@@ -70,6 +71,7 @@ struct Recovery {
         replaced = marks.filter { $0.hash != nil && $0.revision + 1 >= oldest }
         versions = logged.totals(of: replaced)
         findUnsavedEdits(since: mark)
+        limitTimes(to: now)
         // Edits may have been saved, and others made, after the log's end. So the times decide.
         if isOutdated, case .contents(let contents) = reading {
             unsaved = unsaved.filter { $1.time >= contents.time(of: $0) }
@@ -109,6 +111,15 @@ struct Recovery {
                     value: change.new, time: record.time, writer: changeSet.source, sequence: lastSequence)
             }
         }
+    }
+
+    /// Limits the times of edits that were made while the clock was ahead.
+    ///
+    /// The earlier agent saw every change to the file before the log's end, so a change that it didn't see is newer.
+    private mutating func limitTimes(to now: Timestamp) {
+        var limit = now
+        if case .rewritten(let contents) = finding { limit = min(now, contents.time.predecessor) }
+        for (key, edit) in unsaved where edit.time > now { unsaved[key]?.time = limit }
     }
 
     /// The identities of the edits in the log.

@@ -136,7 +136,7 @@ extension Store {
     private func merge(_ reading: FileReading, _ displaced: Displaced) -> Bool {
         switch reading {
         case .contents(var contents):
-            if let seal = displaced.expected?.seal { contents.evidence.isUnread = seal.isIntact }
+            if let seal = displaced.expected?.seal { contents.evidence.isUnread = seal.isUnread }
             transition { [contents] state in
                 let actions = state.applyDisplaced(
                     contents, of: displaced.domain, loadedBefore: displaced.total, now: .now())

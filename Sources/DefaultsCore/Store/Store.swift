@@ -162,7 +162,10 @@ package final class Store: Sendable {
 
     /// Runs a transition, then performs the actions that it returns.
     func transition<Value>(_ body: (inout StoreState) -> (Value, [StoreAction])) -> Value {
-        let (value, actions) = state.withLock { state in body(&state) }
+        let (value, actions) = state.withLock { state in
+            state.notice(.now())
+            return body(&state)
+        }
         perform(actions)
         return value
     }

@@ -16,7 +16,7 @@ extension StoreState {
     ) -> [StoreAction] {
         let recovery = Recovery(
             of: domain, marks: marks, records: records, since: oldest, reading: reading, lastSequence: lastSequence,
-            isOutdated: isOutdated)
+            isOutdated: isOutdated, now: now)
         for edit in recovery.appliedEdits { appliedEdits.note(edit) }
         lastSequence = recovery.lastSequence
         var actions: [StoreAction]
@@ -31,6 +31,7 @@ extension StoreState {
                 actions = applyFirstReading(recovery, now: now)
             }
         }
+        domains[domain]?.merge.limitTimes(to: now)
         return actions + restoreTrouble(recovery, now: now)
     }
 

@@ -13,12 +13,21 @@ struct StoreState {
     private let firstHead: Revision
     /// The sequence number of the last edit.
     var lastSequence: UInt64 = 0
+    /// The time of the last transition, by the clock.
+    private var latest = Timestamp(nanoseconds: .min)
     /// The edits that have been applied and must not be applied again.
     var appliedEdits = AppliedEdits()
 
     init(log: ChangeLog) {
         self.log = log
         firstHead = log.head
+    }
+
+    /// Notices if the clock has been set back: whatever happened before then counts as no later than now.
+    mutating func notice(_ now: Timestamp) {
+        defer { latest = now }
+        guard now < latest else { return }
+        for domain in domains.inUse.keys { domains[domain]?.merge.limitTimes(to: now) }
     }
 
     // MARK: Parts of transitions

@@ -25,17 +25,17 @@ struct SealTests {
     @Test("A seal outlasts our own reads, questions about the file, and the file's replacement", arguments: places)
     func intact(place: String) throws {
         try withSavedFile(in: place) { path, version in
-            #expect(version.seal?.isIntact == true)
+            #expect(version.seal?.isUnread == true)
             guard case .contents(let contents) = DomainFile(path: path).read(known: nil) else {
                 throw TestSystemError("The file wasn't read")
             }
             #expect(contents.values == ["a": "1"])
             _ = try RawFile.status(path)
             try RawFile.write("{a = 2;}", to: path)
-            #expect(version.seal?.isIntact == true)
+            #expect(version.seal?.isUnread == true)
             try RawFile.replace(path, with: Array("{a = 3;}".utf8))
             _ = try RawFile.read(path)
-            #expect(version.seal?.isIntact == true)
+            #expect(version.seal?.isUnread == true)
         }
     }
 
@@ -43,7 +43,31 @@ struct SealTests {
     func broken(place: String) throws {
         try withSavedFile(in: place) { path, version in
             _ = try RawFile.read(path)
-            #expect(version.seal?.isIntact == false)
+            #expect(version.seal?.isUnread == false)
+        }
+    }
+
+    @Test("What was written into the file before a read tells nothing of earlier reads")
+    func readBack() throws {
+        try withSavedFile(in: "/tmp") { path, version in
+            try RawFile.write("{a = 2;}", to: path)
+            _ = try RawFile.read(path)
+            #expect(version.seal != nil && version.seal?.isUnread == nil)
+        }
+    }
+
+    @Test("A read before a write into the file is known until the next read")
+    func readBefore() throws {
+        try withSavedFile(in: "/tmp") { path, version in
+            _ = try RawFile.read(path)
+            // The clock of the file system advances in ticks.
+            let isLater = try eventually {
+                try RawFile.write("{a = 2;}", to: path)
+                let status = try RawFile.status(path)
+                return Timestamp(status.st_mtim) > Timestamp(status.st_atim)
+            }
+            #expect(isLater)
+            #expect(version.seal?.isUnread == false)
         }
     }
 

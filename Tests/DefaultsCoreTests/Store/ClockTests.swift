@@ -137,4 +137,35 @@ struct ClockTests {
             #expect(run.state.log.head == head, "seed \(seed)")
         }
     }
+
+    @Test("Once the clock has been set back, a later change wins over those of the future")
+    func ahead() throws {
+        let domain = Domain(try DomainName("a.b"))
+        let (future, now) = (Timestamp(nanoseconds: 1_000_000), Timestamp(nanoseconds: 1_000))
+        var state = StoreState(log: ChangeLog())
+        state.notice(future)
+        _ = state.edit(EditRequest(domain: domain, values: ["a": 1], time: future, writer: .testApp), now: future)
+        state.notice(now)
+        var status = stat()
+        status.st_ctim.tv_nsec = 2_000
+        status.st_mtim = status.st_ctim
+        let file = FileVersion(identity: FileIdentity(status), hash: ContentHash(value: 1), isSettled: true)
+        let contents = FileContents(values: ["a": 2], format: .xml, version: file)
+        _ = state.apply(.contents(contents), of: domain, isBaseline: false, now: Timestamp(nanoseconds: 3_000))
+        #expect(state.domains[domain]?.merge.current == ["a": 2])
+    }
+
+    @Test("An unsaved edit that was made while the clock was ahead loses to a change that the agent didn't see")
+    func leftOver() throws {
+        try withStoreFixture { fixture in
+            try RawFile.write(PropertyListValue.dictionary(["a": 1, "b": 1]).write(as: .xml), to: fixture.path)
+            let first = try fixture.storeWithLog()
+            let future = Timestamp(nanoseconds: Timestamp.now().nanoseconds + 30_000_000_000)
+            let edit = EditRequest(domain: fixture.domain, values: ["a": 2], time: future, writer: .testApp)
+            _ = first.transition { ($0.edit(edit, now: future).revision, []) }
+            try RawFile.replace(fixture.path, with: PropertyListValue.dictionary(["a": 3, "b": 1]).write(as: .xml))
+            let second = try fixture.resumedStore()
+            #expect(fixture.values(second) == ["a": 3, "b": 1])
+        }
+    }
 }
