@@ -35,6 +35,11 @@ struct Defaultsd: ParsableCommand {
     @Option(help: .hidden)
     var endWithParent: Int32?
 
+    static func main() {
+        Signals.block()
+        main(nil)
+    }
+
     func run() throws {
         StandardDescriptors.openClosed()
         let files = OpenFiles.numbers

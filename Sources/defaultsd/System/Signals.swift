@@ -23,14 +23,27 @@ struct Signals: Sendable {
     /// The number of the signal that says that the process which started a private agent has exited.
     static let parentEnded = SIGUSR1
 
-    /// Blocks the signals, which stay pending until they are read.
+    private static let ending = [SIGTERM, SIGINT]
+    private static let controlling = ending + [SIGHUP, SIGUSR2, parentEnded]
+
+    /// Blocks the signals that control the agent, which stay pending until they are read.
+    ///
+    /// Called first, since some of them would otherwise end a program that has just started.
+    static func block() {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        for signal in controlling { sigaddset(&signals, signal) }
+        sigprocmask(SIG_BLOCK, &signals, nil)
+    }
+
+    /// Opens the descriptors, and blocks the signals, which stay pending until they are read.
     ///
     /// Must be called before any other thread starts, since threads inherit the signal mask.
     ///
     /// - Throws: A `DefaultsError` if no file descriptor is left.
     init() throws(DefaultsError) {
-        starting = try SignalDescriptor([SIGTERM, SIGINT])
-        control = try SignalDescriptor([SIGTERM, SIGINT, SIGHUP, SIGUSR2, Self.parentEnded])
+        starting = try SignalDescriptor(Self.ending)
+        control = try SignalDescriptor(Self.controlling)
         events = try SignalDescriptor([Self.eventNumber])
     }
 }
