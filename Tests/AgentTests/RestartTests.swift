@@ -61,7 +61,8 @@ struct RestartTests {
             let changes = try second.follow(.after(follower.cursor)).changes()
             #expect(
                 changes.sorted() == [
-                    "changed: key before>after (file)", "changed: unknown", "gone: unknown", "new: key ->after (file)",
+                    "changed: key before>after (file)", "changed: unknown", "gone: key before>- (file)",
+                    "gone: unknown", "new: key ->after (file)",
                 ])
         }
     }

@@ -143,7 +143,7 @@ struct Recovery {
     /// Returns the state of a rewritten domain before its file is merged: the last certain version, as far as the log's
     /// records tell, and the edits that it lacks.
     func state(before contents: FileContents) -> DomainState {
-        let known = logged.values(without: certain.pending, replacing: overwritten.merging(replacedBefore) { $1 })
+        let known = known
         var state = DomainState()
         state.merge = Merge(base: contents.values, logged)
         for (key, value) in known { state.merge.base[key] = value }
@@ -157,6 +157,26 @@ struct Recovery {
         }
         state.earlierVersions = versions
         return state
+    }
+
+    /// Returns the state of a removed domain before the loss of its file is merged: the last certain version, as far as
+    /// the log's records tell, and the edits that it lacks.
+    func stateBeforeLoss() -> DomainState {
+        var state = DomainState()
+        state.merge = Merge(base: known.compactMapValues(\.self), logged)
+        state.merge.pending = unsaved
+        state.earlierVersions = versions
+        return state
+    }
+
+    /// The earliest time at which the file may have been removed.
+    ///
+    /// Unsaved edits stand, since they may have been made after the loss, and so do edits that arrive later.
+    var earliestLoss: Timestamp { unsaved.values.map(\.time).reduce(logged.time, min) }
+
+    /// The values of the last certain version that are in the log's records.
+    private var known: Difference {
+        logged.values(without: certain.pending, replacing: overwritten.merging(replacedBefore) { $1 })
     }
 
     /// Returns whether the contents are byte-for-byte those of an earlier version.

@@ -25,10 +25,10 @@ extension StoreState {
             actions = apply(reading, of: domain, isBaseline: false, now: now)
         } else {
             replaced[domain] = recovery.replaced.isEmpty ? nil : recovery.replaced
-            if case .rewritten(let contents) = recovery.finding {
-                actions = merge(contents, recovery, now: now)
-            } else {
-                actions = applyFirstReading(recovery, now: now)
+            switch recovery.finding {
+            case .rewritten(let contents): actions = merge(contents, recovery, now: now)
+            case .removed: actions = mergeLoss(recovery, now: now)
+            case .logged, .new, .unreadable: actions = applyFirstReading(recovery, now: now)
             }
         }
         domains[domain]?.merge.limitTimes(to: now)
@@ -46,7 +46,15 @@ extension StoreState {
         return actions + publish(.unknown(domain), at: now)
     }
 
-    /// Applies the first reading of a file that holds a logged version, is gone, or can't be read.
+    /// Merges the removal of a file while no agent was running.
+    private mutating func mergeLoss(_ recovery: Recovery, now: Timestamp) -> [StoreAction] {
+        let domain = recovery.domain
+        domains[domain] = recovery.stateBeforeLoss()
+        let actions = change(domain, source: .file, at: now) { $0.merge.removeFile(at: recovery.earliestLoss) }
+        return actions + publish(.unknown(domain), at: now)
+    }
+
+    /// Applies the first reading of a file that holds a logged version, or can't be read.
     private mutating func applyFirstReading(_ recovery: Recovery, now: Timestamp) -> [StoreAction] {
         let domain = recovery.domain
         var actions = apply(recovery.reading, of: domain, isBaseline: true, now: now)

@@ -263,17 +263,42 @@ struct ResumeTests {
         }
     }
 
-    @Test("A file removed while no agent was running is reported as an unknown change")
+    @Test("The removal of a file while no agent was running is a change with the last known values as old ones")
     func removedWhileAway() throws {
+        try withStoreFixture { fixture in
+            try RawFile.write("{ unlogged = 1; }", to: fixture.path)
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["a": 1, "b": 1, "c": 1])
+            fixture.edit(first, ["c": nil])
+            try first.save(fixture.domain)
+            fixture.edit(first, ["b": 2, "new": 2])
+            unlink(fixture.path)
+            let second = try fixture.resumedStore()
+            #expect(second.events.suffix(2) == ["file: a", "unknown"])
+            #expect(
+                second.records.suffix(2).first?.changeSet?.changes == [KeyChange(key: "a", old: 1, new: nil)])
+            // These edits may have been made after the loss.
+            #expect(fixture.values(second) == ["b": 2, "new": 2])
+            #expect(second.pending().map(\.edits) == [2])
+
+            let third = try fixture.resumedStore()
+            #expect(third.records == second.records)
+            try third.save(fixture.domain)
+            #expect(try DomainValues.read(fixture.path) == ["b": 2, "new": 2])
+        }
+    }
+
+    @Test("An edit made after a file was removed while no agent was running is applied when it arrives")
+    func editAfterRemoval() throws {
         try withStoreFixture { fixture in
             let first = try fixture.storeWithLog()
             fixture.edit(first, ["a": 1])
             try first.save(fixture.domain)
             unlink(fixture.path)
-            letTimePass()
+            let time = Timestamp.now()
             let second = try fixture.resumedStore()
-            #expect(second.events == ["app: a", "unknown"])
-            #expect(fixture.values(second) == [:])
+            fixture.edit(second, ["a": 2], at: time)
+            #expect(fixture.values(second) == ["a": 2])
         }
     }
 
