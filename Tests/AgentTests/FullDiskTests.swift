@@ -140,6 +140,74 @@ struct FullDiskTests {
     }
 
     @Test(
+        "A restart waits until edits are saved that the change log can't keep", arguments: [true, false])
+    func restart(isLogFull: Bool) throws {
+        try AgentProcess.withPlace { root in
+            try RawFile.makeDirectory(root.state)
+            let disks = try [root.preferences, root.state].map { try SmallFileSystem(at: $0, bytes: 128 << 10) }
+            let place = AgentProcess.Place(
+                preferences: disks[0].path, runtime: root.runtime, state: disks[1].path)
+            let ready = try ReadySocket()
+            let agent = try RunningProgram(
+                Programs.defaultsd, [], environment: place.environment.merging(["NOTIFY_SOCKET": ready.name]) { $1 })
+            try #require(eventually { ready.hasCome() })
+            func defaults(_ arguments: String...) throws -> Programs.Outcome {
+                try Programs.run(Programs.defaults, arguments, environment: place.environment)
+            }
+            if !isLogFull {
+                try #require(defaults("write", "org.defaultsd.agent", "HistoryExcludes", "-array", "*/key").status == 0)
+            }
+            try #require(defaults("write", "a.b", "key", "before").status == 0)
+            try disks[..<(isLogFull ? 2 : 1)].forEach(fill)
+            let long = String(repeating: "x", count: 8_000)
+            #expect(try defaults("write", "a.b", "key", long).status == 74)
+
+            agent.signal(SIGUSR2)
+            let isReported = try eventually { try defaults("status").output.contains("keeps running until") }
+            #expect(isReported)
+            #expect(try defaults("read", "a.b", "key").output == long + "\n")
+            #expect(!ready.states().contains("RELOADING=1"))
+            for disk in disks { unlink(disk.path + "/fill") }
+            #expect(try defaults("sync").status == 0)
+            try #require(eventually { ready.hasCome(times: 2) })
+            #expect(try defaults("read", "a.b", "key").output == long + "\n")
+            #expect(try !defaults("status").output.contains("keeps running until"))
+            agent.signal(SIGTERM)
+            #expect(agent.status() == 0)
+            #expect(agent.complaints().contains("Edits of a.b can be neither saved nor written to the change log"))
+        }
+    }
+
+    @Test("A tail's agent doesn't hand over, or end, before edits are saved that the change log can't keep")
+    func handover() throws {
+        try AgentProcess.withPlace { root in
+            let disk = try SmallFileSystem(at: root.preferences, bytes: 128 << 10)
+            let place = AgentProcess.Place(preferences: disk.path, runtime: root.runtime)
+            let tail = try RunningProgram(Programs.defaults, ["tail", "--json"], environment: place.environment)
+            _ = try tail.objects(upTo: "ready")
+            func defaults(_ arguments: String...) throws -> Programs.Outcome {
+                try Programs.run(Programs.defaults, arguments, environment: place.environment)
+            }
+            try #require(defaults("write", "org.defaultsd.agent", "HistoryExcludes", "-array", "*/key").status == 0)
+            try #require(defaults("write", "a.b", "key", "before").status == 0)
+            try fill(disk)
+            let long = String(repeating: "x", count: 8_000)
+            #expect(try defaults("write", "a.b", "key", long).status == 74)
+            tail.signal(SIGKILL)
+            _ = tail.status()
+
+            let refused = try RunningProgram(Programs.defaultsd, [], environment: place.environment)
+            #expect(refused.status() == 75)
+            #expect(try defaults("read", "a.b", "key").output == long + "\n")
+            unlink(disk.path + "/fill")
+            #expect(try defaults("sync").status == 0)
+            #expect(try values(place.path("a.b")) == ["key": .string(long)])
+            let hasEnded = eventually { !RawFile.exists(place.socket) }
+            #expect(hasEnded)
+        }
+    }
+
+    @Test(
         "An app's failed save reports the full disk with its errno, with and without an agent",
         arguments: [true, false])
     func app(hasAgent: Bool) throws {

@@ -25,6 +25,12 @@ extension Store {
         return exclusions.edits(pending, of: domain).count < pending.count
     }
 
+    /// Returns the domains with pending edits that would be lost with the agent, in order.
+    package func unlogged() -> [Domain] {
+        let domains = pending().map(\.domain)
+        return logProblem == nil ? domains.filter(hasEditsNotLogged) : domains
+    }
+
     /// Makes the exclusions known to later agents, and whether they have been applied to what is in the history.
     func rememberExclusions() {
         let (location, exclusions, mustRedact) = logFile.withLock { ($0.location, $0.exclusions, $0.mustRedact) }

@@ -67,6 +67,8 @@ actor Engine: Service {
     var systemProblems: [DefaultsError] = []
     /// The last reported problems of the settings.
     private var settingsProblems: [String] = []
+    /// The reason why the agent can't restart yet as the installed version.
+    var restartProblem: DefaultsError?
     /// Whether a thread maintains the history, and whether that must be done once more afterwards.
     private var isMaintaining = false
     private var needsMaintenance = false
@@ -144,49 +146,6 @@ actor Engine: Service {
     func run() async throws {
         await waitForEnd()
         await end()
-    }
-
-    /// Saves pending edits.
-    private func end() async {
-        _ = await save(store.pending().map(\.domain), until: .now())
-        await readOnce(within: .seconds(5))
-        _ = await save(store.pending().map(\.domain), until: .now() + .seconds(5))
-        _ = await onDiskSaving { $0.examineDisplaced() }
-        // Changes that foreign writers made to displaced files are now pending.
-        for (domain, error) in await save(store.pending().map(\.domain), until: .now() + .seconds(5)) {
-            let fate =
-                if store.logProblem != nil {
-                    "and the change log can't be written, so they are lost if their programs have ended"
-                } else if store.hasEditsNotLogged(of: domain) {
-                    "the change log keeps them for the next agent, except those with keys in HistoryExcludes, which "
-                        + "are lost if their programs have ended"
-                } else {
-                    "the change log keeps them for the next agent"
-                }
-            log.logger.error("Edits of \(domain) were not saved; \(fate): \(error)")
-        }
-        let left = await onDiskSaving { store in
-            _ = store.examineDisplaced()
-            return store.displacedPaths
-        }
-        await onDiskSaving { $0.closeLog() }
-        for path in left {
-            log.logger.notice(
-                "A displaced file is still being written, or could not be saved; it stays for the next agent: \(path)")
-        }
-    }
-
-    /// Reads what has changed, unless that takes too long; the next agent then reads it.
-    private func readOnce(within limit: TimeAmount) async {
-        let (end, latch) = AsyncStream<Never>.makeStream()
-        start { engine in
-            await engine.drain()
-            await engine.finishReloads()
-            latch.finish()
-        }
-        let timer = eventLoop.scheduleTask(in: limit) { latch.finish() }
-        for await _ in end {}
-        timer.cancel()
     }
 
     // MARK: Threads

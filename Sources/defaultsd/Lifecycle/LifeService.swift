@@ -28,6 +28,8 @@ final class LifeService: Service {
 
     private struct State {
         var reason: AgentEnd?
+        /// Whether a restart waits until no edit would be lost.
+        var isRestartDelayed = false
         var parentHasEnded = false
     }
 
@@ -83,9 +85,29 @@ final class LifeService: Service {
             log.logger.error("\(problem) This version keeps running.")
             return false
         }
+        if !engine.store.unlogged().isEmpty {
+            delayRestart()
+            return false
+        }
         state.withLock { $0.reason = $0.reason ?? .restart }
         end.continuation.finish()
         return reason == .restart
+    }
+
+    /// Restarts once no edit would be lost.
+    private func delayRestart() {
+        let isDelayed = state.withLock { state in
+            defer { state.isRestartDelayed = true }
+            return state.isRestartDelayed
+        }
+        if isDelayed { return }
+        engine.assumeIsolated { engine in
+            engine.start { engine in
+                await engine.saveUnloggedBeforeRestart()
+                self.state.withLock { $0.isRestartDelayed = false }
+                kill(getpid(), SIGUSR2)
+            }
+        }
     }
 }
 

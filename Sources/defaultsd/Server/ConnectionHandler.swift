@@ -186,9 +186,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             try SubscriptionLimits.check(request.filter, beside: subscriptions.values)
             send(.history(try server.store.history(request)), to: number)
         case .status: send(.status(StatusReport.fields(of: server)), to: number)
-        case .handOver:
-            try server.handOver()
-            send(.handingOver, to: number)
+        case .handOver: handOver(number)
         }
     }
 
@@ -205,6 +203,21 @@ final class ConnectionHandler: ChannelInboundHandler {
             pid: Int64(AppIdentity.current.pid), directory: server.directory.path, system: server.store.system,
             cursor: server.store.cursor, protocolVersion: min(versions.upperBound, ours.upperBound))
         send(.welcome(welcome), to: number)
+    }
+
+    /// Ends the agent, unless it would lose edits.
+    private func handOver(_ number: UInt64) {
+        guard let context else { return }
+        let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        Task(executorPreference: server.executor) {
+            do throws(DefaultsError) {
+                try await bound.value.server.handOver()
+                bound.value.send(.handingOver, to: number)
+            } catch {
+                bound.value.send(.failure(error), to: number)
+            }
+            bound.value.context?.flush()
+        }
     }
 
     /// Passes a conditional edit to the engine, which applies it under the file's lock.

@@ -228,13 +228,14 @@ final class Server: Service, EngineSubscribers {
 
     /// Ends a private agent so that another agent can take over.
     ///
-    /// - Throws: `agentRefused` if this is an ordinary agent.
-    func handOver() throws(DefaultsError) {
+    /// - Throws: `agentRefused` if this is an ordinary agent; `notSaved` if edits would be lost.
+    func handOver() async throws(DefaultsError) {
         guard isPrivate else {
             throw DefaultsError(
                 .agentRefused,
                 "This agent was not started by `defaults tail`, so it does not hand over. To stop it, send SIGTERM.")
         }
+        if let problem = await engine.saveUnlogged() { throw problem }
         log.logger.info("Handing over to another agent.")
         end()
     }
@@ -256,7 +257,10 @@ final class Server: Service, EngineSubscribers {
     }
 
     private func endIfAlone() {
-        if endsWhenAlone.value, connections.value.isEmpty { end() }
+        guard endsWhenAlone.value, connections.value.isEmpty else { return }
+        if store.unlogged().isEmpty { return end() }
+        // Nobody would learn that edits were lost: the process that could have shown it has exited.
+        eventLoop.scheduleTask(in: .seconds(1)) { self.endIfAlone() }
     }
 
     // MARK: Events

@@ -40,13 +40,14 @@ enum StatusReport {
                 store.historyFiles.map { file in
                     ["path": .string(file.path), "bytes": .integer(Int64(file.bytes))]
                 }),
-            "errors": .array(errors(of: store)),
+            "errors": .array(errors(of: store, server.engine.assumeIsolated { $0.restartProblem })),
         ]) { $1 }
     }
 
-    private static func errors(of store: Store) -> [PropertyListValue] {
-        let ofLog = [store.logProblem, store.archiveProblem]
-        let own = ([store.directory.problem, store.directory.exposure] + ofLog).compactMap(\.self)
+    private static func errors(of store: Store, _ restartProblem: DefaultsError?) -> [PropertyListValue] {
+        let own = [
+            store.directory.problem, store.directory.exposure, store.logProblem, store.archiveProblem, restartProblem,
+        ].compactMap(\.self)
         let ofDirectories = (own + store.system.problems).map {
             ["message": .string($0.description)] as DomainValues
         }
