@@ -279,6 +279,43 @@ struct UndoTests {
         }
     }
 
+    @Test(
+        "Past values that depend on a lost change are named, and later ones are certain", arguments: [nil, 2, 4, 6])
+    func lostChange(number: Int?) throws {
+        try AgentProcess.withPlace { place in
+            let first = try AgentProcess(place)
+            for number in 1...6 { try write(first, "org.a", "key", "value\(number)") }
+            first.kill()
+            let log = try place.log()
+            if let number {
+                var bytes = try RawFile.read(log)
+                // The first record with the text; the value is also the old one in the next record.
+                let text = Array("value\(number)".utf8)
+                let index = try #require(bytes.indices.first { bytes[$0...].starts(with: text) })
+                bytes[index] ^= 1
+                try RawFile.replace(log, with: bytes)
+            } else {
+                var archive = HistoryArchive(path: String(log.dropLast(4)) + ".archive")
+                let recovered = try ChangeLogFile.recover(from: log, limits: Frame.messageLimits).intactLog
+                try archive.append(Array(try #require(recovered).records.prefix(3)))
+                unlink(log)
+            }
+            let agent = try AgentProcess(place)
+            defer { agent.kill() }
+            try write(agent, "org.a", "other", "1")
+            for past in 1...6 {
+                let outcome = try agent.defaults("read", "org.a", "key", "--at", "\(past)")
+                let isCertain = number.map { past >= $0 && $0 < 6 } ?? false
+                #expect(outcome.status == (isCertain ? 0 : 65), "\(past): \(outcome)")
+                if isCertain { #expect(outcome.output == "value\(past)\n") }
+            }
+            let last = try agent.connect().welcome.cursor.revision
+            #expect(try agent.defaults("read", "org.a", "key", "--at", "\(last)").status == 0)
+            #expect(try agent.defaults("diff", "org.a", "--since", "1").status == 65)
+            #expect(try agent.defaults("diff", "org.a", "--since", "\(last)").status == 0)
+        }
+    }
+
     @Test("What lies behind damage in the archive is shown, and the damage is reported")
     func damagedArchive() throws {
         try withShortLog { agent, archive in

@@ -47,6 +47,10 @@ extension ChangeLogFile {
         package fileprivate(set) var isDamaged = false
         /// The position behind the last damage.
         fileprivate var damageEnd = 0
+        /// The revision of the last record that is missing before others; 0 if none is.
+        fileprivate(set) var lastMissing: Revision = 0
+        /// Whether records may be missing after the last one.
+        var mayLackEnd: Bool { isDamaged && damageEnd >= ranges.last?.upperBound ?? 0 }
         /// The domains that have marks behind the last damage, so that no newer one can be missing.
         fileprivate var markedSinceDamage: Set<Domain> = []
         /// The log's identity; a new one if the file has none.
@@ -182,7 +186,7 @@ extension ChangeLogFile.Recovered {
             // The records before the mark are missing.
             guard newest < LogRecord.maximumRevision else { return false }
             addDamage(before: entry.range.lowerBound)
-            head = newest
+            (head, lastMissing) = (newest, newest)
         }
         marks.add(new, entry.hash, at: entry.range)
         return true
@@ -190,7 +194,10 @@ extension ChangeLogFile.Recovered {
 
     private mutating func add(_ record: LogRecord, _ entry: LogEntryReader.Entry) -> Bool {
         guard record.revision > head, record.revision < LogRecord.maximumRevision else { return false }
-        if record.revision != head + 1 { addDamage(before: entry.range.lowerBound) }
+        if record.revision != head + 1 {
+            addDamage(before: entry.range.lowerBound)
+            lastMissing = record.revision - 1
+        }
         head = record.revision
         records.append(record)
         ranges.append(entry.range)

@@ -115,10 +115,15 @@ package struct HistoryFile {
 
     /// The intact parts of a damaged file, with a note that any key may have lost changes.
     var intactBytes: [UInt8] {
-        var thinned = thinned
         let next = (countBeforeDamage..<count).lazy.compactMap { record(at: $0)?.revision }.first
         // Of damage at the end, it isn't known how many changes it has cost.
-        thinned.add(next.map { max($0, 1) - 1 } ?? newestRevision + 1)
+        return bytes(withLossThrough: next.map { max($0, 1) - 1 } ?? newestRevision + 1)
+    }
+
+    /// Returns the intact parts of the file, with a note that any key may have lost changes up to a revision.
+    func bytes(withLossThrough revision: Revision) -> [UInt8] {
+        var thinned = thinned
+        thinned.add(revision)
         return HistoryArchive.magic + thinned.encode(within: .max) + payloads.indices.flatMap { entry(at: $0) }
     }
 

@@ -38,6 +38,8 @@ extension LogLocation {
     package func recover(excluding exclusions: HistoryExclusions) throws(DefaultsError) -> Recovered {
         var recovered = Recovered()
         var isThere = false
+        // The revision up to which changes may be lost.
+        var lost: Revision = 0
         recovered.log = try recover(log, exclusions, &recovered.warnings, &isThere)
         if recovered.log?.isDamaged ?? true {
             let newest = try readable(archive) { path throws(SystemCall.Failure) in
@@ -45,6 +47,7 @@ extension LogLocation {
             }
             let last = max(newest, recovered.log?.head ?? 0)
             recovered.head = last > 0 || isThere ? last + Self.skippedRevisions : 0
+            lost = recovered.log.map { $0.mayLackEnd ? recovered.head : $0.lastMissing } ?? recovered.head
             recovered.log?.head = recovered.head
         }
         if let fallback {
@@ -52,8 +55,11 @@ extension LogLocation {
             let later = try fallback.recover(fallback.log, exclusions, &recovered.warnings, &isDamaged)
             if let later { try add(later, fallback, exclusions, to: &recovered) }
             recovered.hasWholeFallback = recovered.hasWholeFallback && (later != nil || !isDamaged)
+            // Its changes would be between the last ones here and the next.
+            if isDamaged { lost = max(recovered.head, recovered.log?.head ?? 0) + 1 }
         }
         if let log = recovered.log { recovered.head = log.head }
+        if lost > 0 { noteLoss(through: lost, &recovered.warnings) }
         return recovered
     }
 
@@ -140,6 +146,18 @@ extension LogLocation {
                 + (isMoved ? "The damaged file was moved to \(copy)." : "The damaged file can't be moved from \(path).")
         )
         return damaged
+    }
+
+    /// Notes in the archive that changes are lost, so that earlier values are known to be uncertain.
+    private func noteLoss(through revision: Revision, _ warnings: inout [String]) {
+        do throws(SystemCall.Failure) {
+            var archive = HistoryArchive(path: archive)
+            try archive.noteLoss(through: revision)
+        } catch {
+            warnings.append(
+                "Earlier values may be shown as if no change were lost, because \(archive) can't be written: "
+                    + SystemCall.message(error.number))
+        }
     }
 
     /// Removes the files in the fallback, whose contents are in the usual place now.
