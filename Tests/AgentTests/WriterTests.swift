@@ -26,14 +26,18 @@ struct WriterTests {
         /// The size at the end if no agent has seen that the newest version was read before it was replaced.
         var unseenSize: Int?
 
-        /// Sets keys of the file in place, or by `os.replace`, with values that were loaded from another.
+        /// Sets keys of the file in place, or by `os.replace`, with values that were loaded from a file.
+        ///
+        /// The clock ticks between the read and the write, which couldn't be told apart otherwise.
         static func python(_ source: String, _ assignments: String, isInPlace: Bool) -> String {
             let target = isInPlace ? "a.b.plist" : "../new"
             return """
                 python3 -c "
-                import os, plistlib
+                import os, plistlib, time
                 d = plistlib.load(open('\(source)', 'rb'))
                 \(assignments)
+                read = os.stat('\(source)').st_atime_ns
+                while time.clock_gettime_ns(5) <= read: pass
                 f = open('\(target)', 'wb'); plistlib.dump(d, f); f.close()
                 \(isInPlace ? "" : "os.replace('../new', 'a.b.plist')")"
                 """
@@ -48,8 +52,8 @@ struct WriterTests {
             after: "sed -i 's/16/12/; s/old/new/' a.b.plist", size: 12, name: "new", unseenSize: 16),
         Writer(
             testDescription: "vim, with a backup",
-            after: "vim -u NONE -es -c 'set backupcopy=yes' -c '%s/16/12/' -c '%s/old/new/' -c wq a.b.plist",
-            size: 12, name: "new", tool: "vim"),
+            after: "vim -u NONE -es -c 'set backupcopy=yes' -c '%s/16/18/' -c wq a.b.plist",
+            size: 18, name: "old", tool: "vim"),
         Writer(
             testDescription: "vim, which moves the file away",
             after: "vim -u NONE -es -c 'set backup backupcopy=no backupskip=' -c '%s/16/12/' -c '%s/old/new/' -c wq "
