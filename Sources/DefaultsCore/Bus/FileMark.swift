@@ -19,12 +19,17 @@ package struct FileMark: Hashable, Sendable {
     package var isMissing: Bool
     /// Whether the mark announces a save of this version, which may never have happened.
     package var isIntent: Bool
+    /// The file that an announced save replaces; `nil` if there is none.
+    ///
+    /// Earlier versions of the agent didn't write this.
+    package var expected: FileStamp?
     /// Whether a problem with the domain has been reported, but its recovery has not.
     package var isTroubled: Bool
 
     package init(
         domain: Domain, hash: ContentHash?, revision: Revision, pending: [String: Edit] = [:],
-        replaced: Difference = [:], isMissing: Bool = false, isIntent: Bool = false, isTroubled: Bool = false
+        replaced: Difference = [:], isMissing: Bool = false, isIntent: Bool = false,
+        expected: FileStamp? = nil, isTroubled: Bool = false
     ) {
         self.domain = domain
         self.hash = hash
@@ -33,11 +38,29 @@ package struct FileMark: Hashable, Sendable {
         self.replaced = replaced
         self.isMissing = isMissing
         self.isIntent = isIntent
+        self.expected = expected
         self.isTroubled = isTroubled
     }
 
     /// Whether the file held everything about the domain.
     var isComplete: Bool { pending.isEmpty && !isIntent && !isTroubled }
+}
+
+/// The traits that distinguish a file from one written since, even if both have the same bytes.
+///
+/// A change of the file's mode or access time changes neither.
+package struct FileStamp: Hashable, Sendable {
+    package var inode: UInt64
+    package var modified: Timestamp
+
+    package init(inode: UInt64, modified: Timestamp) {
+        (self.inode, self.modified) = (inode, modified)
+    }
+
+    fileprivate init(_ fields: Fields) throws(DefaultsError) {
+        inode = try fields.unsigned("inode")
+        modified = Timestamp(nanoseconds: try fields.integer("modified"))
+    }
 }
 
 extension FileMark {
@@ -48,6 +71,9 @@ extension FileMark {
         fields["hash"] = hash.map { .number($0.value) }
         if isMissing { fields["missing"] = true }
         if isIntent { fields["intent"] = true }
+        if let expected {
+            (fields["inode"], fields["modified"]) = (.number(expected.inode), .integer(expected.modified.nanoseconds))
+        }
         if isTroubled { fields["troubled"] = true }
         if !pending.isEmpty {
             fields["pending"] = .array(
@@ -76,6 +102,7 @@ extension FileMark {
             hash: fields.values["hash"] == nil ? nil : ContentHash(value: try fields.unsigned("hash")),
             revision: try fields.unsigned("revision"), pending: pending, replaced: replaced,
             isMissing: try fields.flag("missing"), isIntent: try fields.flag("intent"),
+            expected: fields.values["inode"] == nil ? nil : try FileStamp(fields),
             isTroubled: try fields.flag("troubled"))
     }
 

@@ -137,6 +137,9 @@ package struct FileIdentity: Hashable, Sendable {
         self.changed = Timestamp(status.st_ctim)
     }
 
+    /// The part of the identity by which a later agent recognizes the file.
+    var stamp: FileStamp { FileStamp(inode: inode, modified: modified) }
+
     /// Returns whether two identities are those of one file at different times.
     func isSameFile(as other: FileIdentity) -> Bool { device == other.device && inode == other.inode }
 

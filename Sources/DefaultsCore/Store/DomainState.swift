@@ -45,5 +45,9 @@ struct DomainState {
     var hash: ContentHash? { file?.hash ?? earlierFile }
 
     /// Records a usable version of the file, or that there is no file.
-    mutating func setFile(_ version: FileVersion?) { (file, earlierFile, damage) = (version, nil, nil) }
+    ///
+    /// Files aren't read while they are being saved, so an announced save has happened or failed.
+    mutating func setFile(_ version: FileVersion?) {
+        (file, earlierFile, damage, intent) = (version, nil, nil, nil)
+    }
 }

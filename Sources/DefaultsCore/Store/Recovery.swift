@@ -23,7 +23,7 @@ struct Recovery {
     private let records: [LogRecord]
     /// The marks of the domain's versions in the log; never empty.
     private let marks: [FileMark]
-    /// The mark of the last version that was certainly in the file.
+    /// The mark of the last version that was certainly in the file, or is assumed to have been.
     let certain: FileMark
     let finding: Finding
     /// The history up to the logged version in the file, or else up to the last certain version.
@@ -49,20 +49,26 @@ struct Recovery {
     ///   - records: The domain's records, in log order.
     ///   - oldest: The revision of the first record in the log, of any domain.
     ///   - reading: The file's current state.
+    ///   - removed: The latest time at which a missing file can have been removed.
     ///   - lastSequence: The last sequence number given to an edit of any other domain.
     ///   - isOutdated: Whether the log continued without the file from which it was recovered.
     ///   - now: The current time. A later time in the log isn't believed: the clock was ahead.
     init(
         of domain: Domain, marks: [FileMark], records: [LogRecord], since oldest: Revision, reading: FileReading,
-        lastSequence: UInt64, isOutdated: Bool = false, now: Timestamp
+        removedBefore removed: Timestamp, lastSequence: UInt64, isOutdated: Bool = false, now: Timestamp
     ) {
         (self.domain, self.reading, self.records, self.lastSequence) = (domain, reading, records, lastSequence)
         // The earlier agent knew every domain that had a file, so a domain without marks had none.
         let marks = marks.isEmpty ? [FileMark(domain: domain, hash: nil, revision: 0)] : marks
         self.marks = marks
         // The file holds the last certain version, or a version whose save was announced afterwards.
-        let possible = marks[(marks.lastIndex { !$0.isIntent } ?? marks.startIndex)...]
-        let certain = possible[possible.startIndex]
+        var possible = marks[(marks.lastIndex { !$0.isIntent } ?? marks.startIndex)...]
+        let isTroubled = possible[possible.startIndex].isTroubled
+        if Self.isLaterThanSave(reading, among: possible, records, removedBefore: removed) {
+            possible = possible.suffix(1)
+        }
+        var certain = possible[possible.startIndex]
+        certain.isTroubled = isTroubled
         self.certain = certain
         finding = Self.find(reading, among: possible, certain: certain)
         let mark = if case .logged(let mark) = finding { mark } else { certain }
@@ -75,6 +81,28 @@ struct Recovery {
         // Edits may have been saved, and others made, after the log's end. So the times decide.
         if isOutdated, case .contents(let contents) = reading {
             unsaved = unsaved.filter { $1.time >= contents.time(of: $0) }
+        }
+    }
+
+    /// Returns whether the file's state is the one before the last announced save, but came about after the
+    /// announcement.
+    ///
+    /// Then the save counts as done. Somebody has restored or removed the file since, and the later change wins.
+    private static func isLaterThanSave(
+        _ reading: FileReading, among possible: ArraySlice<FileMark>, _ records: [LogRecord],
+        removedBefore removed: Timestamp
+    ) -> Bool {
+        guard let announced = possible.last, announced.isIntent, let expected = announced.expected,
+            let certain = possible.first, !certain.isMissing
+        else { return false }
+        switch reading {
+        case .contents(let contents):
+            let hash = contents.version.hash
+            return possible.last { $0.hash == hash } == certain && contents.version.identity.stamp != expected
+        case .missing:
+            let last = records.last { $0.revision <= announced.revision }?.time ?? removed
+            return possible.allSatisfy { $0.hash != nil } && last <= removed
+        case .unchanged, .beingWritten, .unusable: return false
         }
     }
 

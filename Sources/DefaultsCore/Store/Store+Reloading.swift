@@ -198,7 +198,8 @@ extension Store {
             managedDirectory: domain.user == .managed ? directory.path : nil, mayReplaceDamage: replacesDamagedFiles)
     }
 
-    private func directory(of domain: Domain) -> PreferencesDirectory? {
+    /// Returns the directory that a domain belongs to; `nil` if it isn't one of the store's.
+    func directory(of domain: Domain) -> PreferencesDirectory? {
         domain.user == .current ? directory : system.directory(of: domain.user)
     }
 

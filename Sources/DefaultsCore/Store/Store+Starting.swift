@@ -55,10 +55,12 @@ extension Store {
         }
         for (domain, reading) in readings {
             outcome.note(reading, of: domain)
+            let now = Timestamp.now()
+            let removed = directory(of: domain)?.lastChange(around: domain, now: now) ?? now
             transition { state in
                 let actions = state.resume(
                     domain, marks: recovered.marks[domain] ?? [], records: records[domain] ?? [], since: oldest,
-                    reading: reading, isOutdated: recovered.isOutdated(domain), now: .now())
+                    reading: reading, removedBefore: removed, isOutdated: recovered.isOutdated(domain), now: now)
                 return ((), actions)
             }
             findSeal(of: domain)

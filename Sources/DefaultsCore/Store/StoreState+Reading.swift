@@ -33,7 +33,10 @@ extension StoreState {
 
     private mutating func applyUnchanged(_ version: FileVersion, of domain: Domain) -> [StoreAction] {
         let isMended = domains[domain]?.damage != nil && domains[domain]?.merge.pending.isEmpty == false
+        let hasFailed = domains[domain]?.intent != nil
         domains[domain]?.setFile(version)
+        // The next agent must not take another file with these bytes for a change made after the announced save.
+        if hasFailed { note(domain) }
         // The obstacle to saving is gone.
         return isMended ? [.save(domain, .immediate)] : []
     }

@@ -7,16 +7,17 @@ extension StoreState {
     ///   - records: The domain's records in the log.
     ///   - oldest: The revision of the first record in the log, of any domain.
     ///   - reading: The file's current state.
+    ///   - removed: The latest time at which a missing file can have been removed.
     ///   - isOutdated: Whether the log continued without the file from which it was recovered.
     ///   - now: The current time.
     /// - Returns: The actions to perform.
     mutating func resume(
         _ domain: Domain, marks: [FileMark], records: [LogRecord], since oldest: Revision, reading: FileReading,
-        isOutdated: Bool = false, now: Timestamp
+        removedBefore removed: Timestamp, isOutdated: Bool = false, now: Timestamp
     ) -> [StoreAction] {
         let recovery = Recovery(
-            of: domain, marks: marks, records: records, since: oldest, reading: reading, lastSequence: lastSequence,
-            isOutdated: isOutdated, now: now)
+            of: domain, marks: marks, records: records, since: oldest, reading: reading, removedBefore: removed,
+            lastSequence: lastSequence, isOutdated: isOutdated, now: now)
         for edit in recovery.appliedEdits { appliedEdits.note(edit) }
         lastSequence = recovery.lastSequence
         var actions: [StoreAction]

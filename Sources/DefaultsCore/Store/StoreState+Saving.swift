@@ -14,7 +14,9 @@ extension StoreState {
 
     /// Records that a file is about to be replaced, in case of a crash before `markSaved`.
     mutating func willSave(_ plan: SavePlan, for domain: Domain, hash: ContentHash?) {
-        let mark = FileMark(domain: domain, hash: hash, revision: plan.revision, isIntent: true)
+        let mark = FileMark(
+            domain: domain, hash: hash, revision: plan.revision, isIntent: true,
+            expected: plan.expected?.identity.stamp)
         domains[domain]?.intent = mark
         outbox?.append(.mark(mark))
     }
@@ -32,7 +34,6 @@ extension StoreState {
         domains[domain]?.setFile(version)
         domains[domain]?.format = format
         domains[domain]?.failure = nil
-        domains[domain]?.intent = nil
         note(domain)
         let recovery = reportRecovery(of: domain, at: now)
         return recovery + (domains[domain]?.merge.pending.isEmpty == false ? [.save(domain, .delayed)] : [])

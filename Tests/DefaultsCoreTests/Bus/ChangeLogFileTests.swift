@@ -40,6 +40,9 @@ struct ChangeLogFileTests {
                 pending: ["a": edit, "b": removal, "c": edit], replaced: ["a": nil, "b": [1, 2]],
                 isMissing: true),
             FileMark(domain: domain, hash: nil, revision: 3, isTroubled: true),
+            FileMark(
+                domain: domain, hash: nil, revision: 3, isIntent: true,
+                expected: FileStamp(inode: UInt64(Int64.max), modified: Timestamp(nanoseconds: -1))),
         ]
         return (log, marks)
     }
@@ -54,7 +57,7 @@ struct ChangeLogFileTests {
                 let empty = ChangeLog(epoch: log.epoch)
                 let file = try ChangeLogFile.create(at: path, log: empty, marks: [], sizeLimit: 1 << 20)
                 try file.append([.record(records[0]), .mark(marks[0])])
-                try file.append([.record(records[1]), .record(records[2]), .mark(marks[1])])
+                try file.append([.record(records[1]), .record(records[2]), .mark(marks[1]), .mark(marks[2])])
             } else {
                 _ = try ChangeLogFile.create(at: path, log: log, marks: marks, sizeLimit: 1 << 20)
             }

@@ -174,6 +174,105 @@ struct ResumeTests {
         }
     }
 
+    @Test(
+        "What was done after a save and a crash stays, even if it is the state before the save",
+        arguments: ["write", "replace", "overwrite", "remove", "move", "delete domain", "delete key", "delete new key"])
+    func revertedAfterCrash(way: String) throws {
+        try withStoreFixture { fixture in
+            let values: DomainValues = way == "delete new key" ? ["other": 1] : ["k": 1]
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, Difference(uniqueKeysWithValues: values.map { ($0, .some($1)) }))
+            try first.save(fixture.domain)
+            let before = try RawFile.read(fixture.path)
+            fixture.edit(first, ["k": 100])
+            try crash(first, fixture, isReplaced: true)
+
+            letTimePass()
+            let command = Store(directory: PreferencesDirectory(path: fixture.directory), lifetime: .transient)
+            _ = try command.start(resuming: nil)
+            #expect(fixture.values(command)["k"] == 100)
+            switch way {
+            case "write": fixture.edit(command, ["k": 1])
+            case "delete domain", "delete key", "delete new key": fixture.edit(command, ["k": nil])
+            case "replace": try RawFile.replace(fixture.path, with: before)
+            case "overwrite": try RawFile.write(before, to: fixture.path)
+            case "remove": unlink(fixture.path)
+            default: #expect(rename(fixture.path, fixture.directory + "/moved") == 0)
+            }
+            try command.save(fixture.domain)
+            let after = try? DomainValues.read(fixture.path)
+            #expect(after == (["write", "replace", "overwrite", "delete new key"].contains(way) ? values : nil))
+
+            let second = try fixture.resumedStore()
+            #expect(second.pending().isEmpty)
+            #expect(fixture.values(second) == after ?? [:])
+            #expect(second.events.last == "unknown")
+            #expect(fixture.values(try fixture.resumedStore()) == after ?? [:])
+        }
+    }
+
+    @Test(
+        "An edit whose save a crash prevented is kept, even if the file's status changes",
+        arguments: ["nothing", "mode", "access time"])
+    func preventedSave(change: String) throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["k": 1])
+            try first.save(fixture.domain)
+            fixture.edit(first, ["k": 100])
+            try crash(first, fixture, isReplaced: false)
+            letTimePass()
+            let times = [timespec(tv_sec: 1, tv_nsec: 0), try RawFile.status(fixture.path).st_mtim]
+            switch change {
+            case "mode": #expect(chmod(fixture.path, 0o600) == 0)
+            case "access time": #expect(utimensat(AT_FDCWD, fixture.path, times, 0) == 0)
+            default: break
+            }
+            let second = try fixture.resumedStore()
+            #expect(fixture.values(second) == ["k": 100])
+            try second.save(fixture.domain)
+            #expect(try DomainValues.read(fixture.path) == ["k": 100])
+        }
+    }
+
+    @Test("An edit made after a save and before a crash is kept", arguments: [true, false])
+    func editAfterSave(isRemoved: Bool) throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["k": 1])
+            try first.save(fixture.domain)
+            let before = try RawFile.read(fixture.path)
+            fixture.edit(first, ["k": 100])
+            try crash(first, fixture, isReplaced: true)
+            fixture.edit(first, ["new": 1])
+            letTimePass()
+            if isRemoved { unlink(fixture.path) } else { try RawFile.replace(fixture.path, with: before) }
+            let second = try fixture.resumedStore()
+            let values: DomainValues = isRemoved ? ["new": 1] : ["k": 1, "new": 1]
+            #expect(fixture.values(second) == values)
+            try second.save(fixture.domain)
+            #expect(try DomainValues.read(fixture.path) == values)
+        }
+    }
+
+    @Test("An announced save that failed says nothing about versions read later", arguments: [true, false])
+    func failedSave(isSame: Bool) throws {
+        try withStoreFixture { fixture in
+            let first = try fixture.storeWithLog()
+            fixture.edit(first, ["k": 1])
+            try first.save(fixture.domain)
+            fixture.edit(first, ["k": 100])
+            try crash(first, fixture, isReplaced: false)
+            letTimePass()
+            let values: DomainValues = isSame ? ["k": 1] : ["k": 1, "other": 1]
+            try RawFile.replace(fixture.path, with: PropertyListValue.dictionary(values).write(as: .xml))
+            fixture.look(first)
+            first.writeLog()
+            let second = try fixture.resumedStore()
+            #expect(fixture.values(second) == values.merging(["k": 100]) { $1 })
+        }
+    }
+
     @Test("A crash while saving is recognized even if the log was rewritten just before")
     func crashAfterRewriting() throws {
         try withStoreFixture { fixture in
